@@ -1,0 +1,27 @@
+# One alias per third-party package, because their own names differ. Installed packages only.
+find_package(Threads REQUIRED)
+
+# What the header-only parts need, found when present; a target whose package is missing does not exist.
+find_package(Boost 1.74 QUIET)
+find_package(SQLiteCpp QUIET)
+find_package(range-v3 QUIET)
+find_package(nlohmann_json QUIET)
+find_package(Eigen3 QUIET NO_MODULE)
+find_package(CLI11 QUIET)
+find_package(ZLIB QUIET)
+
+# Debian's Lua built as C++: its errors unwind destructors, where plain Lua would longjmp over them.
+find_path(HPO_LUA_INCLUDE_DIR lua.hpp PATH_SUFFIXES lua5.4 lua-5.4)
+find_library(HPO_LUA_LIBRARY NAMES lua5.4-c++ lua-5.4-c++)
+mark_as_advanced(HPO_LUA_INCLUDE_DIR HPO_LUA_LIBRARY)
+
+add_library(hpo_boost INTERFACE)
+if(TARGET Boost::headers)
+  # Boost.DLL on std::filesystem: no compiled Boost library is linked.
+  target_compile_definitions(hpo_boost INTERFACE BOOST_DLL_USE_STD_FS)
+  target_link_libraries(hpo_boost INTERFACE Boost::headers Threads::Threads ${CMAKE_DL_LIBS})
+endif()
+
+if(HPO_BUILD_PLUGINS OR HPO_TORCH_WHEEL)
+  include(HpoTorch)
+endif()

@@ -1,0 +1,2 @@
+include(CMakePackageConfigHelpers)
+install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")

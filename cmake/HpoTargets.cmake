@@ -1,0 +1,33 @@
+# The header-only library as INTERFACE targets: each names what its headers include, and nothing else.
+add_library(hpo_core INTERFACE)
+add_library(hpo::core ALIAS hpo_core)
+target_compile_features(hpo_core INTERFACE cxx_std_20)
+target_include_directories(hpo_core INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# hpo_component(NAME dependency...): target hpo::NAME when every dependency exists.
+function(hpo_component name)
+  foreach(dependency IN LISTS ARGN)
+    if(dependency MATCHES "::|^hpo_|^SQLiteCpp$" AND NOT TARGET ${dependency})
+      message(STATUS "hpo::${name} is off: ${dependency} was not found")
+      return()
+    endif()
+  endforeach()
+  add_library(hpo_${name} INTERFACE)
+  add_library(hpo::${name} ALIAS hpo_${name})
+  target_link_libraries(hpo_${name} INTERFACE hpo_core ${ARGN})
+endfunction()
+
+hpo_component(maths Eigen3::Eigen Boost::headers)                                   # sampler/ files that need linear algebra
+hpo_component(enumeration range-v3::range-v3)                                       # space/enumeration, analysis/
+hpo_component(sqlite SQLiteCpp sqlite3 nlohmann_json::nlohmann_json)                # store/sqlite
+hpo_component(plugin hpo_boost nlohmann_json::nlohmann_json)                        # trainer/, worker/, device/
+hpo_component(testing)                                                              # testing/ (bring your own Catch2)
+if(HPO_LUA_LIBRARY AND HPO_LUA_INCLUDE_DIR)
+  hpo_component(lua ${HPO_LUA_LIBRARY})
+  target_include_directories(hpo_lua SYSTEM INTERFACE $<BUILD_INTERFACE:${HPO_LUA_INCLUDE_DIR}>)
+else()
+  message(STATUS "hpo::lua is off: liblua5.4-dev was not found")
+endif()
+if(TARGET hpo_libtorch)
+  hpo_component(torch hpo_plugin hpo_libtorch)
+endif()

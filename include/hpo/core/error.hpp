@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hpo {
+
+/// What went wrong, as far as the caller can act on it. Each has a section in docs/errors.md.
+enum class Errc {
+    check_failed,  ///< a check that was asked for found a problem
+    usage,         ///< a command line or an argument that makes no sense
+    unknown_name,  ///< a policy, study, parameter or option that does not exist
+    bad_value,     ///< a value of the wrong type or outside its range
+    script,        ///< a Lua script that does not load or run
+    store,         ///< a store that cannot be opened, read or written
+    store_schema,  ///< a store of another kind, or of a newer schema
+    no_device,     ///< no device that satisfies the request
+    breaker,       ///< too many failures in a row
+    plugin,        ///< a trainer plugin that is missing, foreign or broken
+    interrupted,   ///< the user asked to stop
+};
+
+/// The documented exit code of the tools for an error of this kind.
+[[nodiscard]] constexpr int exit_code(Errc code) noexcept {
+    switch (code) {
+        case Errc::check_failed: return 1;
+        case Errc::usage:
+        case Errc::unknown_name:
+        case Errc::bad_value:
+        case Errc::script: return 2;
+        case Errc::store:
+        case Errc::store_schema: return 3;
+        case Errc::no_device: return 4;
+        case Errc::breaker: return 5;
+        case Errc::plugin: return 6;
+        case Errc::interrupted: return 130;
+    }
+    return 2;
+}
+
+/// The one exception of the library: misuse, configuration, storage, plugins.
+/// What a trial does wrong is never an Error; it is a Failure (core/failure.hpp).
+class Error : public std::runtime_error {
+public:
+    Error(Errc code, const std::string& what) : std::runtime_error{what}, code_{code} {}
+    [[nodiscard]] Errc code() const noexcept { return code_; }
+
+private:
+    Errc code_;
+};
+
+/// The name among `known` that `name` was probably meant to be, or an empty view.
+/// Optimal string alignment distance of at most a third of the name's length.
+[[nodiscard]] inline std::string_view nearest_name(std::string_view name, std::span<const std::string> known) {
+    std::string_view best;
+    std::size_t best_distance = name.size() / 3 + 1;
+    for (const std::string& candidate : known) {
+        const std::size_t rows = name.size() + 1;
+        const std::size_t columns = candidate.size() + 1;
+        std::vector<std::size_t> d(rows * columns);
+        for (std::size_t i = 0; i < rows; ++i) {
+            for (std::size_t j = 0; j < columns; ++j) {
+                if (i == 0 || j == 0) {
+                    d[i * columns + j] = i + j;
+                    continue;
+                }
+                const bool same = name[i - 1] == candidate[j - 1];
+                std::size_t cost = d[(i - 1) * columns + j - 1] + (same ? 0 : 1);
+                cost = std::min(cost, d[(i - 1) * columns + j] + 1);
+                cost = std::min(cost, d[i * columns + j - 1] + 1);
+                if (i > 1 && j > 1 && name[i - 1] == candidate[j - 2] && name[i - 2] == candidate[j - 1]) {
+                    cost = std::min(cost, d[(i - 2) * columns + j - 2] + 1);
+                }
+                d[i * columns + j] = cost;
+            }
+        }
+        if (d.back() < best_distance) {
+            best_distance = d.back();
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+/// "a, b, c"; "none" for an empty list.
+[[nodiscard]] inline std::string join_names(std::span<const std::string> names) {
+    std::string text;
+    for (const std::string& name : names) {
+        if (!text.empty()) text += ", ";
+        text += name;
+    }
+    return text.empty() ? "none" : text;
+}
+
+/// `place: unknown KIND 'name'; did you mean 'x'?; known: a, b, c` (an empty place is left out).
+[[nodiscard]] inline Error unknown_name(std::string_view place, std::string_view kind, std::string_view name,
+                                        std::span<const std::string> known) {
+    std::string text = place.empty() ? std::string{} : std::string{place} + ": ";
+    text += "unknown " + std::string{kind} + " '" + std::string{name} + "'";
+    if (const auto near = nearest_name(name, known); !near.empty()) text += "; did you mean '" + std::string{near} + "'?";
+    text += "; known: " + join_names(known);
+    return Error{Errc::unknown_name, text};
+}
+
+/// `place: got WHAT; expected EXPECTED` (an empty place is left out).
+[[nodiscard]] inline Error bad_value(std::string_view place, std::string_view got, std::string_view expected) {
+    std::string text = place.empty() ? std::string{} : std::string{place} + ": ";
+    return Error{Errc::bad_value, text + "got " + std::string{got} + "; expected " + std::string{expected}};
+}
+
+}  // namespace hpo

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include "hpo/core/bytes.hpp"
+#include "hpo/core/error.hpp"
+#include "hpo/core/value.hpp"
+
+namespace hpo {
+
+/// A number of bytes in a configuration: written "600MiB", printed "600.00 MiB".
+struct Bytes {
+    std::int64_t count = 0;
+    friend bool operator==(Bytes, Bytes) = default;
+};
+
+/// One option of a policy's Config: the single source for parsing, help, Lua and documentation.
+template <class Config, class T>
+struct Field {
+    using type = T;
+    std::string_view name;
+    T Config::*member;
+    std::string_view help;
+};
+
+template <class Config, class T>
+constexpr Field<Config, T> field(std::string_view name, T Config::*member, std::string_view help) {
+    return {name, member, help};
+}
+
+/// A policy that the registry can build from text.
+template <class P>
+concept Configurable = std::default_initializable<typename P::Config> && std::constructible_from<P, typename P::Config> && requires {
+    { P::name } -> std::convertible_to<std::string_view>;
+    { P::summary } -> std::convertible_to<std::string_view>;
+    P::fields;
+};
+
+/// Policies without options use this.
+struct NoConfig {};
+
+template <class T>
+struct field_traits;
+
+template <>
+struct field_traits<bool> {
+    static constexpr std::string_view expected = "true or false";
+    static std::optional<bool> parse(std::string_view text) {
+        if (text == "true" || text == "1") return true;
+        if (text == "false" || text == "0") return false;
+        return std::nullopt;
+    }
+    static std::string format(bool value) { return value ? "true" : "false"; }
+};
+
+template <std::signed_integral T>
+struct field_traits<T> {
+    static constexpr std::string_view expected = "a whole number";
+    static std::optional<T> parse(std::string_view text) {
+        T value{};
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+        return value;
+    }
+    static std::string format(T value) { return std::to_string(value); }
+};
+
+template <>
+struct field_traits<double> {
+    static constexpr std::string_view expected = "a number";
+    static std::optional<double> parse(std::string_view text) {
+        double value{};
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+        return value;
+    }
+    static std::string format(double value) { return display_text(Value{value}); }
+};
+
+template <>
+struct field_traits<std::string> {
+    static constexpr std::string_view expected = "a text";
+    static std::optional<std::string> parse(std::string_view text) { return std::string{text}; }
+    static std::string format(const std::string& value) { return value; }
+};
+
+template <>
+struct field_traits<Bytes> {
+    static constexpr std::string_view expected = "a size such as 600MiB";
+    static std::optional<Bytes> parse(std::string_view text) {
+        const auto count = parse_bytes(text);
+        return count ? std::optional{Bytes{*count}} : std::nullopt;
+    }
+    static std::string format(Bytes value) { return format_bytes(value.count); }
+};
+
+template <class T>
+struct field_traits<std::optional<T>> {
+    static constexpr std::string_view expected = field_traits<T>::expected;
+    static std::optional<std::optional<T>> parse(std::string_view text) {
+        if (text == "none") return std::optional<T>{};
+        const auto value = field_traits<T>::parse(text);
+        return value ? std::optional{std::optional<T>{*value}} : std::nullopt;
+    }
+    static std::string format(const std::optional<T>& value) { return value ? field_traits<T>::format(*value) : "none"; }
+};
+
+}  // namespace hpo

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hpo/core/study.hpp"
+#include "hpo/core/trial.hpp"
+
+namespace hpo {
+
+/// A proposal that was refused before launch: it has no trial number, costs no device second, and is an infeasible
+/// observation to the sampler.
+struct Rejection {
+    ParamSet params;
+    std::optional<Estimate> estimate;
+    double violation = 0;  ///< need / capacity - 1, above 0
+    std::string reason;
+    Time at{};
+};
+
+/// What policies may see: everything that has happened, nothing that they could change. Trials are ordered by number;
+/// running ones are among them. The view is valid during the call that received it.
+struct History {
+    std::string_view study;
+    std::span<const Direction> directions;
+    std::span<const Trial> trials;
+    std::span<const Rejection> rejections;
+};
+
+}  // namespace hpo

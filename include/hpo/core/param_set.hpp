@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/distribution.hpp"
+
+namespace hpo {
+
+/// One parameter's value with the distribution that it was drawn from.
+struct Param {
+    std::string name;
+    std::shared_ptr<const Distribution> distribution;  ///< never null; shared between trials, un-narrowed
+    double internal = 0;                               ///< the number, or the index of the choice
+
+    [[nodiscard]] Value value() const { return to_value(*distribution, internal); }
+};
+
+/// What is searched: a trial's parameters in the order in which they were asked for. How the trial runs is the
+/// ExecutionPlan's (core/plan.hpp).
+class ParamSet {
+public:
+    [[nodiscard]] const Param* find(std::string_view name) const noexcept {
+        for (const Param& param : params_) {
+            if (param.name == name) return &param;
+        }
+        return nullptr;
+    }
+    [[nodiscard]] std::optional<Value> value(std::string_view name) const {
+        const Param* param = find(name);
+        return param ? std::optional{param->value()} : std::nullopt;
+    }
+    /// The parameter as a number (truth values as 0 and 1); nothing when it is absent or a text.
+    [[nodiscard]] std::optional<double> number(std::string_view name) const {
+        const auto found = value(name);
+        if (!found) return std::nullopt;
+        if (const auto* real = std::get_if<double>(&*found)) return *real;
+        if (const auto* whole = std::get_if<std::int64_t>(&*found)) return static_cast<double>(*whole);
+        if (const auto* truth = std::get_if<bool>(&*found)) return *truth ? 1.0 : 0.0;
+        return std::nullopt;
+    }
+    /// Adds a parameter, or replaces the value of one that is there.
+    void set(Param param) {
+        for (Param& present : params_) {
+            if (present.name == param.name) {
+                present = std::move(param);
+                return;
+            }
+        }
+        params_.push_back(std::move(param));
+    }
+    void set(std::string name, Distribution distribution, double internal) {
+        set(Param{std::move(name), std::make_shared<const Distribution>(std::move(distribution)), internal});
+    }
+    [[nodiscard]] bool empty() const noexcept { return params_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return params_.size(); }
+    [[nodiscard]] auto begin() const noexcept { return params_.begin(); }
+    [[nodiscard]] auto end() const noexcept { return params_.end(); }
+
+    /// Same names, in the same order, with the same values of equal distributions.
+    friend bool operator==(const ParamSet& a, const ParamSet& b) {
+        if (a.size() != b.size()) return false;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const Param& x = a.params_[i];
+            const Param& y = b.params_[i];
+            if (x.name != y.name || x.internal != y.internal) return false;
+            if (x.distribution != y.distribution && *x.distribution != *y.distribution) return false;
+        }
+        return true;
+    }
+
+private:
+    std::vector<Param> params_;
+};
+
+/// {"x": 0.5, "model": "base"}
+[[nodiscard]] inline std::string json_text(const ParamSet& params) {
+    std::string text = "{";
+    for (const Param& param : params) {
+        if (text.size() > 1) text += ", ";
+        text += json_quote(param.name) + ": " + json_text(param.value());
+    }
+    return text + "}";
+}
+
+}  // namespace hpo

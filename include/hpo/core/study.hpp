@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/attributes.hpp"
+#include "hpo/core/trial.hpp"
+
+namespace hpo {
+
+enum class Direction { minimize, maximize };
+[[nodiscard]] constexpr std::string_view to_text(Direction direction) { return direction == Direction::minimize ? "minimize" : "maximize"; }
+
+/// True when `a` is strictly better than `b`; NaN is never better.
+[[nodiscard]] inline bool better(Direction direction, double a, double b) {
+    if (std::isnan(a)) return false;
+    if (std::isnan(b)) return true;
+    return direction == Direction::minimize ? a < b : a > b;
+}
+
+/// A study's identity; its trials are the store's.
+struct Study {
+    std::int64_t id = -1;
+    std::string name;
+    std::vector<Direction> directions;
+    Attributes user_attributes;
+    Attributes system_attributes;
+};
+
+/// The best complete and feasible trial of a single-objective study; null when there is none. Ties go to the earlier.
+[[nodiscard]] inline const Trial* best_trial(std::span<const Trial> trials, Direction direction) {
+    const Trial* best = nullptr;
+    for (const Trial& trial : trials) {
+        if (trial.state != TrialState::complete || trial.values.empty() || std::isnan(trial.values[0]) || !trial.feasible()) continue;
+        if (!best || better(direction, trial.values[0], best->values[0])) best = &trial;
+    }
+    return best;
+}
+
+}  // namespace hpo

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/attributes.hpp"
+#include "hpo/core/estimate.hpp"
+#include "hpo/core/failure.hpp"
+#include "hpo/core/memory_reading.hpp"
+#include "hpo/core/outcome.hpp"
+#include "hpo/core/param_set.hpp"
+#include "hpo/core/plan.hpp"
+
+namespace hpo {
+
+/// Microseconds since the epoch, UTC.
+using Time = std::chrono::sys_time<std::chrono::microseconds>;
+[[nodiscard]] inline Time now() { return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now()); }
+
+enum class TrialState { running, complete, pruned, fail, waiting };
+
+/// In Optuna's spelling, which is what stores hold.
+inline constexpr std::array<std::string_view, 5> trial_state_names{"RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING"};
+[[nodiscard]] constexpr std::string_view to_text(TrialState state) { return trial_state_names[static_cast<std::size_t>(state)]; }
+[[nodiscard]] constexpr bool is_finished(TrialState state) { return state != TrialState::running && state != TrialState::waiting; }
+
+/// One launch of a trial under one plan. A trial is data; attempts are its events, kept for the post-mortem.
+struct Attempt {
+    int index = 0;  ///< 0, 1, ... within the trial
+    ExecutionPlan plan;
+    std::optional<ParamSet> changed_params;  ///< when a recovery rule changed parameters
+    std::optional<Estimate> estimate;        ///< the guard's, before launch
+    std::int64_t worker_pid = 0;
+    std::optional<Time> started;
+    std::optional<double> seconds;       ///< nothing while it runs
+    std::optional<OutcomeKind> outcome;  ///< nothing while it runs
+    std::optional<Failure> failure;
+    std::optional<std::int64_t> peak_allocated;
+    std::optional<std::int64_t> peak_reserved;
+    bool approximate = false;
+    std::string decision;  ///< what the recovery policy answered, in words
+    std::vector<MemoryMark> memory;
+    std::map<std::int64_t, double> reports;  ///< of a superseded attempt; the last attempt's are the trial's
+};
+
+/// A trial: what was suggested, what came of it.
+struct Trial {
+    std::int64_t id = -1;      ///< the store's key
+    std::int64_t number = -1;  ///< 0, 1, ... within the study
+    TrialState state = TrialState::running;
+    ParamSet params;
+    std::vector<double> values;                   ///< one for each objective once complete; a pruned trial may have one
+    std::map<std::int64_t, double> intermediate;  ///< step to value
+    Attributes user_attributes;
+    Attributes system_attributes;
+    std::map<std::string, double, std::less<>> constraints;  ///< by name; a value above 0 is a violation
+    std::optional<Time> started;
+    std::optional<Time> completed;
+    std::vector<Attempt> attempts;
+
+    [[nodiscard]] bool feasible() const { return total_violation() == 0; }
+    /// The sum of the positive constraint values; NaN counts as infinite.
+    [[nodiscard]] double total_violation() const {
+        double sum = 0;
+        for (const auto& [name, value] : constraints) {
+            if (std::isnan(value)) return HUGE_VAL;
+            if (value > 0) sum += value;
+        }
+        return sum;
+    }
+};
+
+}  // namespace hpo

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <string>
+
+#include "hpo/core/history.hpp"
+
+namespace hpo {
+
+/// A running trial that has just reported.
+struct Standing {
+    const Trial& trial;     ///< its `intermediate` holds the report
+    std::int64_t step = 0;  ///< of the latest report
+    Direction direction = Direction::minimize;
+    const History& history;
+};
+
+/// Whether a trial goes on.
+struct Verdict {
+    enum class Answer { keep, prune } answer = Answer::keep;
+    std::string reason;  ///< in words, for a pruned one
+
+    [[nodiscard]] bool prunes() const noexcept { return answer == Answer::prune; }
+};
+
+/// Decides whether a running trial is worth finishing. Studies with several objectives are never pruned.
+template <class P>
+concept Pruner = std::movable<P> && requires(const P& pruner, const Standing& standing) {
+    { pruner.judge(standing) } -> std::same_as<Verdict>;
+};
+
+}  // namespace hpo

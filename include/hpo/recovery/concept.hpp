@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <string>
+
+#include "hpo/core/history.hpp"
+
+namespace hpo {
+
+/// An attempt that failed, and all that came before it.
+struct FailedAttempt {
+    const Trial& trial;  ///< its `attempts` end with `attempt`
+    const Attempt& attempt;
+    const Failure& failure;
+    const History& history;
+};
+
+/// The answer to a failure.
+struct Recovery {
+    enum class Action {
+        fail,   ///< the trial ends as FAIL
+        prune,  ///< the trial ends as PRUNED; for a memory failure, as infeasible
+        retry,  ///< another attempt, under `plan`
+    } action = Action::fail;
+    ExecutionPlan plan;
+    std::optional<ParamSet> params;  ///< changed parameters; the trial then records both
+    bool fresh_worker = false;       ///< in a process that has run nothing yet
+    std::string reason;              ///< in words, for the post-mortem
+};
+
+/// Answers a failed attempt. A pure decision: the worker never retries by itself.
+template <class R>
+concept RecoveryPolicy = std::movable<R> && requires(const R& recovery, const FailedAttempt& failed) {
+    { recovery.recover(failed) } -> std::same_as<Recovery>;
+};
+
+}  // namespace hpo

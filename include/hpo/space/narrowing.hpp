@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "hpo/core/distribution.hpp"
+
+namespace hpo {
+
+/// The part of a distribution that a script allows in this trial. The distribution itself stays whole, so that a
+/// parameter has one distribution in a study however it is narrowed.
+struct Narrowing {
+    double low = -std::numeric_limits<double>::infinity();  ///< inclusive, internal representation
+    double high = std::numeric_limits<double>::infinity();  ///< inclusive
+    std::vector<bool> allowed;                              ///< by choice index; empty: all
+
+    [[nodiscard]] bool admits(double internal) const {
+        if (allowed.empty()) return internal >= low && internal <= high;
+        const auto index = static_cast<std::size_t>(internal);
+        return index < allowed.size() && allowed[index];
+    }
+    [[nodiscard]] bool is_whole(const Distribution& distribution) const {
+        if (!allowed.empty()) {
+            for (const bool ok : allowed) {
+                if (!ok) return false;
+            }
+            return true;
+        }
+        if (const auto* real = std::get_if<FloatDistribution>(&distribution)) return low <= real->low && high >= real->high;
+        if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
+            return low <= static_cast<double>(whole->low) && high >= static_cast<double>(whole->high);
+        }
+        return true;
+    }
+};
+
+/// The values of `distribution` inside `within`, as a distribution of their own; nothing when there are none.
+/// Choices keep their list: the caller draws among `allowed`.
+[[nodiscard]] inline std::optional<Distribution> narrowed(const Distribution& distribution, const Narrowing& within) {
+    if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
+        FloatDistribution part = *real;
+        if (within.low > part.low) {
+            part.low = real->step ? real->low + std::ceil((within.low - real->low) / *real->step - 1e-8) * *real->step : within.low;
+        }
+        part.high = std::min(part.high, within.high);
+        if (part.low > part.high) return std::nullopt;
+        return checked("narrowing", part);
+    }
+    if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
+        IntDistribution part = *whole;
+        if (within.low > static_cast<double>(part.low)) {
+            const auto step = static_cast<double>(whole->step);
+            const double steps = std::ceil((within.low - static_cast<double>(whole->low)) / step);
+            if (steps * step > static_cast<double>(whole->high - whole->low)) return std::nullopt;
+            part.low = whole->low + static_cast<std::int64_t>(steps) * whole->step;
+        }
+        if (within.high < static_cast<double>(part.high)) {
+            if (within.high < static_cast<double>(part.low)) return std::nullopt;
+            part.high = static_cast<std::int64_t>(std::floor(within.high));
+        }
+        if (part.low > part.high) return std::nullopt;
+        return checked("narrowing", part);
+    }
+    for (std::size_t i = 0; i < std::get<CategoricalDistribution>(distribution).choices.size(); ++i) {
+        if (within.admits(static_cast<double>(i))) return distribution;
+    }
+    return std::nullopt;
+}
+
+}  // namespace hpo

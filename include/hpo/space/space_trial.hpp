@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/distribution.hpp"
+#include "hpo/core/param_set.hpp"
+#include "hpo/space/narrowing.hpp"
+
+namespace hpo {
+
+/// Where the values of a space come from: a sampler, fixed values, an enumeration.
+class ParamSource {
+public:
+    virtual ~ParamSource() = default;
+    /// The internal value of `name`: in `distribution` and inside `within`, which is never empty. `fixed` holds what this
+    /// trial has been given so far.
+    virtual double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& fixed) = 0;
+};
+
+/// A proposal that `require` refused; the caller draws again.
+struct SpaceRejection {
+    std::string reason;
+};
+
+struct FloatOptions {
+    bool log = false;
+    std::optional<double> step;
+    std::optional<double> min;  ///< narrows this trial; the distribution stays [low, high]
+    std::optional<double> max;
+};
+struct IntOptions {
+    bool log = false;
+    std::int64_t step = 1;
+    std::optional<std::int64_t> min;
+    std::optional<std::int64_t> max;
+};
+struct CategoricalOptions {
+    std::optional<std::vector<Value>> only;  ///< narrows this trial to some of the choices
+};
+
+/// What a search space sees of a trial: it asks for parameters by name, in any order and under any condition.
+/// Asking again for a name gives the same value.
+class SpaceTrial {
+public:
+    explicit SpaceTrial(ParamSource& source, std::int64_t number = 0) : source_{source}, number_{number} {}
+
+    double suggest_float(const std::string& name, double low, double high, const FloatOptions& options = {}) {
+        Narrowing within;
+        if (options.min) within.low = *options.min;
+        if (options.max) within.high = *options.max;
+        return draw(name, FloatDistribution{low, high, options.log, options.step}, within);
+    }
+    std::int64_t suggest_int(const std::string& name, std::int64_t low, std::int64_t high, const IntOptions& options = {}) {
+        Narrowing within;
+        if (options.min) within.low = static_cast<double>(*options.min);
+        if (options.max) within.high = static_cast<double>(*options.max);
+        return static_cast<std::int64_t>(draw(name, IntDistribution{low, high, options.log, options.step}, within));
+    }
+    Value suggest_categorical(const std::string& name, std::vector<Value> choices, const CategoricalOptions& options = {}) {
+        const Distribution distribution = CategoricalDistribution{std::move(choices)};
+        Narrowing within;
+        if (options.only) {
+            within.allowed.assign(std::get<CategoricalDistribution>(distribution).choices.size(), false);
+            for (const Value& choice : *options.only) {
+                const auto index = to_internal(distribution, choice);
+                if (!index) throw bad_value("parameter '" + name + "'", display_text(choice) + " in its narrowing", describe(distribution));
+                within.allowed[static_cast<std::size_t>(*index)] = true;
+            }
+        }
+        return to_value(distribution, draw(name, distribution, within));
+    }
+
+    /// A hard constraint: refuses this proposal unless `holds`. Throws SpaceRejection, which suggest_params answers by
+    /// drawing again.
+    void require(bool holds, std::string_view reason) const {
+        if (!holds) throw SpaceRejection{std::string{reason}};
+    }
+
+    [[nodiscard]] const ParamSet& params() const noexcept { return params_; }
+    [[nodiscard]] std::int64_t number() const noexcept { return number_; }
+
+private:
+    double draw(const std::string& name, Distribution distribution, const Narrowing& within) {
+        const std::string place = "parameter '" + name + "'";
+        if (name.empty()) throw bad_value("parameter", "an empty name", "a name");
+        distribution = checked(place, std::move(distribution));
+        if (const Param* present = params_.find(name)) {
+            if (*present->distribution != distribution) {
+                throw bad_value(
+                    place, "two distributions in one trial (" + describe(*present->distribution) + " and " + describe(distribution) + ")",
+                    "one distribution for each name; narrow it with min, max or only");
+            }
+            return present->internal;
+        }
+        if (!narrowed(distribution, within)) {
+            throw bad_value(place, "a narrowing that leaves no value of " + describe(distribution),
+                            "min <= max, with at least one value between");
+        }
+        const double internal = source_.draw(name, distribution, within, params_);
+        params_.set(name, std::move(distribution), internal);
+        return internal;
+    }
+
+    ParamSource& source_;
+    std::int64_t number_;
+    ParamSet params_;
+};
+
+/// A search space: a function that asks a trial for its parameters. It must depend on nothing but what it is given.
+using Space = std::function<void(SpaceTrial&)>;
+
+}  // namespace hpo

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/core/study.hpp"
+
+namespace hpo {
+
+/// A process that works on a study. Its trials are lost when it is gone.
+struct Run {
+    std::int64_t id = -1;
+    std::string host;
+    std::int64_t pid = 0;
+    std::string started_ticks;  ///< the process's start time in clock ticks: tells a reused pid from the same process
+    std::string configuration;  ///< JSON text: the effective settings of this run
+};
+
+/// Where studies live. Everything that a call wrote is safe from a crash of the process when the call returns.
+/// All throw Error{Errc::store} when the storage fails.
+/// Ownership of RUNNING trials: only the run that created or claimed a trial may change it, until the run is gone.
+/// Thread safety: one thread a Store object; several objects and processes may share one storage.
+class Store {
+public:
+    enum class Open { create, resume, create_or_resume };
+
+    virtual ~Store() = default;
+
+    /// Throws unknown_name for resume of a study that does not exist, usage for create of one that does, and bad_value when the
+    /// directions differ from the stored ones.
+    virtual Study open_study(const std::string& name, std::span<const Direction> directions, Open mode) = 0;
+    [[nodiscard]] virtual std::vector<Study> studies() = 0;
+    virtual void delete_study(std::int64_t study_id) = 0;
+    virtual void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) = 0;
+
+    /// Brings `trials` (empty at first, ordered by number) up to what is stored; cheap when no other process wrote.
+    /// Trials that this object changed itself must already stand in `trials`.
+    virtual void refresh(std::int64_t study_id, std::vector<Trial>& trials) = 0;
+    [[nodiscard]] virtual std::vector<Rejection> rejections(std::int64_t study_id) = 0;
+
+    /// Takes the oldest waiting trial, which nobody else then gets, or creates one; RUNNING from now on. Fills id,
+    /// number and started; a waiting one brings its attributes ("fixed_params").
+    virtual Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) = 0;
+    /// Adds a waiting trial with fixed values, by name.
+    virtual Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) = 0;
+    virtual void set_params(const Trial& trial) = 0;
+    /// Attempts are written when they begin (with everything before the launch) and when they end.
+    virtual void begin_attempt(const Trial& trial, const Attempt& attempt) = 0;
+    virtual void end_attempt(const Trial& trial, const Attempt& attempt) = 0;
+    virtual void report(const Trial& trial, const Report& report) = 0;
+    /// Removes the trial's intermediate values: a new attempt begins at step 0. The old ones stay with `superseded`.
+    virtual void restart_reports(const Trial& trial, const Attempt& superseded) = 0;
+    virtual void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) = 0;
+    /// State, values, attributes, constraints and completion time, in one transaction.
+    virtual void finish(const Trial& trial) = 0;
+    virtual void reject(std::int64_t study_id, const Rejection& rejection) = 0;
+
+    virtual Run begin_run(std::int64_t study_id, Run run) = 0;
+    virtual void heartbeat(const Run& run) = 0;
+    virtual void end_run(const Run& run) = 0;
+    /// Ends the RUNNING trials of runs that are gone (their process on this host has died, or the heartbeat of another host is
+    /// older than `grace_seconds`) as FAIL with the user attribute `lost`, and returns how many.
+    virtual std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) = 0;
+};
+
+/// The user attribute that marks a trial whose supervisor or study was stopped; such trials do not count as done.
+inline constexpr std::string_view lost_attribute = "lost";
+
+/// True for a finished trial that counts towards the asked number of trials.
+[[nodiscard]] inline bool counts_as_done(const Trial& trial) {
+    return is_finished(trial.state) && !trial.user_attributes.contains(lost_attribute);
+}
+
+}  // namespace hpo

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hpo/core/outcome.hpp"
+#include "hpo/core/param_set.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/profile.hpp"
+
+namespace hpo {
+
+/// One attempt, as it is handed to whatever runs it.
+struct Job {
+    std::string study;
+    std::int64_t trial = 0;  ///< number within the study
+    int attempt = 0;
+    ParamSet params;
+    ExecutionPlan plan;
+    std::uint64_t seed = 0;  ///< for the trainer's own randomness: the same in every attempt of the trial
+    bool fresh_worker = false;
+};
+
+/// What an executor tells while jobs run. Called only from inside Executor::wait and Executor::submit.
+class ExecutorEvents {
+public:
+    virtual ~ExecutorEvents() = default;
+    virtual void on_started(std::int64_t trial, std::int64_t worker_pid) = 0;
+    /// Returns true when the trial should stop.
+    virtual bool on_report(std::int64_t trial, const Report& report) = 0;
+    virtual void on_memory(std::int64_t trial, const MemoryMark& mark) = 0;
+    /// Exactly once for every submitted job, whatever happened to it.
+    virtual void on_end(std::int64_t trial, AttemptOutcome outcome) = 0;
+};
+
+/// Runs attempts. Thread safety: none; one thread, the tuner's.
+class Executor {
+public:
+    virtual ~Executor() = default;
+    /// Jobs that may still be submitted now.
+    [[nodiscard]] virtual std::size_t free_slots() const = 0;
+    /// Starts a job; may run it to its end.
+    virtual void submit(const Job& job, ExecutorEvents& events) = 0;
+    /// Delivers what has happened; waits up to `timeout` for something to happen.
+    virtual void wait(ExecutorEvents& events, std::chrono::milliseconds timeout) = 0;
+    /// Asks every running job to end as interrupted; `wait` then delivers their ends.
+    virtual void interrupt() = 0;
+    /// Memory that jobs may take on the plan's device, in bytes; nothing: not limited or not known.
+    [[nodiscard]] virtual std::optional<std::int64_t> capacity_bytes() const = 0;
+    /// The model's shape under these parameters, or nothing when the trainer cannot tell.
+    [[nodiscard]] virtual std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) = 0;
+};
+
+}  // namespace hpo

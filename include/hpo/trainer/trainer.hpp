@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/outcome.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/profile.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/core/value.hpp"
+
+namespace hpo {
+
+/// Named values as a trainer receives them.
+using Values = std::map<std::string, Value, std::less<>>;
+
+/// One attempt, as a trainer sees it.
+struct TrainerJob {
+    std::string study;
+    std::int64_t trial = 0;
+    int attempt = 0;
+    Values params;       ///< what the sampler chose
+    Values options;      ///< what the script fixed for the whole study (data folder, epochs, ...)
+    std::string metric;  ///< the objective: one of TrainerInfo::metrics
+    ExecutionPlan plan;
+    std::uint64_t seed = 0;
+
+    /// A parameter, else the option of the same name; null when neither is there.
+    [[nodiscard]] const Value* find(std::string_view name) const {
+        if (const auto param = params.find(name); param != params.end()) return &param->second;
+        if (const auto option = options.find(name); option != options.end()) return &option->second;
+        return nullptr;
+    }
+};
+
+/// A parameter or option that a trainer understands.
+struct TrainerParameter {
+    std::string name;
+    std::string type;   ///< "float", "int", "bool", "text", "one of a, b, c"
+    std::string range;  ///< "(0, 1)", empty when any
+    Value standard;     ///< used when the study does not set it; null: required
+    std::string help;
+};
+
+struct TrainerMetric {
+    std::string name;
+    Direction direction = Direction::maximize;
+    std::string help;
+};
+
+/// What a trainer is: shown by `hpo-tune policies`, held against the script by `hpo-tune check`.
+struct TrainerInfo {
+    std::string name;
+    std::string summary;
+    std::vector<TrainerParameter> parameters;
+    std::vector<TrainerMetric> metrics;     ///< the first is the default objective
+    std::vector<std::string> levers;        ///< plan members that it obeys: micro_batch, activation_checkpointing, ...
+    std::string effective_batch_parameter;  ///< the parameter that is the effective batch; empty: none
+    std::string libtorch_version;           ///< empty for a trainer without LibTorch
+};
+
+/// Where a trainer tells what it does while it runs. Thread safety: the trainer's thread only.
+class Progress {
+public:
+    virtual ~Progress() = default;
+    /// Tells an intermediate value of the objective. False: the trainer should return an outcome of kind stopped.
+    [[nodiscard]] virtual bool report(std::int64_t step, double value) = 0;
+    /// True once somebody asked the attempt to end; cheap enough for every batch.
+    [[nodiscard]] virtual bool stop_requested() const = 0;
+    virtual void memory(const MemoryMark& mark) = 0;
+    /// A line for the trial's log.
+    virtual void log(std::string_view line) = 0;
+};
+
+/// A problem that `check` found; `where` is a parameter, an option, a file, an example.
+struct TrainerProblem {
+    std::string where;
+    std::string what;
+};
+
+/// A model backend: turns parameters and a plan into objective values. One object lives as long as its worker and runs
+/// one attempt at a time; what it keeps between attempts (data sets) must not be device memory.
+class Trainer {
+public:
+    virtual ~Trainer() = default;
+    [[nodiscard]] virtual TrainerInfo info() const = 0;
+    /// Runs one attempt. A failure is returned as an outcome where the trainer knows its kind; whatever it throws is
+    /// classified by its text.
+    virtual AttemptOutcome run(const TrainerJob& job, Progress& progress) = 0;
+    /// The model's shape under the job's parameters; nothing when it cannot be told.
+    [[nodiscard]] virtual std::optional<Profile> profile(const TrainerJob& job) = 0;
+    /// Everything that can be checked without training: parameters, data, one batch, the range of labels.
+    [[nodiscard]] virtual std::vector<TrainerProblem> check(const TrainerJob& job) = 0;
+};
+
+}  // namespace hpo
