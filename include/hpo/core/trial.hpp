@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/attributes.hpp"
@@ -61,6 +62,7 @@ struct Trial {
     std::map<std::int64_t, double> intermediate;  ///< step to value
     Attributes user_attributes;
     Attributes system_attributes;
+    std::vector<std::pair<std::string, Value>> fixed;        ///< of an enqueued trial: what its parameters must be
     std::map<std::string, double, std::less<>> constraints;  ///< by name; a value above 0 is a violation
     std::optional<Time> started;
     std::optional<Time> completed;

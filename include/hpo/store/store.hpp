@@ -45,7 +45,7 @@ public:
     [[nodiscard]] virtual std::vector<Rejection> rejections(std::int64_t study_id) = 0;
 
     /// Takes the oldest waiting trial, which nobody else then gets, or creates one; RUNNING from now on. Fills id,
-    /// number and started; a waiting one brings its attributes ("fixed_params").
+    /// number and started; a waiting one brings its attributes and `fixed`.
     virtual Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) = 0;
     /// Adds a waiting trial with fixed values, by name.
     virtual Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) = 0;
