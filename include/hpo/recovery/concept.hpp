@@ -24,10 +24,10 @@ struct Recovery {
         prune,  ///< the trial ends as PRUNED; for a memory failure, as infeasible
         retry,  ///< another attempt, under `plan`
     } action = Action::fail;
-    ExecutionPlan plan;
-    std::optional<ParamSet> params;  ///< changed parameters; the trial then records both
-    bool fresh_worker = false;       ///< in a process that has run nothing yet
-    std::string reason;              ///< in words, for the post-mortem
+    ExecutionPlan plan{};
+    std::optional<ParamSet> params{};  ///< changed parameters; the trial then records both
+    bool fresh_worker = false;         ///< in a process that has run nothing yet
+    std::string reason{};              ///< in words, for the post-mortem
 };
 
 /// Answers a failed attempt. A pure decision: the worker never retries by itself.

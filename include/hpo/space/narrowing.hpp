@@ -13,7 +13,7 @@ namespace hpo {
 struct Narrowing {
     double low = -std::numeric_limits<double>::infinity();  ///< inclusive, internal representation
     double high = std::numeric_limits<double>::infinity();  ///< inclusive
-    std::vector<bool> allowed;                              ///< by choice index; empty: all
+    std::vector<bool> allowed{};                            ///< by choice index; empty: all
 
     [[nodiscard]] bool admits(double internal) const {
         if (allowed.empty()) return internal >= low && internal <= high;

@@ -30,18 +30,18 @@ struct SpaceRejection {
 
 struct FloatOptions {
     bool log = false;
-    std::optional<double> step;
-    std::optional<double> min;  ///< narrows this trial; the distribution stays [low, high]
-    std::optional<double> max;
+    std::optional<double> step{};
+    std::optional<double> min{};  ///< narrows this trial; the distribution stays [low, high]
+    std::optional<double> max{};
 };
 struct IntOptions {
     bool log = false;
     std::int64_t step = 1;
-    std::optional<std::int64_t> min;
-    std::optional<std::int64_t> max;
+    std::optional<std::int64_t> min{};
+    std::optional<std::int64_t> max{};
 };
 struct CategoricalOptions {
-    std::optional<std::vector<Value>> only;  ///< narrows this trial to some of the choices
+    std::optional<std::vector<Value>> only{};  ///< narrows this trial to some of the choices
 };
 
 /// What a search space sees of a trial: it asks for parameters by name, in any order and under any condition.

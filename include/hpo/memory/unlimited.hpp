@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+#include <tuple>
+
+#include "hpo/core/field.hpp"
+#include "hpo/memory/concept.hpp"
+
+namespace hpo::memory {
+
+/// Has no opinion: every attempt is launched, and out-of-memory failures are met where they happen.
+class Unlimited {
+public:
+    static constexpr std::string_view name = "unlimited";
+    static constexpr std::string_view summary = "launches everything and predicts nothing";
+    using Config = NoConfig;
+    static constexpr std::tuple<> fields{};
+
+    Unlimited() = default;
+    explicit Unlimited(Config /*config*/) {}
+
+    [[nodiscard]] Estimate estimate(const MemoryQuery& /*query*/) const {
+        Estimate estimate;
+        estimate.source = name;
+        return estimate;
+    }
+    [[nodiscard]] Evidence evidence() const { return Evidence::none; }
+};
+
+static_assert(MemoryGuard<Unlimited> && Configurable<Unlimited>);
+
+}  // namespace hpo::memory

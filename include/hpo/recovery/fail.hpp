@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+#include <tuple>
+
+#include "hpo/core/field.hpp"
+#include "hpo/recovery/concept.hpp"
+
+namespace hpo::recovery {
+
+/// Ends a trial at its first failure, as FAIL.
+class Fail {
+public:
+    static constexpr std::string_view name = "fail";
+    static constexpr std::string_view summary = "ends a trial as FAIL at its first failure";
+    using Config = NoConfig;
+    static constexpr std::tuple<> fields{};
+
+    Fail() = default;
+    explicit Fail(Config /*config*/) {}
+
+    [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
+        return {.action = Recovery::Action::fail, .plan = failed.attempt.plan, .reason = std::string{to_text(failed.failure.kind)}};
+    }
+};
+
+static_assert(RecoveryPolicy<Fail> && Configurable<Fail>);
+
+}  // namespace hpo::recovery

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+#include <tuple>
+
+#include "hpo/core/field.hpp"
+#include "hpo/recovery/concept.hpp"
+
+namespace hpo::recovery {
+
+/// Ends a trial that ran out of memory as PRUNED, which makes it infeasible to the sampler; any other failure is FAIL.
+class Prune {
+public:
+    static constexpr std::string_view name = "prune";
+    static constexpr std::string_view summary = "ends a trial that ran out of memory as PRUNED and infeasible; any other failure is FAIL";
+    using Config = NoConfig;
+    static constexpr std::tuple<> fields{};
+
+    Prune() = default;
+    explicit Prune(Config /*config*/) {}
+
+    [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
+        const auto action = is_memory(failed.failure.kind) ? Recovery::Action::prune : Recovery::Action::fail;
+        return {.action = action, .plan = failed.attempt.plan, .reason = std::string{to_text(failed.failure.kind)}};
+    }
+};
+
+static_assert(RecoveryPolicy<Prune> && Configurable<Prune>);
+
+}  // namespace hpo::recovery

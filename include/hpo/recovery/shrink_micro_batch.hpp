@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "hpo/core/field.hpp"
+#include "hpo/recovery/concept.hpp"
+
+namespace hpo::recovery {
+
+/// Answers an out-of-memory failure with half the micro-batch. The effective batch stays, so accumulation doubles and the
+/// trial remains the one that was suggested. What cannot shrink further, and host memory, ends as PRUNED; failures
+/// that are not about memory end as FAIL.
+class ShrinkMicroBatch {
+public:
+    static constexpr std::string_view name = "shrink_micro_batch";
+    static constexpr std::string_view summary = "halves the micro-batch on out-of-memory and accumulates twice as often";
+    struct Config {
+        std::int64_t min_micro_batch = 1;
+        std::int64_t max_retries = 8;
+    };
+    static constexpr auto fields = std::tuple{field("min_micro_batch", &Config::min_micro_batch, "smallest micro-batch that is tried"),
+                                              field("max_retries", &Config::max_retries, "attempts after the first that a trial may have")};
+
+    ShrinkMicroBatch() = default;
+    explicit ShrinkMicroBatch(Config config) : config_{config} {
+        if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
+        if (config.max_retries < 0) throw bad_value("max_retries", std::to_string(config.max_retries), "0 or more");
+    }
+
+    [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
+        const Failure& failure = failed.failure;
+        const auto end = [&](Recovery::Action action, std::string reason) {
+            return Recovery{.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
+        };
+        if (!is_memory(failure.kind)) return end(Recovery::Action::fail, std::string{to_text(failure.kind)});
+        if (failure.kind == FailureKind::predicted_oom) return end(Recovery::Action::prune, "refused before launch");
+        if (failure.kind == FailureKind::host_out_of_memory || failure.cause == OomCause::host) {
+            return end(Recovery::Action::prune, "out of host memory, which a smaller micro-batch does not save");
+        }
+        const auto micro = failed.attempt.plan.effective_micro_batch();
+        if (!micro) return end(Recovery::Action::prune, "out of memory, and the plan has no batch to shrink");
+        if (*micro <= config_.min_micro_batch) {
+            return end(Recovery::Action::prune, "out of memory at micro-batch " + std::to_string(*micro) + ", the smallest allowed");
+        }
+        if (failed.attempt.index >= config_.max_retries) {
+            return end(Recovery::Action::prune, "out of memory at micro-batch " + std::to_string(*micro) + " after " +
+                                                    std::to_string(failed.attempt.index) + " retries");
+        }
+        Recovery retry = end(Recovery::Action::retry, {});
+        retry.plan.micro_batch = std::max(config_.min_micro_batch, *micro / 2);
+        retry.reason = "out of memory at micro-batch " + std::to_string(*micro) + ": retry at " + std::to_string(*retry.plan.micro_batch) +
+                       " with " + std::to_string(retry.plan.accumulation_steps()) + " accumulation steps";
+        return retry;
+    }
+
+private:
+    Config config_;
+};
+
+static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch>);
+
+}  // namespace hpo::recovery

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/sampler/concept.hpp"
+#include "hpo/space/space_trial.hpp"
+
+namespace hpo {
+
+/// Parameter values that a person has chosen: an enqueued trial, `--fix`.
+using FixedValues = std::vector<std::pair<std::string, Value>>;
+
+namespace detail {
+
+/// The random bits of one proposal; each parameter has a stream of its own.
+struct ProposalSeed {
+    Seed trial;  ///< the study's seed, derived by the trial's number
+    int round = 0;
+    int draw = 0;  ///< counts the proposals that the space itself refused
+
+    [[nodiscard]] Rng rng(std::string_view name) const {
+        return trial.derive(name).derive(static_cast<std::uint64_t>(round)).derive(static_cast<std::uint64_t>(draw)).rng();
+    }
+};
+
+/// Answers a space from fixed values, then from the joint draw, then from `suggest`.
+template <Sampler S>
+class SamplerSource final : public ParamSource {
+public:
+    SamplerSource(S& sampler, const TrialContext& trial, const FixedValues& fixed, const ProposalSeed& seed)
+        : sampler_{sampler}, trial_{trial}, fixed_{fixed}, seed_{seed} {
+        if constexpr (JointSampler<S>) {
+            // With fixed values the parameters are drawn one by one, so that each is conditioned on those.
+            if (!fixed.empty()) return;
+            Rng rng = seed.rng("");  // no parameter has an empty name
+            joint_ = sampler.suggest_joint(trial, rng);
+        }
+    }
+
+    double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& so_far) override {
+        for (const auto& [fixed_name, value] : fixed_) {
+            if (fixed_name != name) continue;
+            const auto internal = to_internal(distribution, value);
+            const std::string place = "fixed parameter '" + name + "'";
+            if (!internal) throw bad_value(place, display_text(value), describe(distribution));
+            if (!within.admits(*internal)) {
+                throw bad_value(place, display_text(value) + ", which this trial's narrowing leaves out", describe(distribution));
+            }
+            return *internal;
+        }
+        if (const Param* drawn = joint_.find(name)) {
+            const bool same_kind = drawn->distribution == nullptr || compatible(*drawn->distribution, distribution);
+            if (same_kind && contains(distribution, drawn->internal) && within.admits(drawn->internal)) return drawn->internal;
+        }
+        Rng rng = seed_.rng(name);
+        return sampler_.suggest(Ask{name, distribution, within, so_far, trial_, rng});
+    }
+
+private:
+    S& sampler_;
+    const TrialContext& trial_;
+    const FixedValues& fixed_;
+    ProposalSeed seed_;
+    ParamSet joint_;
+};
+
+}  // namespace detail
+
+/// Proposals that `require` may refuse in a row before suggest_params gives up.
+inline constexpr int max_refused_proposals = 1000;
+
+/// Draws a trial's parameters: runs `space` over the sampler until `require` refuses nothing. Random bits are keyed by
+/// (seed, trial number, name, round), so the order of workers changes nothing; `round` counts how often this trial has
+/// been drawn anew, for example because its memory would not fit. Values in `fixed` win over the sampler.
+/// Throws bad_value for a fixed value that its distribution or narrowing excludes, and when `require` keeps refusing.
+template <Sampler S>
+[[nodiscard]] ParamSet suggest_params(S& sampler, const Space& space, const TrialContext& trial, Seed seed, const FixedValues& fixed = {},
+                                      int round = 0) {
+    std::map<std::string, int> refusals;
+    std::string last;
+    for (int draw = 0; draw < max_refused_proposals; ++draw) {
+        detail::SamplerSource<S> source{
+            sampler, trial, fixed, {.trial = seed.derive(static_cast<std::uint64_t>(trial.number)), .round = round, .draw = draw}};
+        SpaceTrial proposal{source, trial.number};
+        try {
+            space(proposal);
+            return proposal.params();
+        } catch (const SpaceRejection& rejection) {
+            ++refusals[rejection.reason];
+            last = rejection.reason;
+        }
+    }
+    std::vector<std::pair<std::string, int>> ranked{refusals.begin(), refusals.end()};
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text =
+        "search space: refused " + std::to_string(max_refused_proposals) + " proposals in a row; last: " + last + "; in all:";
+    for (const auto& [reason, count] : ranked) text += (text.back() == ':' ? " " : ", ") + reason + " (" + std::to_string(count) + ")";
+    throw Error{Errc::bad_value, text};
+}
+
+}  // namespace hpo
