@@ -22,6 +22,6 @@ if(TARGET Boost::headers)
   target_link_libraries(hpo_boost INTERFACE Boost::headers Threads::Threads ${CMAKE_DL_LIBS})
 endif()
 
-if(HPO_BUILD_PLUGINS OR HPO_TORCH_WHEEL)
+if(HPO_BUILD_PLUGINS OR HPO_TORCH_WHEEL OR HPO_WITH_TORCH)
   include(HpoTorch)
 endif()

@@ -1,4 +1,4 @@
-# Flags for our own targets only (never exported), and the two ways to add a program and a test folder.
+# Flags for our own targets only (never exported), and the ways to add a program and a test folder.
 add_library(hpo_development INTERFACE)
 target_compile_options(hpo_development INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 if(HPO_WERROR)
@@ -18,17 +18,6 @@ function(hpo_add_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} hpo_development)
-endfunction()
-
-# hpo_add_trainer(NAME SOURCES ... LIBRARIES ...): the plugin libhpo_trainer_NAME.so, in lib/hpo/trainers/.
-function(hpo_add_trainer name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_library(hpo_trainer_${name} MODULE ${arg_SOURCES})
-  target_link_libraries(hpo_trainer_${name} PRIVATE ${arg_LIBRARIES} hpo_development)
-  set_target_properties(hpo_trainer_${name} PROPERTIES
-    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/hpo/trainers)
-  install(TARGETS hpo_trainer_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hpo/trainers)
 endfunction()
 
 # hpo_add_test(FOLDER [LIBRARIES ...] [LABELS ...] [WHOLE]): one executable of all *_test.cpp in tests/FOLDER. Each case is

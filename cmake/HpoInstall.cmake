@@ -1,2 +1,14 @@
+# cmake --install, and what find_package(hpo) gives: hpo::core and, where their packages are found again, hpo::sqlite,
+# hpo::lua, hpo::plugin and the others. hpo::torch stays in the build tree's hands: a plugin finds LibTorch itself.
 include(CMakePackageConfigHelpers)
+
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY scripts/lua/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/lua FILES_MATCHING PATTERN "*.lua")
+
+set(hpo_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hpo)
+configure_package_config_file(cmake/hpoConfig.cmake.in ${PROJECT_BINARY_DIR}/hpoConfig.cmake INSTALL_DESTINATION ${hpo_config_dir}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/hpoConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES ${PROJECT_BINARY_DIR}/hpoConfig.cmake ${PROJECT_BINARY_DIR}/hpoConfigVersion.cmake
+              cmake/HpoDependencies.cmake cmake/HpoTargets.cmake cmake/HpoTorch.cmake cmake/HpoTrainer.cmake
+        DESTINATION ${hpo_config_dir})

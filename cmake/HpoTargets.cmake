@@ -1,8 +1,9 @@
-# The header-only library as INTERFACE targets: each names what its headers include, and nothing else.
+# The header-only library as INTERFACE targets: each names what its headers include, and nothing else. Read by our own
+# build and by find_package(hpo); hpo_INCLUDE_DIR says where the headers are.
 add_library(hpo_core INTERFACE)
 add_library(hpo::core ALIAS hpo_core)
 target_compile_features(hpo_core INTERFACE cxx_std_20)
-target_include_directories(hpo_core INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(hpo_core INTERFACE ${hpo_INCLUDE_DIR})
 
 # hpo_component(NAME dependency...): target hpo::NAME when every dependency exists.
 function(hpo_component name)
@@ -24,7 +25,7 @@ hpo_component(plugin hpo_boost nlohmann_json::nlohmann_json)                    
 hpo_component(testing)                                                              # testing/ (bring your own Catch2)
 if(HPO_LUA_LIBRARY AND HPO_LUA_INCLUDE_DIR)
   hpo_component(lua ${HPO_LUA_LIBRARY})
-  target_include_directories(hpo_lua SYSTEM INTERFACE $<BUILD_INTERFACE:${HPO_LUA_INCLUDE_DIR}>)
+  target_include_directories(hpo_lua SYSTEM INTERFACE ${HPO_LUA_INCLUDE_DIR})
 else()
   message(STATUS "hpo::lua is off: liblua5.4-dev was not found")
 endif()
