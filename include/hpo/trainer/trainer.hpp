@@ -30,6 +30,7 @@ struct TrainerJob {
     std::string metric;  ///< the objective: one of TrainerInfo::metrics
     ExecutionPlan plan;
     std::uint64_t seed = 0;
+    std::string metered_device;  ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
 
     /// A parameter, else the option of the same name; null when neither is there.
     [[nodiscard]] const Value* find(std::string_view name) const {
