@@ -20,7 +20,7 @@ struct FloatDistribution {
     double low = 0;
     double high = 1;
     bool log = false;
-    std::optional<double> step;
+    std::optional<double> step{};
     friend bool operator==(const FloatDistribution&, const FloatDistribution&) = default;
 };
 

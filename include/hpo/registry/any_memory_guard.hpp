@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "hpo/memory/concept.hpp"
+
+namespace hpo::registry {
+
+/// A memory guard chosen at run time. Move-only; a moved-from handle may only be assigned to or destroyed.
+class AnyMemoryGuard {
+public:
+    // Identity is tested first, because the concept asks about this constructor.
+    template <class P>
+    requires(!std::same_as<P, AnyMemoryGuard> && MemoryGuard<P>) AnyMemoryGuard(P policy)
+        : self_{std::make_unique<Model<P>>(std::move(policy))} {}
+
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const { return self_->estimate(query); }
+    [[nodiscard]] Evidence evidence() const { return self_->evidence(); }
+
+private:
+    struct Interface {
+        virtual ~Interface() = default;
+        [[nodiscard]] virtual Estimate estimate(const MemoryQuery& query) const = 0;
+        [[nodiscard]] virtual Evidence evidence() const = 0;
+    };
+    template <class P>
+    struct Model final : Interface {
+        explicit Model(P inner) : policy{std::move(inner)} {}
+        [[nodiscard]] Estimate estimate(const MemoryQuery& query) const override { return policy.estimate(query); }
+        [[nodiscard]] Evidence evidence() const override { return policy.evidence(); }
+        P policy;
+    };
+    std::unique_ptr<Interface> self_;
+};
+
+static_assert(MemoryGuard<AnyMemoryGuard> && !std::copyable<AnyMemoryGuard>);
+
+}  // namespace hpo::registry

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "hpo/sampler/concept.hpp"
+
+namespace hpo::registry {
+
+/// A sampler chosen at run time. Move-only; a moved-from handle may only be assigned to or destroyed. Around a sampler
+/// without joint draws `suggest_joint` is empty, so that every parameter is asked one by one.
+class AnySampler {
+public:
+    // Identity is tested first, because the concept asks about this constructor.
+    template <class S>
+    requires(!std::same_as<S, AnySampler> && Sampler<S>) AnySampler(S sampler) : self_{std::make_unique<Model<S>>(std::move(sampler))} {}
+
+    [[nodiscard]] double suggest(const Ask& ask) { return self_->suggest(ask); }
+    [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) { return self_->suggest_joint(trial, rng); }
+
+private:
+    struct Interface {
+        virtual ~Interface() = default;
+        virtual double suggest(const Ask& ask) = 0;
+        virtual ParamSet suggest_joint(const TrialContext& trial, Rng& rng) = 0;
+    };
+    template <class S>
+    struct Model final : Interface {
+        explicit Model(S inner) : sampler{std::move(inner)} {}
+        double suggest(const Ask& ask) override { return sampler.suggest(ask); }
+        ParamSet suggest_joint([[maybe_unused]] const TrialContext& trial, [[maybe_unused]] Rng& rng) override {
+            if constexpr (JointSampler<S>) return sampler.suggest_joint(trial, rng);
+            else return {};
+        }
+        S sampler;
+    };
+    std::unique_ptr<Interface> self_;
+};
+
+static_assert(JointSampler<AnySampler> && !std::copyable<AnySampler>);
+
+}  // namespace hpo::registry

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/memory/unlimited.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/recovery/fail.hpp"
+#include "hpo/recovery/prune.hpp"
+#include "hpo/recovery/shrink_micro_batch.hpp"
+#include "hpo/registry/any_memory_guard.hpp"
+#include "hpo/registry/any_pruner.hpp"
+#include "hpo/registry/any_recovery.hpp"
+#include "hpo/registry/any_sampler.hpp"
+#include "hpo/registry/registry.hpp"
+#include "hpo/sampler/random.hpp"
+
+namespace hpo::registry {
+
+template <class...>
+struct TypeList {};
+
+/// The policies that ship. These lists are the only ones: they fill the registries, drive the contract suites and the
+/// listing of `hpo-tune policies`. One line a policy.
+// clang-format off
+using BuiltinSamplers = TypeList<
+    sampler::Random>;
+using BuiltinPruners = TypeList<
+    pruner::None>;
+using BuiltinMemoryGuards = TypeList<
+    memory::Unlimited>;
+using BuiltinRecoveries = TypeList<
+    recovery::Fail,
+    recovery::Prune,
+    recovery::ShrinkMicroBatch>;
+// clang-format on
+
+/// The four registries that a tool starts with; a program may add its own policies to them.
+struct Registries {
+    Registry<AnySampler> samplers{"sampler"};
+    Registry<AnyPruner> pruners{"pruner"};
+    Registry<AnyMemoryGuard> guards{"guard"};
+    Registry<AnyRecovery> recoveries{"recovery"};
+};
+
+/// Everything that ships, under its own name.
+[[nodiscard]] inline Registries builtin_registries() {
+    const auto fill = []<class Any, class... Policies>(Registry<Any>& registry, TypeList<Policies...>) {
+        (registry.template add<Policies>(), ...);
+    };
+    Registries registries;
+    fill(registries.samplers, BuiltinSamplers{});
+    fill(registries.pruners, BuiltinPruners{});
+    fill(registries.guards, BuiltinMemoryGuards{});
+    fill(registries.recoveries, BuiltinRecoveries{});
+    return registries;
+}
+
+}  // namespace hpo::registry

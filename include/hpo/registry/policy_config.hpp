@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "hpo/core/field.hpp"
+#include "hpo/registry/policy_spec.hpp"
+
+namespace hpo::registry {
+
+/// What a person may know of one option, all from the policy's `fields`.
+struct OptionInfo {
+    std::string name;
+    std::string default_text;
+    std::string help;
+    std::string expected;  ///< "a whole number"
+};
+
+/// The options of `P` in the order of its fields.
+template <Configurable P>
+[[nodiscard]] std::vector<OptionInfo> option_infos() {
+    std::vector<OptionInfo> infos;
+    const typename P::Config defaults{};
+    std::apply(
+        [&](const auto&... each) {
+            [[maybe_unused]] const auto add = [&](const auto& f) {
+                using Traits = field_traits<typename std::decay_t<decltype(f)>::type>;
+                infos.push_back(
+                    {std::string{f.name}, Traits::format(defaults.*f.member), std::string{f.help}, std::string{Traits::expected}});
+            };
+            (add(each), ...);
+        },
+        P::fields);
+    return infos;
+}
+
+/// The Config of `P` that `options` describe, over its defaults. Throws unknown_name for an option that `P` has not, and
+/// bad_value for a value of the wrong form; both name `place`. Ranges are checked by the policy's constructor.
+template <Configurable P>
+[[nodiscard]] typename P::Config parse_config(std::string_view place, const std::vector<PolicyOption>& options) {
+    typename P::Config config{};
+    for (const PolicyOption& option : options) {
+        bool known = false;
+        [[maybe_unused]] const auto read = [&](const auto& f) {
+            if (f.name != option.name) return;
+            known = true;
+            using Traits = field_traits<typename std::decay_t<decltype(f)>::type>;
+            auto value = Traits::parse(option.value);
+            if (!value) {
+                throw bad_value(std::string{place} + ": option '" + option.name + "' of " + std::string{P::name}, "'" + option.value + "'",
+                                Traits::expected);
+            }
+            config.*f.member = std::move(*value);
+        };
+        std::apply([&](const auto&... each) { (read(each), ...); }, P::fields);
+        if (!known) {
+            std::vector<std::string> names;
+            for (const OptionInfo& info : option_infos<P>()) names.push_back(info.name);
+            throw unknown_name(place, "option of " + std::string{P::name}, option.name, names);
+        }
+    }
+    return config;
+}
+
+}  // namespace hpo::registry
