@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hpo/core/failure.hpp"
+#include "hpo/failure/cuda_codes.hpp"
+#include "hpo/failure/oom_message.hpp"
+
+namespace hpo {
+
+/// What a failing program said.
+struct FailureText {
+    std::string_view type;     ///< of the exception, as far as it is known: "c10::OutOfMemoryError", "MemoryError"
+    std::string_view message;  ///< what() or the last lines of stderr
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string lower_case(std::string_view text) {
+    std::string lower{text};
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return lower;
+}
+
+[[nodiscard]] inline bool mentions_any(std::string_view text, std::initializer_list<std::string_view> phrases) {
+    return std::ranges::any_of(phrases, [&](std::string_view phrase) { return text.find(phrase) != std::string_view::npos; });
+}
+
+/// The whole number that follows `phrase`.
+[[nodiscard]] inline std::optional<std::int64_t> number_after(std::string_view text, std::string_view phrase) {
+    const auto at = text.find(phrase);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view digits = text.substr(at + phrase.size());
+    std::int64_t number = 0;
+    const auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (status != std::errc{} || number < 0 || static_cast<double>(number) > largest_credible_bytes) return std::nullopt;
+    return number;
+}
+
+/// True for "MemoryError" as a word of its own, not as the end of OutOfMemoryError.
+[[nodiscard]] inline bool names_memory_error(std::string_view text) {
+    constexpr std::string_view name = "memoryerror";
+    for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+        const std::string_view before = text.substr(0, at);
+        if (before.empty() || std::isalpha(static_cast<unsigned char>(before.back())) == 0) return true;
+    }
+    return false;
+}
+
+/// Host memory: PyTorch's CPU allocator, Python, numpy, the C++ library, the operating system, loader processes.
+[[nodiscard]] inline bool speaks_of_host_memory(std::string_view type, std::string_view message) {
+    return names_memory_error(type) || type.find("arraymemoryerror") != std::string_view::npos ||
+           type.find("bad_alloc") != std::string_view::npos || names_memory_error(message) ||
+           mentions_any(message, {"defaultcpuallocator", "std::bad_alloc", "arraymemoryerror", "cannot allocate memory",
+                                  "is killed by signal: killed", "is killed by signal: bus error", "oom-kill"}) ||
+           (message.find("unable to allocate ") != std::string_view::npos && message.find(" for an array") != std::string_view::npos);
+}
+
+/// Libraries whose own temporary did not fit beside what the trial holds.
+[[nodiscard]] inline bool speaks_of_workspace(std::string_view message) {
+    return mentions_any(message, {"cublas_status_alloc_failed", "cudnn_status_alloc_failed", "cufft_alloc_failed",
+                                  "cusolver_status_alloc_failed", "cusparse_status_alloc_failed", "cusparse_status_insufficient_resources",
+                                  "not enough memory for workspace", "cudnn_status_not_supported", "miopenstatusallocfailed"}) ||
+           (message.find("cublas_status_not_initialized") != std::string_view::npos &&
+            message.find("cublascreate") != std::string_view::npos);
+}
+
+/// A device allocator's refusal, ours and other frameworks'.
+[[nodiscard]] inline bool speaks_of_device_memory(std::string_view type, std::string_view message) {
+    return type.find("outofmemoryerror") != std::string_view::npos || message.find("outofmemoryerror") != std::string_view::npos ||
+           (message.find("out of memory") != std::string_view::npos &&
+            mentions_any(message, {"tried to allocate", "cuda", "hip ", "xpu ", "mps backend", "gpu", "device", "resource_exhausted"})) ||
+           mentions_any(message, {"oom when allocating tensor"});
+}
+
+}  // namespace detail
+
+/// A failure from what the program said: kind, CUDA code, the figures of the message. The cause of an out-of-memory is explain_oom's
+/// (failure/cause.hpp). What nobody recognises is a trainer_error.
+[[nodiscard]] inline Failure classify_text(const FailureText& text) {
+    Failure failure;
+    failure.message = text.message;
+    failure.type = text.type;
+    const std::string type = detail::lower_case(text.type);
+    const std::string message = detail::lower_case(text.message);
+    const CudaError* error = cuda_error_in(text.message);
+    if (error) failure.code = error->code;
+
+    if (detail::speaks_of_host_memory(type, message)) {
+        failure.kind = FailureKind::host_out_of_memory;
+        failure.requested_bytes = detail::number_after(message, "you tried to allocate ");
+    } else if (error && error->meaning != CudaErrorClass::memory) {
+        failure.kind = failure_kind_of(error->meaning);
+    } else if (detail::speaks_of_device_memory(type, message) || detail::speaks_of_workspace(message)) {
+        failure.kind = FailureKind::out_of_memory;
+        if (const auto figures = parse_oom_message(text.message)) {
+            failure.memory = figures->memory;
+            failure.requested_bytes = figures->requested_bytes;
+        }
+    } else if (error) {
+        failure.kind = FailureKind::out_of_memory;
+    } else if (detail::mentions_any(message, {"watchdog caught collective operation timeout", "timed out waiting for", "nccl timeout"})) {
+        failure.kind = FailureKind::timeout;
+    } else if (detail::mentions_any(message, {"nccl error", "ncclunhandledcudaerror", "ncclsystemerror", "ncclinternalerror",
+                                              "nccl communicator was aborted", "cudnn_status_execution_failed",
+                                              "cudnn_status_internal_error", "cudnn_status_mapping_error", "cublas_status_execution_failed",
+                                              "cublas_status_internal_error", "cublas_status_mapping_error"})) {
+        failure.kind = FailureKind::cuda_sticky;  // a communicator or handle that failed once fails for good: a fresh process is needed
+    } else if (detail::mentions_any(message, {"invalid labels detected", "model output shape mismatch", "is out of bounds.",
+                                              "to match target batch_size"})) {
+        failure.kind = FailureKind::bad_batch;
+    } else {
+        failure.kind = FailureKind::trainer_error;
+    }
+    return failure;
+}
+
+/// How a worker or a command ended.
+struct ProcessEnd {
+    std::optional<int> exit_status;
+    std::optional<int> signal;
+    std::string_view last_words;         ///< of its stderr
+    bool host_memory_was_short = false;  ///< the kernel reported an OOM kill, or the host had next to nothing left
+};
+
+/// A failure from how a process ended. Statuses above 128 are signals, as shells report them. A SIGKILL that nobody here sent is
+/// a host_out_of_memory only when the host is known to have been short; else a crash that says so.
+[[nodiscard]] inline Failure classify_exit(const ProcessEnd& end) {
+    static constexpr std::array<std::string_view, 16> signal_names{"",        "SIGHUP",  "SIGINT",  "SIGQUIT", "SIGILL",  "SIGTRAP",
+                                                                   "SIGABRT", "SIGBUS",  "SIGFPE",  "SIGKILL", "SIGUSR1", "SIGSEGV",
+                                                                   "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM"};
+    constexpr int killed = 9;
+    Failure failure = classify_text({.type = {}, .message = end.last_words});
+    failure.traceback = end.last_words;
+    failure.signal = end.signal;
+    failure.exit_status = end.exit_status;
+    if (!failure.signal && end.exit_status && *end.exit_status > 128 && *end.exit_status < 128 + 65)
+        failure.signal = *end.exit_status - 128;
+    const bool words_explain = failure.kind != FailureKind::trainer_error;
+    if (words_explain && failure.signal != killed) return failure;
+    if (failure.signal) {
+        const auto index = static_cast<std::size_t>(*failure.signal);
+        const std::string name =
+            index < signal_names.size() && index > 0 ? std::string{signal_names[index]} : "signal " + std::to_string(*failure.signal);
+        failure.kind = failure.signal == killed && end.host_memory_was_short ? FailureKind::host_out_of_memory : FailureKind::crash;
+        failure.message = "the process was ended by " + name;
+        if (failure.kind == FailureKind::host_out_of_memory) failure.message += ", and host memory was exhausted";
+        else if (failure.signal == killed) failure.message += "; nothing here sent it: perhaps the kernel's out-of-memory killer";
+    } else {
+        failure.kind = end.exit_status ? FailureKind::trainer_error : FailureKind::lost_worker;
+        failure.message =
+            end.exit_status ? "the process ended with status " + std::to_string(*end.exit_status) : "the process vanished without a word";
+    }
+    return failure;
+}
+
+}  // namespace hpo

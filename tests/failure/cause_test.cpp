@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/failure/cause.hpp"
+
+#include <string>
+
+#include "support/catch.hpp"
+
+using hpo::OomCause;
+
+namespace {
+
+constexpr std::int64_t mib = 1 << 20;
+constexpr std::int64_t gib = 1 << 30;
+
+hpo::Failure failure(const std::string& message) { return hpo::classify_text({.type = "torch.OutOfMemoryError", .message = message}); }
+
+OomCause cause_of(const std::string& message, const hpo::OomContext& context = {}) {
+    return hpo::diagnose_oom(failure(message), context).cause;
+}
+
+const std::string full_card =
+    "CUDA out of memory. Tried to allocate 352.00 MiB. GPU 1 has a total capacity of 23.56 GiB of which 165.56 MiB is free. Including "
+    "non-PyTorch memory, this process has 23.40 "
+    "GiB memory in use. Of the allocated memory 22.73 GiB is allocated by PyTorch, and 262.33 MiB is reserved by PyTorch but unallocated.";
+
+}  // namespace
+
+TEST_CASE("a card that the process itself has filled is a matter of capacity") {
+    const auto diagnosis = hpo::diagnose_oom(failure(full_card));
+    CHECK(diagnosis.cause == OomCause::capacity);
+    CHECK(diagnosis.evidence ==
+          "asked for 352.00 MiB on top of the 22.73 GiB that the process has in use of 23.56 GiB; 165.56 MiB were free");
+}
+
+TEST_CASE("a request larger than the card is a matter of capacity, however much is free") {
+    CHECK(cause_of("CUDA out of memory. Tried to allocate 26.05 GiB (GPU 0; 23.69 GiB total capacity; 479.50 MiB already allocated; 22.34 "
+                   "GiB free; 502.00 MiB reserved in total by PyTorch)") == OomCause::capacity);
+    CHECK(cause_of("CUDA out of memory. Tried to allocate more than 1EB memory.") == OomCause::capacity);
+}
+
+TEST_CASE("memory that is reserved and unused, and would do, is fragmentation") {
+    const auto diagnosis =
+        hpo::diagnose_oom(failure("CUDA out of memory. Tried to allocate 104.00 MiB. GPU 0 has a total capacty of 23.65 GiB of which 24.23 "
+                                  "MiB is free. Including non-PyTorch memory, this process has "
+                                  "23.63 GiB memory in use. Of the allocated memory 14.91 GiB is allocated by PyTorch, and 8.30 GiB is "
+                                  "reserved by PyTorch but unallocated."));
+    CHECK(diagnosis.cause == OomCause::fragmentation);
+    CHECK(diagnosis.evidence == "asked for 104.00 MiB while 8.30 GiB (36 % of the reserved 23.21 GiB) were reserved but not in use");
+    CHECK(cause_of("CUDA out of memory. Tried to allocate 96.00 MiB (GPU 0; 23.69 GiB total capacity; 15.84 GiB already allocated; 78.60 "
+                   "MiB free; 22.75 GiB reserved in total by PyTorch)") == OomCause::fragmentation);
+}
+
+TEST_CASE("what rounding leaves unused is no fragmentation") {
+    CHECK(cause_of("CUDA out of memory. Tried to allocate 72.00 MiB. GPU 0 has a total capacity of 31.50 GiB of which 29.00 MiB is free. "
+                   "Including non-PyTorch memory, this process has 31.47 GiB memory in use. Of the "
+                   "allocated memory 30.79 GiB is allocated by PyTorch, and 279.48 MiB is reserved by PyTorch but unallocated.") ==
+          OomCause::capacity);
+}
+
+TEST_CASE("a neighbour is named, or is the gap that nobody here holds") {
+    const auto named =
+        hpo::diagnose_oom(failure("CUDA out of memory. Tried to allocate 96.00 MiB. GPU 1 has a total capacity of 23.56 GiB of which 70.23 "
+                                  "MiB is free. Process 13380 has 10.26 GiB memory in use. Including "
+                                  "non-PyTorch memory, this process has 13.23 GiB memory in use. Of the allocated memory 12.73 GiB is "
+                                  "allocated by PyTorch, and 89.23 MiB is reserved by PyTorch but unallocated."));
+    CHECK(named.cause == OomCause::neighbour);
+    CHECK(named.evidence == "asked for 96.00 MiB; process 13380 holds 10.26 GiB of 23.56 GiB, this one 12.82 GiB");
+    CHECK(cause_of("CUDA out of memory. Tried to allocate 192.00 MiB (GPU 0; 23.69 GiB total capacity; 11.01 GiB already allocated; 60.48 "
+                   "MiB free; 11.12 GiB reserved in total by PyTorch)") == OomCause::neighbour);
+    CHECK(cause_of("CUDA out of memory. Tried to allocate 320.00 MiB. GPU 1 has a total capacity of 23.56 GiB of which 93.01 MiB is free. "
+                   "Process 3121620 has 23.47 GiB memory in use. Of the allocated memory 22.99 GiB is "
+                   "allocated by PyTorch, and 69.84 MiB is reserved by PyTorch but unallocated.") == OomCause::capacity);
+}
+
+TEST_CASE("the process's own cap is the cause when it is what fired") {
+    const std::string capped =
+        "CUDA out of memory. Tried to allocate 128.00 MiB (GPU 0; 23.69 GiB total capacity; 11.72 GiB already allocated; 11.05 GiB free; "
+        "11.85 GiB allowed; 11.78 GiB reserved in total by PyTorch)";
+    const auto diagnosis = hpo::diagnose_oom(failure(capped));
+    CHECK(diagnosis.cause == OomCause::limit);
+    CHECK(diagnosis.evidence ==
+          "asked for 128.00 MiB with 11.78 GiB reserved, and the process may take only 11.85 GiB of 23.69 GiB; 11.05 GiB of the device are "
+          "free");
+    // The cap is far away here: the card itself is full.
+    CHECK(cause_of("CUDA out of memory. Tried to allocate 128.00 MiB (GPU 0; 23.69 GiB total capacity; 22.50 GiB already allocated; 64.00 "
+                   "MiB free; 23.60 GiB allowed; 22.60 GiB reserved in total by PyTorch)") == OomCause::capacity);
+}
+
+TEST_CASE("memory held when the attempt began is a leak only if the attempt would have fitted without it") {
+    hpo::OomContext context;
+    context.at_start = hpo::MemoryReading{};
+    context.at_start->allocated = 16 * gib;
+    const auto diagnosis = hpo::diagnose_oom(failure(full_card), context);
+    CHECK(diagnosis.cause == OomCause::leak);
+    CHECK_THAT(
+        diagnosis.evidence,
+        Catch::StartsWith(
+            "16.00 GiB were already allocated when the attempt began; without them its own 6.73 GiB and the 352.00 MiB asked for fit"));
+    context.at_start->allocated = 20 * mib;
+    CHECK(cause_of(full_card, context) == OomCause::capacity);
+}
+
+TEST_CASE("an error without figures is judged by what stood at the start, or is unknown") {
+    const auto plain =
+        hpo::classify_text({.type = "RuntimeError", .message = "CUDA error: out of memory\nCUDA kernel errors might be reported later"});
+    CHECK(hpo::diagnose_oom(plain).cause == OomCause::unknown);
+    hpo::OomContext context;
+    context.at_start = hpo::MemoryReading{};
+    context.at_start->free = 110 * mib;
+    context.at_start->reserved = 0;
+    context.at_start->capacity = 24 * gib;
+    CHECK(hpo::diagnose_oom(plain, context).cause == OomCause::neighbour);
+    const auto cublas =
+        hpo::classify_text({.type = {}, .message = "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"});
+    CHECK(hpo::diagnose_oom(cublas).cause == OomCause::workspace);
+    CHECK(hpo::diagnose_oom(cublas, context).cause == OomCause::neighbour);
+}
+
+TEST_CASE("on a small metered device the neighbours are exact") {
+    const std::string message =
+        "CPU out of memory. Tried to allocate 64.00 MiB. Device 0 has a total capacity of 600.00 MiB of which 20.00 MiB is free. Process "
+        "77 has 400.00 MiB memory in use. Including non-PyTorch memory, this process has "
+        "180.00 MiB memory in use. Of the allocated memory 180.00 MiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but "
+        "unallocated.";
+    CHECK(cause_of(message) == OomCause::neighbour);
+}
+
+TEST_CASE("explain_oom fills memory failures and leaves others alone") {
+    hpo::Failure oom = failure(full_card);
+    hpo::explain_oom(oom);
+    CHECK(oom.cause == OomCause::capacity);
+    CHECK_FALSE(oom.evidence.empty());
+    hpo::Failure other = hpo::classify_text({.type = {}, .message = "ValueError"});
+    hpo::explain_oom(other);
+    CHECK_FALSE(other.cause);
+    hpo::Failure host = hpo::classify_text({.type = "MemoryError", .message = ""});
+    hpo::explain_oom(host);
+    CHECK(host.cause == OomCause::host);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/failure/classify.hpp"
+
+#include <set>
+#include <string>
+
+#include "support/catch.hpp"
+
+using hpo::classify_exit;
+using hpo::classify_text;
+using hpo::FailureKind;
+
+namespace {
+FailureKind kind_of(std::string_view type, std::string_view message) { return classify_text({.type = type, .message = message}).kind; }
+}  // namespace
+
+TEST_CASE("every CUDA code of the table is its own and stands in ascending order") {
+    std::int64_t last = 0;
+    for (const hpo::CudaError& error : hpo::cuda_errors) {
+        CHECK(error.code > last);
+        last = error.code;
+        CHECK(hpo::cuda_error(error.code) == &error);
+    }
+    CHECK(hpo::cuda_error(12345) == nullptr);
+    for (const std::int64_t sticky : {226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810}) {
+        CAPTURE(sticky);
+        REQUIRE(hpo::cuda_error(sticky));
+        CHECK(hpo::cuda_error(sticky)->meaning == hpo::CudaErrorClass::sticky);
+    }
+}
+
+TEST_CASE("each CUDA error is found by its text and by its name") {
+    for (const hpo::CudaError& error : hpo::cuda_errors) {
+        CAPTURE(error.name);
+        const std::string by_text =
+            "CUDA error: " + std::string{error.text} + "\nCUDA kernel errors might be asynchronously reported at some other API call";
+        REQUIRE(hpo::cuda_error_in(by_text));
+        CHECK(hpo::cuda_error_in(by_text)->code == error.code);
+        const std::string by_name = "Search for `" + std::string{error.name} + "' in the documentation";
+        REQUIRE(hpo::cuda_error_in(by_name));
+        CHECK(hpo::cuda_error_in(by_name)->code == error.code);
+    }
+    CHECK(hpo::cuda_error_in("invalid argument --lr") == nullptr);
+    CHECK(hpo::cuda_error_in("an unknown error occurred while reading config.yaml") == nullptr);
+}
+
+TEST_CASE("a device-side assert is sticky, whoever words it") {
+    const auto failure = classify_text({.type = "RuntimeError",
+                                        .message = "CUDA error: device-side assert triggered\nCUDA kernel errors might be asynchronously "
+                                                   "reported at some other API call, so the stacktrace below "
+                                                   "might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1."});
+    CHECK(failure.kind == FailureKind::cuda_sticky);
+    CHECK(failure.code == 710);
+    CHECK(failure.type == "RuntimeError");
+    CHECK(kind_of("torch.AcceleratorError", "CUDA error: an illegal memory access was encountered") == FailureKind::cuda_sticky);
+    CHECK(kind_of("", "terminate called: device-side assert triggered") == FailureKind::cuda_sticky);
+    CHECK(kind_of("", "CUDA error: uncorrectable ECC error encountered") == FailureKind::hardware);
+    CHECK(kind_of("", "CUDA error: no kernel image is available for execution on the device") == FailureKind::trainer_error);
+    CHECK(kind_of("", "CUDA error: too many resources requested for launch") == FailureKind::cuda_transient);
+    CHECK(kind_of("", "NCCL error in: ProcessGroupNCCL.cpp:1269, unhandled cuda error, NCCL version 2.14.3\nncclUnhandledCudaError") ==
+          FailureKind::cuda_sticky);
+    CHECK(kind_of("", "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)") == FailureKind::timeout);
+    CHECK(kind_of("RuntimeError", "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED") == FailureKind::cuda_sticky);
+}
+
+TEST_CASE("device memory is told from host memory") {
+    const auto device = classify_text({.type = "torch.cuda.OutOfMemoryError",
+                                       .message = "CUDA out of memory. Tried to allocate 360.00 MiB. GPU 0 has a total capacity of 23.56 "
+                                                  "GiB of which 259.88 MiB is free. Including non-PyTorch memory, "
+                                                  "this process has 22.72 GiB memory in use."});
+    CHECK(device.kind == FailureKind::out_of_memory);
+    CHECK(device.requested_bytes == 377487360);
+    CHECK(device.memory.capacity == 25297357373);
+    CHECK_FALSE(device.memory.allocated);
+
+    const auto host = classify_text({.type = "RuntimeError",
+                                     .message = "[enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: "
+                                                "you tried to allocate 68719476736 bytes. Error code 12 "
+                                                "(Cannot allocate memory)"});
+    CHECK(host.kind == FailureKind::host_out_of_memory);
+    CHECK(host.requested_bytes == 68719476736);
+    CHECK(kind_of("MemoryError", "") == FailureKind::host_out_of_memory);
+    CHECK(kind_of("std::bad_alloc", "std::bad_alloc") == FailureKind::host_out_of_memory);
+    CHECK(kind_of("numpy.core._exceptions._ArrayMemoryError",
+                  "Unable to allocate 7.45 GiB for an array with shape (1000000, 1000) and data type float64") ==
+          FailureKind::host_out_of_memory);
+    CHECK(kind_of("OSError", "[Errno 12] Cannot allocate memory") == FailureKind::host_out_of_memory);
+    CHECK(kind_of("RuntimeError", "DataLoader worker (pid 4711) is killed by signal: Killed.") == FailureKind::host_out_of_memory);
+}
+
+TEST_CASE("out-of-memory has many wordings") {
+    for (const char* message :
+         {"CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported at some other API call",
+          "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+          "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+          "Not enough memory for workspace!", "CUDA out of memory. Tried to allocate more than 1EB memory.",
+          "HIP out of memory. Tried to allocate 2.00 GiB", "XPU out of memory, tried to allocate 4 GB",
+          "MPS backend out of memory (MPS allocated: 5.05 GB, other allocations: 3.5 GB, max allowed: 9.07 GB).",
+          "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123 bytes.",
+          "ResourceExhaustedError: OOM when allocating tensor with shape[64,512]",
+          "CPU out of memory. Tried to allocate 64.00 MiB. Device 0 has a total capacity of 600.00 MiB"}) {
+        CAPTURE(message);
+        CHECK(kind_of("RuntimeError", message) == FailureKind::out_of_memory);
+    }
+    CHECK(classify_text({.type = {}, .message = "CUDA error: out of memory"}).code == 2);
+}
+
+TEST_CASE("what nobody recognises is the trainer's, and a word about memory is no out-of-memory") {
+    CHECK(kind_of("AttributeError", "'NoneType' object has no attribute 'shape'") == FailureKind::trainer_error);
+    CHECK(kind_of("ValueError", "batch lowered after an earlier trial ran out; memory_limit must be an int") == FailureKind::trainer_error);
+    CHECK(kind_of("", "") == FailureKind::trainer_error);
+    CHECK(kind_of("ValueError", "Invalid labels detected in batch! Expected range [0, 1], but got min=0, max=7.") ==
+          FailureKind::bad_batch);
+    CHECK(kind_of("IndexError", "Target 5 is out of bounds.") == FailureKind::bad_batch);
+}
+
+TEST_CASE("how a process ended says as much as its words") {
+    const auto segv = classify_exit({.exit_status = {}, .signal = 11, .last_words = "loading\n"});
+    CHECK(segv.kind == FailureKind::crash);
+    CHECK(segv.signal == 11);
+    CHECK(segv.message == "the process was ended by SIGSEGV");
+    CHECK(segv.traceback == "loading\n");
+
+    CHECK(classify_exit({.exit_status = 137, .signal = {}, .last_words = ""}).kind == FailureKind::crash);
+    CHECK_THAT(classify_exit({.exit_status = 137, .signal = {}, .last_words = ""}).message,
+               Catch::Contains("perhaps the kernel's out-of-memory killer"));
+    CHECK(classify_exit({.exit_status = {}, .signal = 9, .last_words = "", .host_memory_was_short = true}).kind ==
+          FailureKind::host_out_of_memory);
+
+    const auto status = classify_exit({.exit_status = 3, .signal = {}, .last_words = "usage: train.py\n"});
+    CHECK(status.kind == FailureKind::trainer_error);
+    CHECK(status.exit_status == 3);
+    CHECK(classify_exit(
+              {.exit_status = 1, .signal = {}, .last_words = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"})
+              .requested_bytes == std::int64_t{2} << 30);
+    CHECK(classify_exit({.exit_status = 1, .signal = {}, .last_words = "Traceback (most recent call last):\nMemoryError"}).kind ==
+          FailureKind::host_out_of_memory);
+    CHECK(classify_exit({.exit_status = {}, .signal = 6, .last_words = "CUDA error: device-side assert triggered"}).kind ==
+          FailureKind::cuda_sticky);
+    CHECK(classify_exit({.exit_status = {}, .signal = {}, .last_words = ""}).kind == FailureKind::lost_worker);
+}
