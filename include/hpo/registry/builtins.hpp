@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "hpo/memory/formula.hpp"
+#include "hpo/memory/limit.hpp"
 #include "hpo/memory/unlimited.hpp"
+#include "hpo/pruner/median.hpp"
 #include "hpo/pruner/none.hpp"
+#include "hpo/pruner/percentile.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/recovery/prune.hpp"
 #include "hpo/recovery/shrink_micro_batch.hpp"
@@ -24,9 +28,13 @@ struct TypeList {};
 using BuiltinSamplers = TypeList<
     sampler::Random>;
 using BuiltinPruners = TypeList<
-    pruner::None>;
+    pruner::None,
+    pruner::Median,
+    pruner::Percentile>;
 using BuiltinMemoryGuards = TypeList<
-    memory::Unlimited>;
+    memory::Unlimited,
+    memory::Limit,
+    memory::Formula>;
 using BuiltinRecoveries = TypeList<
     recovery::Fail,
     recovery::Prune,

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "hpo/core/field.hpp"
+#include "hpo/memory/concept.hpp"
+
+namespace hpo::memory {
+
+/// Gives every attempt the same share of its device: the worker caps itself at `bytes`, and as many are counted as taken
+/// while it runs. It predicts nothing; an attempt that wants more meets an out-of-memory failure at the cap.
+class Limit {
+public:
+    static constexpr std::string_view name = "limit";
+    static constexpr std::string_view summary = "caps every attempt at a fixed number of bytes and reserves as many";
+    struct Config {
+        Bytes bytes;  ///< 0, which the constructor refuses: a cap has no sensible default
+    };
+    static constexpr auto fields = std::tuple{field("bytes", &Config::bytes, "cap of one attempt; must be given")};
+
+    explicit Limit(Config config) : config_{config} {
+        if (config.bytes.count < 1) throw bad_value("bytes", format_bytes(config.bytes.count), "a size above 0, such as limit:bytes=2GiB");
+    }
+
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        Estimate estimate;
+        // Never more than the device has: a generous cap is no reason to refuse.
+        estimate.need = query.capacity_bytes ? std::min(config_.bytes.count, *query.capacity_bytes) : config_.bytes.count;
+        estimate.cap_bytes = config_.bytes.count;
+        estimate.source = name;
+        return estimate;
+    }
+    [[nodiscard]] Evidence evidence() const { return Evidence::none; }
+
+private:
+    Config config_;
+};
+
+static_assert(MemoryGuard<Limit> && Configurable<Limit>);
+
+}  // namespace hpo::memory

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "hpo/core/field.hpp"
+#include "hpo/pruner/concept.hpp"
+
+namespace hpo::pruner {
+
+/// The `percentile` (0 to 100) of what is not NaN in `values`, interpolated linearly between neighbours; nothing when
+/// all of it is NaN.
+[[nodiscard]] inline std::optional<double> percentile_of(std::vector<double> values, double percentile) {
+    std::erase_if(values, [](double value) { return std::isnan(value); });
+    if (values.empty()) return std::nullopt;
+    std::sort(values.begin(), values.end());
+    const double position = percentile / 100 * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    const auto above = std::min(below + 1, values.size() - 1);
+    return std::lerp(values[below], values[above], position - static_cast<double>(below));
+}
+
+/// Prunes a trial whose best value so far is worse than a percentile of the complete trials' values at the same step.
+/// Decides as Optuna's pruner of that name: a trial that reported nothing but NaN is pruned.
+class Percentile {
+public:
+    static constexpr std::string_view name = "percentile";
+    static constexpr std::string_view summary = "prunes what is outside the best PERCENTILE of complete trials at the same step";
+    struct Config {
+        double percentile = 25;
+        std::int64_t startup_trials = 5;
+        std::int64_t warmup_steps = 0;
+        std::int64_t interval_steps = 1;
+        std::int64_t min_trials = 1;
+    };
+    static constexpr auto fields =
+        std::tuple{field("percentile", &Config::percentile, "share of trials that are kept, 0 to 100"),
+                   field("startup_trials", &Config::startup_trials, "complete trials before any pruning"),
+                   field("warmup_steps", &Config::warmup_steps, "first step that may be pruned"),
+                   field("interval_steps", &Config::interval_steps, "steps between decisions, counted from warmup_steps"),
+                   field("min_trials", &Config::min_trials, "complete trials that must have reported the step")};
+
+    Percentile() : Percentile{Config{}} {}
+    explicit Percentile(Config config) : config_{config} {
+        if (!(config.percentile >= 0 && config.percentile <= 100)) {
+            throw bad_value("percentile", display_text(config.percentile), "0 to 100");
+        }
+        const auto at_least = [](std::string_view option, std::int64_t value, std::int64_t least) {
+            if (value < least) throw bad_value(option, std::to_string(value), std::to_string(least) + " or more");
+        };
+        at_least("startup_trials", config.startup_trials, 0);
+        at_least("warmup_steps", config.warmup_steps, 0);
+        at_least("interval_steps", config.interval_steps, 1);
+        at_least("min_trials", config.min_trials, 1);
+    }
+
+    [[nodiscard]] Verdict judge(const Standing& standing) const {
+        const auto& reports = standing.trial.intermediate;
+        if (reports.empty() || !is_decision(standing)) return {};
+        std::int64_t complete = 0;
+        std::vector<double> rivals;
+        for (const Trial& trial : standing.history.trials) {
+            if (trial.state != TrialState::complete) continue;
+            ++complete;
+            const auto report = trial.intermediate.find(standing.step);
+            if (report != trial.intermediate.end()) rivals.push_back(report->second);
+        }
+        if (complete == 0 || complete < config_.startup_trials) return {};
+
+        double best = std::numeric_limits<double>::quiet_NaN();
+        for (const auto& [step, value] : reports) {
+            if (better(standing.direction, value, best)) best = value;
+        }
+        if (std::isnan(best)) return {Verdict::Answer::prune, "every value reported so far is NaN"};
+
+        if (static_cast<std::int64_t>(rivals.size()) < config_.min_trials) return {};
+        const std::size_t count = rivals.size();
+        const bool minimize = standing.direction == Direction::minimize;
+        const auto bar = percentile_of(std::move(rivals), minimize ? config_.percentile : 100 - config_.percentile);
+        if (!bar || !better(standing.direction, *bar, best)) return {};
+        return {Verdict::Answer::prune, "best value " + display_text(best) + " by step " + std::to_string(standing.step) +
+                                            " is worse than " + display_text(*bar) + ", percentile " + display_text(config_.percentile) +
+                                            " of " + std::to_string(count) + " complete trials"};
+    }
+
+private:
+    /// True for the first report at or after each step warmup_steps + k * interval_steps.
+    [[nodiscard]] bool is_decision(const Standing& standing) const {
+        if (standing.step < config_.warmup_steps) return false;
+        const std::int64_t since = (standing.step - config_.warmup_steps) / config_.interval_steps * config_.interval_steps;
+        const auto& reports = standing.trial.intermediate;
+        const auto latest = reports.lower_bound(standing.step);
+        return latest == reports.begin() || std::prev(latest)->first < config_.warmup_steps + since;
+    }
+
+    Config config_;
+};
+
+static_assert(Pruner<Percentile> && Configurable<Percentile>);
+
+}  // namespace hpo::pruner

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/memory/admission.hpp"
+
+#include "hpo/memory/formula.hpp"
+#include "support/catch.hpp"
+
+using Answer = hpo::Admission::Answer;
+
+namespace {
+
+/// 100 bytes of weights, 10 for each example.
+hpo::Admission admit(std::optional<std::int64_t> capacity, std::optional<std::int64_t> effective, std::int64_t least = 1) {
+    hpo::Profile profile;
+    profile.weight_bytes = 100;
+    profile.activation_bytes_per_example = effective ? 10 : 0;
+    const hpo::ParamSet params;
+    hpo::ExecutionPlan plan;
+    plan.effective_batch = effective;
+    return hpo::admit(hpo::memory::Formula{{.margin = 0}}, {params, plan, &profile, capacity, hpo::History{}}, least);
+}
+
+}  // namespace
+
+TEST_CASE("what fits runs as planned, to the last byte") {
+    CHECK(admit(740, 64).answer == Answer::run);
+    CHECK_FALSE(admit(740, 64).plan.micro_batch);
+    CHECK(admit(std::nullopt, 1'000'000).answer == Answer::run);
+}
+
+TEST_CASE("what does not fit is halved until it does, and the effective batch stays") {
+    const hpo::Admission admission = admit(739, 64);
+    CHECK(admission.answer == Answer::shrink);
+    CHECK(admission.plan.micro_batch == 32);
+    CHECK(admission.plan.effective_batch == 64);
+    CHECK(admission.plan.accumulation_steps() == 2);
+    CHECK(admission.estimate.need == 420);
+    CHECK(admit(150, 64).plan.micro_batch == 4);
+    CHECK(admit(110, 50).plan.micro_batch == 1);
+}
+
+TEST_CASE("what fits at no micro-batch is refused, with the violation at the smallest") {
+    const hpo::Admission admission = admit(100, 64);
+    CHECK(admission.answer == Answer::infeasible);
+    CHECK(admission.plan.micro_batch == 1);
+    CHECK(admission.violation == Approx(110.0 / 100 - 1));
+    CHECK(admission.reason == "predicted 110 bytes of 100 bytes at micro-batch 1 (formula)");
+}
+
+TEST_CASE("the smallest micro-batch allowed is respected") {
+    CHECK(admit(150, 64, 3).plan.micro_batch == 4);
+    const hpo::Admission admission = admit(120, 64, 3);
+    CHECK(admission.answer == Answer::infeasible);
+    CHECK(admission.plan.micro_batch == 3);
+    CHECK(admission.violation == Approx(130.0 / 120 - 1));
+}
+
+TEST_CASE("a plan without a batch runs or is refused as it is") {
+    CHECK(admit(100, std::nullopt).answer == Answer::run);
+    const hpo::Admission admission = admit(50, std::nullopt);
+    CHECK(admission.answer == Answer::infeasible);
+    CHECK(admission.violation == Approx(1));
+    CHECK(admission.reason == "predicted 100 bytes of 50 bytes (formula)");
+}
+
+TEST_CASE("a device of 0 bytes refuses with a finite violation") {
+    CHECK(admit(0, 64).answer == Answer::infeasible);
+    CHECK(admit(0, 64).violation == Approx(109));
+}
