@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/core/outcome.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/profile.hpp"
+#include "hpo/trainer/json_codec.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+/// What crosses the borders of processes and of plugins, as JSON: `encode(x)` and `decoded<X>(json, place)`.
+/// A member that is added to one of these records is added here too; the round-trip test counts them.
+namespace hpo {
+
+template <>
+struct JsonNames<FailureKind> {
+    static constexpr auto& names = failure_kind_names;
+};
+template <>
+struct JsonNames<OomCause> {
+    static constexpr auto& names = oom_cause_names;
+};
+template <>
+struct JsonNames<Precision> {
+    static constexpr auto& names = precision_names;
+};
+template <>
+struct JsonNames<OutcomeKind> {
+    static constexpr std::array<std::string_view, 4> names{"complete", "stopped", "failed", "interrupted"};
+};
+template <>
+struct JsonNames<Direction> {
+    static constexpr std::array<std::string_view, 2> names{"minimize", "maximize"};
+};
+
+template <>
+struct JsonMembers<ExecutionPlan> {
+    using R = ExecutionPlan;
+    static constexpr std::tuple list{JsonMember{"effective_batch", &R::effective_batch},
+                                     JsonMember{"micro_batch", &R::micro_batch},
+                                     JsonMember{"activation_checkpointing", &R::activation_checkpointing},
+                                     JsonMember{"precision", &R::precision},
+                                     JsonMember{"expandable_segments", &R::expandable_segments},
+                                     JsonMember{"allocator_settings", &R::allocator_settings},
+                                     JsonMember{"device", &R::device},
+                                     JsonMember{"cap_bytes", &R::cap_bytes}};
+};
+
+template <>
+struct JsonMembers<MemoryNeighbour> {
+    static constexpr std::tuple list{JsonMember{"pid", &MemoryNeighbour::pid}, JsonMember{"bytes", &MemoryNeighbour::bytes}};
+};
+
+template <>
+struct JsonMembers<MemoryReading> {
+    using R = MemoryReading;
+    static constexpr std::tuple list{JsonMember{"allocated", &R::allocated},
+                                     JsonMember{"reserved", &R::reserved},
+                                     JsonMember{"free", &R::free},
+                                     JsonMember{"capacity", &R::capacity},
+                                     JsonMember{"limit", &R::limit},
+                                     JsonMember{"peak_allocated", &R::peak_allocated},
+                                     JsonMember{"peak_reserved", &R::peak_reserved},
+                                     JsonMember{"neighbours", &R::neighbours}};
+};
+
+template <>
+struct JsonMembers<MemoryMark> {
+    using R = MemoryMark;
+    static constexpr std::tuple list{JsonMember{"name", &R::name}, JsonMember{"seconds", &R::seconds}, JsonMember{"step", &R::step},
+                                     JsonMember{"reading", &R::reading}};
+};
+
+template <>
+struct JsonMembers<Failure> {
+    using R = Failure;
+    static constexpr std::tuple list{JsonMember{"kind", &R::kind},     JsonMember{"message", &R::message},
+                                     JsonMember{"type", &R::type},     JsonMember{"code", &R::code},
+                                     JsonMember{"signal", &R::signal}, JsonMember{"exit_status", &R::exit_status},
+                                     JsonMember{"where", &R::where},   JsonMember{"traceback", &R::traceback},
+                                     JsonMember{"memory", &R::memory}, JsonMember{"requested_bytes", &R::requested_bytes},
+                                     JsonMember{"cause", &R::cause},   JsonMember{"evidence", &R::evidence}};
+};
+
+template <>
+struct JsonMembers<Report> {
+    static constexpr std::tuple list{JsonMember{"step", &Report::step}, JsonMember{"value", &Report::value}};
+};
+
+template <>
+struct JsonMembers<AttemptOutcome> {
+    using R = AttemptOutcome;
+    static constexpr std::tuple list{JsonMember{"kind", &R::kind},
+                                     JsonMember{"values", &R::values},
+                                     JsonMember{"failure", &R::failure},
+                                     JsonMember{"memory", &R::memory},
+                                     JsonMember{"peak_allocated", &R::peak_allocated},
+                                     JsonMember{"peak_reserved", &R::peak_reserved},
+                                     JsonMember{"approximate", &R::approximate},
+                                     JsonMember{"attributes", &R::attributes},
+                                     JsonMember{"worker_pid", &R::worker_pid},
+                                     JsonMember{"seconds", &R::seconds}};
+};
+
+template <>
+struct JsonMembers<Profile> {
+    using R = Profile;
+    static constexpr std::tuple list{JsonMember{"parameters", &R::parameters},
+                                     JsonMember{"trainable_parameters", &R::trainable_parameters},
+                                     JsonMember{"weight_bytes", &R::weight_bytes},
+                                     JsonMember{"gradient_bytes", &R::gradient_bytes},
+                                     JsonMember{"optimizer_bytes", &R::optimizer_bytes},
+                                     JsonMember{"activation_fixed_bytes", &R::activation_fixed_bytes},
+                                     JsonMember{"activation_bytes_per_example", &R::activation_bytes_per_example}};
+};
+
+template <>
+struct JsonMembers<TrainerJob> {
+    using R = TrainerJob;
+    static constexpr std::tuple list{
+        JsonMember{"study", &R::study},   JsonMember{"trial", &R::trial},     JsonMember{"attempt", &R::attempt},
+        JsonMember{"params", &R::params}, JsonMember{"options", &R::options}, JsonMember{"metric", &R::metric},
+        JsonMember{"plan", &R::plan},     JsonMember{"seed", &R::seed},       JsonMember{"metered_device", &R::metered_device}};
+};
+
+template <>
+struct JsonMembers<TrainerParameter> {
+    using R = TrainerParameter;
+    static constexpr std::tuple list{JsonMember{"name", &R::name}, JsonMember{"type", &R::type}, JsonMember{"range", &R::range},
+                                     JsonMember{"standard", &R::standard}, JsonMember{"help", &R::help}};
+};
+
+template <>
+struct JsonMembers<TrainerMetric> {
+    using R = TrainerMetric;
+    static constexpr std::tuple list{JsonMember{"name", &R::name}, JsonMember{"direction", &R::direction}, JsonMember{"help", &R::help}};
+};
+
+template <>
+struct JsonMembers<TrainerInfo> {
+    using R = TrainerInfo;
+    static constexpr std::tuple list{JsonMember{"name", &R::name},
+                                     JsonMember{"summary", &R::summary},
+                                     JsonMember{"parameters", &R::parameters},
+                                     JsonMember{"metrics", &R::metrics},
+                                     JsonMember{"levers", &R::levers},
+                                     JsonMember{"effective_batch_parameter", &R::effective_batch_parameter},
+                                     JsonMember{"libtorch_version", &R::libtorch_version}};
+};
+
+template <>
+struct JsonMembers<TrainerProblem> {
+    static constexpr std::tuple list{JsonMember{"where", &TrainerProblem::where}, JsonMember{"what", &TrainerProblem::what}};
+};
+
+}  // namespace hpo

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/plugin_abi.hpp"
+#include "hpo/trainer/thrown.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo {
+
+/// Runs one attempt; what the trainer throws becomes a failed outcome.
+[[nodiscard]] inline AttemptOutcome run_guarded(Trainer& trainer, const TrainerJob& job, Progress& progress) {
+    try {
+        return trainer.run(job, progress);
+    } catch (...) {
+        const Thrown thrown = current_thrown();
+        AttemptOutcome outcome;
+        outcome.failure = Failure{.kind = FailureKind::trainer_error, .message = thrown.message, .type = thrown.type};
+        return outcome;
+    }
+}
+
+namespace abi {
+
+[[nodiscard]] inline Text as_text(std::string_view text) noexcept { return {text.data(), text.size()}; }
+[[nodiscard]] inline std::string_view as_view(Text text) noexcept { return {text.data, text.size}; }
+
+/// A trainer's Progress on top of the functions that the worker lends.
+class HostProgress final : public Progress {
+public:
+    explicit HostProgress(const Host& host) : host_{host} {}
+    [[nodiscard]] bool report(std::int64_t step, double value) override { return host_.report(host_.context, step, value) != 0; }
+    [[nodiscard]] bool stop_requested() const override { return host_.stop_requested(host_.context) != 0; }
+    void memory(const MemoryMark& mark) override { host_.memory(host_.context, as_text(json_line(encode(mark)))); }
+    void log(std::string_view line) override { host_.log(host_.context, as_text(line)); }
+
+private:
+    const Host& host_;
+};
+
+/// The functions of Entry for one trainer class.
+template <std::derived_from<Trainer> T>
+struct Exported {
+    static std::int32_t create(void** trainer, Sink sink) noexcept {
+        return answered(sink, [&]() -> Json {
+            *trainer = static_cast<Trainer*>(new T{});
+            return nullptr;
+        });
+    }
+    static void destroy(void* trainer) noexcept { delete static_cast<Trainer*>(trainer); }
+    static std::int32_t info(void* trainer, Sink sink) noexcept {
+        return answered(sink, [&] { return encode(self(trainer).info()); });
+    }
+    static std::int32_t run(void* trainer, Text job, const Host* host, Sink sink) noexcept {
+        return answered(sink, [&] {
+            HostProgress progress{*host};
+            return encode(run_guarded(self(trainer), job_of(job), progress));
+        });
+    }
+    static std::int32_t profile(void* trainer, Text job, Sink sink) noexcept {
+        return answered(sink, [&] { return encode(self(trainer).profile(job_of(job))); });
+    }
+    static std::int32_t check(void* trainer, Text job, Sink sink) noexcept {
+        return answered(sink, [&] { return encode(self(trainer).check(job_of(job))); });
+    }
+
+    /// Built at the first call, from a T that lives only for its info.
+    static const Entry* entry() noexcept {
+        static const TrainerInfo described = [] {
+            try {
+                return T{}.info();
+            } catch (...) {
+                return TrainerInfo{};  // `create` meets the same error and words it
+            }
+        }();
+        static const Entry made{
+            magic, sizeof(Entry), version, described.name.c_str(), described.libtorch_version.c_str(), &create, &destroy, &info,
+            &run,  &profile,      &check};
+        return &made;
+    }
+
+private:
+    static Trainer& self(void* trainer) { return *static_cast<Trainer*>(trainer); }
+    static TrainerJob job_of(Text text) { return decoded<TrainerJob>(parse_json(as_view(text), "job"), "job"); }
+
+    template <class F>
+    static std::int32_t answered(Sink sink, F&& answer) noexcept {
+        try {
+            sink.write(sink.context, as_text(json_line(answer())));
+            return done;
+        } catch (...) {
+            const Thrown thrown = current_thrown();
+            sink.write(sink.context, as_text(thrown.type + ": " + thrown.message));
+            return failed;
+        }
+    }
+};
+
+}  // namespace abi
+}  // namespace hpo
+
+/// Makes the shared library a trainer plugin: `HPO_TRAINER_PLUGIN(my::Trainer)` at namespace scope of one source file.
+/// The class is derived from hpo::Trainer and default constructible; the name is its info().name, and the file must be
+/// libhpo_trainer_NAME.so. It is constructed once for its info and once to work, so data is loaded when first needed.
+#define HPO_TRAINER_PLUGIN(Class)                                                                              \
+    extern "C" __attribute__((visibility("default"))) const ::hpo::abi::Entry* hpo_trainer_plugin() noexcept { \
+        return ::hpo::abi::Exported<Class>::entry();                                                           \
+    }                                                                                                          \
+    static_assert(::hpo::abi::version == 1)

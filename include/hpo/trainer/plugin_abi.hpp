@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// The border of a trainer plugin: plain C data and functions that carry the worker protocol's JSON, so that plugin and
+/// worker may be built by different compilers. Authors never see it: trainer/plugin.hpp writes it for them.
+/// What stands before `name` in Entry is the same in every version; everything else may change with `abi_version`.
+namespace hpo::abi {
+
+inline constexpr std::uint64_t magic = 0x4E49'4152'544F'5048;  ///< the bytes "HPOTRAIN" on a little-endian machine
+inline constexpr std::uint32_t version = 1;
+inline constexpr const char* symbol = "hpo_trainer_plugin";  ///< of the one exported function, `const Entry* ()`
+
+/// A text that the callee may read until it returns; UTF-8, not terminated.
+struct Text {
+    const char* data;
+    std::size_t size;
+};
+
+/// Where a plugin writes its answer. At most one call of `write` for each call of a plugin's function.
+struct Sink {
+    void* context;
+    void (*write)(void* context, Text text) noexcept;
+};
+
+/// What a plugin may ask of the worker while `run` runs. Only from the thread that called `run`.
+struct Host {
+    void* context;
+    std::int32_t (*report)(void* context, std::int64_t step, double value) noexcept;  ///< 0: stop
+    std::int32_t (*stop_requested)(void* context) noexcept;                           ///< 1: stop
+    void (*memory)(void* context, Text mark_json) noexcept;
+    void (*log)(void* context, Text line) noexcept;
+};
+
+/// Each function returns one of these: with `done` the sink has the answer as JSON, with `failed` a message in words.
+enum Status : std::int32_t { done = 0, failed = 1 };
+
+struct Entry {
+    std::uint64_t magic;
+    std::uint32_t struct_size;
+    std::uint32_t abi_version;
+    const char* name;              ///< TrainerInfo::name; empty when the trainer could not be asked
+    const char* libtorch_version;  ///< TrainerInfo::libtorch_version
+    std::int32_t (*create)(void** trainer, Sink sink) noexcept;
+    void (*destroy)(void* trainer) noexcept;
+    std::int32_t (*info)(void* trainer, Sink sink) noexcept;                                  ///< TrainerInfo
+    std::int32_t (*run)(void* trainer, Text job_json, const Host* host, Sink sink) noexcept;  ///< AttemptOutcome
+    std::int32_t (*profile)(void* trainer, Text job_json, Sink sink) noexcept;                ///< Profile or null
+    std::int32_t (*check)(void* trainer, Text job_json, Sink sink) noexcept;                  ///< list of TrainerProblem
+};
+
+}  // namespace hpo::abi

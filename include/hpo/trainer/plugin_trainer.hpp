@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "hpo/core/error.hpp"
+#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/plugin_abi.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo {
+
+/// A trainer behind the plugin border, used like any other. What the plugin itself gets wrong (an answer that is not
+/// understood) is a failed outcome in `run` and an Error{plugin} elsewhere.
+class PluginTrainer final : public Trainer {
+public:
+    /// `entry` belongs to a library that stays loaded. Throws Error{plugin} when the trainer cannot be made.
+    explicit PluginTrainer(const abi::Entry& entry) : entry_{entry} {
+        call("create", [&](abi::Sink sink) { return entry_.create(&trainer_, sink); });
+    }
+    PluginTrainer(const PluginTrainer&) = delete;
+    PluginTrainer& operator=(const PluginTrainer&) = delete;
+    ~PluginTrainer() override { entry_.destroy(trainer_); }
+
+    [[nodiscard]] TrainerInfo info() const override {
+        return answer<TrainerInfo>("info", [&](abi::Sink sink) { return entry_.info(trainer_, sink); });
+    }
+    AttemptOutcome run(const TrainerJob& job, Progress& progress) override {
+        const abi::Host host{&progress, &report, &stop_requested, &memory, &log};
+        try {
+            return asked<AttemptOutcome>("run", job,
+                                         [&](abi::Text text, abi::Sink sink) { return entry_.run(trainer_, text, &host, sink); });
+        } catch (const Error& error) {
+            AttemptOutcome outcome;
+            outcome.failure = Failure{.kind = FailureKind::trainer_error, .message = error.what()};
+            return outcome;
+        }
+    }
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job) override {
+        return asked<std::optional<Profile>>("profile", job,
+                                             [&](abi::Text text, abi::Sink sink) { return entry_.profile(trainer_, text, sink); });
+    }
+    [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) override {
+        return asked<std::vector<TrainerProblem>>("check", job,
+                                                  [&](abi::Text text, abi::Sink sink) { return entry_.check(trainer_, text, sink); });
+    }
+
+private:
+    /// Calls a function of the plugin; its answer's text.
+    template <class F>
+    std::string call(const std::string& what, F&& function) const {
+        std::string text;
+        const abi::Sink sink{
+            &text, [](void* context, abi::Text part) noexcept { static_cast<std::string*>(context)->assign(part.data, part.size); }};
+        if (function(sink) != abi::done) throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + what + ": " + text};
+        return text;
+    }
+    template <class Answer, class F>
+    Answer answer(const std::string& what, F&& function) const {
+        const std::string text = call(what, function);
+        try {
+            return decoded<Answer>(parse_json(text, what), what);
+        } catch (const Error& error) {
+            throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + error.what()};
+        }
+    }
+    template <class Answer, class F>
+    Answer asked(const std::string& what, const TrainerJob& job, F&& function) const {
+        const std::string text = json_line(encode(job));
+        return answer<Answer>(what, [&](abi::Sink sink) { return function(abi::Text{text.data(), text.size()}, sink); });
+    }
+
+    static std::int32_t report(void* context, std::int64_t step, double value) noexcept {
+        return static_cast<Progress*>(context)->report(step, value) ? 1 : 0;
+    }
+    static std::int32_t stop_requested(void* context) noexcept { return static_cast<Progress*>(context)->stop_requested() ? 1 : 0; }
+    static void memory(void* context, abi::Text mark) noexcept {
+        try {
+            const std::string place = "memory mark";
+            static_cast<Progress*>(context)->memory(decoded<MemoryMark>(parse_json({mark.data, mark.size}, place), place));
+        } catch (const Error& error) {
+            static_cast<Progress*>(context)->log(error.what());
+        }
+    }
+    static void log(void* context, abi::Text line) noexcept { static_cast<Progress*>(context)->log({line.data, line.size}); }
+
+    const abi::Entry& entry_;
+    void* trainer_ = nullptr;
+};
+
+}  // namespace hpo

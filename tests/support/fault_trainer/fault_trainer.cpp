@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// A trainer without LibTorch that fails in every way that a trainer can, on request.
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+
+#include "hpo/trainer/plugin.hpp"
+
+namespace {
+
+using hpo::AttemptOutcome;
+using hpo::OutcomeKind;
+using hpo::TrainerJob;
+using hpo::Value;
+
+double number(const TrainerJob& job, std::string_view name, double standard) {
+    const Value* value = job.find(name);
+    if (!value) return standard;
+    if (const auto* real = std::get_if<double>(value)) return *real;
+    if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
+    throw hpo::bad_value(name, hpo::json_text(*value), "a number");
+}
+
+[[noreturn]] void refuse_memory() {
+    throw std::runtime_error(
+        "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; 20.13 GiB already allocated; "
+        "1.19 GiB free; 21.05 GiB reserved in total by PyTorch)");
+}
+
+class FaultTrainer final : public hpo::Trainer {
+public:
+    [[nodiscard]] hpo::TrainerInfo info() const override {
+        return {.name = "fault",
+                .summary = "Fails on request, for tests of everything above it; without a fault the value is (x - 0.3)^2",
+                .parameters = {{"x", "float", "", 0.0, "where the parabola is evaluated"},
+                               {"fault", "text", "", std::string{"none"}, "what goes wrong"},
+                               {"limit", "int", "[0, 2^53]", std::int64_t{8}, "the largest micro-batch that fits oom_once_above"},
+                               {"batch", "int", "[1, 2^53]", std::int64_t{32}, "effective batch"},
+                               {"steps", "int", "[0, 2^53]", std::int64_t{0}, "intermediate values before the end"},
+                               {"seconds", "float", "[0, 1e9]", 0.0, "time that slow takes"},
+                               {"profile_seconds", "float", "[0, 1e9]", 0.0, "time that profile takes"}},
+                .metrics = {{"value", hpo::Direction::minimize, "(x - 0.3)^2"}},
+                .levers = {"micro_batch"},
+                .effective_batch_parameter = "batch",
+                .libtorch_version = ""};
+    }
+
+    AttemptOutcome run(const TrainerJob& job, hpo::Progress& progress) override {
+        refuse_unknown(job);
+        const Value* asked = job.find("fault");
+        const std::string fault = asked ? std::get<std::string>(*asked) : "none";
+        const double x = number(job, "x", 0);
+        double value = (x - 0.3) * (x - 0.3);
+        const auto steps = static_cast<std::int64_t>(number(job, "steps", 0));
+        for (std::int64_t step = 0; step < steps; ++step) {
+            if (!progress.report(step, value + 1.0 / static_cast<double>(step + 1))) return {.kind = OutcomeKind::stopped};
+        }
+        if (fault == "throw") throw std::logic_error("asked to throw");
+        if (fault == "throw_int") throw 7;
+        if (fault == "nan") value = std::numeric_limits<double>::quiet_NaN();
+        if (fault == "segv") std::raise(SIGSEGV);
+        if (fault == "abort") std::abort();
+        if (fault == "sigkill_self") ::kill(::getpid(), SIGKILL);
+        if (fault == "exit") std::exit(3);
+        if (fault == "_exit") ::_exit(4);
+        if (fault == "hang") return wait_for_stop(progress);
+        if (fault == "spin_ignoring_stop") spin();
+        if (fault == "ignore_sigterm") {
+            std::signal(SIGTERM, SIG_IGN);
+            spin();
+        }
+        if (fault == "close_sockets") {
+            for (int fd = 3; fd < 64; ++fd) ::close(fd);
+            spin();
+        }
+        if (fault == "write_garbage") {
+            for (int fd = 3; fd < 16; ++fd) static_cast<void>(!::write(fd, "\xff{]garbage\n", 11));
+            spin();
+        }
+        if (fault == "oom_text") refuse_memory();
+        if (fault == "oom_once_above" && static_cast<double>(job.plan.effective_micro_batch().value_or(32)) > number(job, "limit", 8))
+            refuse_memory();
+        if (fault == "slow") {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(number(job, "seconds", 0));
+            while (std::chrono::steady_clock::now() < end) {
+                if (progress.stop_requested()) return {.kind = OutcomeKind::stopped};
+                std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            }
+        }
+        if (fault == "chatter") {
+            for (int i = 0; i < 20000; ++i) {
+                std::printf("{\"op\":\"end\"} printed line %d\n", i);
+                std::fprintf(stderr, "complaint %d\n", i);
+            }
+            std::fflush(stdout);
+        }
+        AttemptOutcome outcome{.kind = OutcomeKind::complete, .values = {value}};
+        if (fault == "no_values") outcome.values.clear();
+        if (fault == "stops_unasked") return {.kind = OutcomeKind::stopped};
+        if (fault == "throw_after_chatter") {
+            std::fprintf(stderr, "last words of trial %lld\n", static_cast<long long>(job.trial));
+            std::abort();
+        }
+        if (fault == "sticky") {
+            outcome.kind = OutcomeKind::failed;
+            outcome.failure = hpo::Failure{.kind = hpo::FailureKind::cuda_sticky, .message = "device-side assert triggered"};
+        }
+        if (fault == "big_report") {
+            progress.memory({.name = std::string(3 << 20U, 'm'), .seconds = 0, .step = std::nullopt, .reading = {}});
+            outcome.attributes["big"] = '"' + std::string(3 << 20U, 'b') + '"';
+        }
+        if (const char* device = std::getenv("CUDA_VISIBLE_DEVICES")) outcome.attributes["cuda_visible_devices"] = hpo::json_quote(device);
+        if (const char* settings = std::getenv("PYTORCH_CUDA_ALLOC_CONF")) outcome.attributes["alloc_conf"] = hpo::json_quote(settings);
+        if (const char* threads = std::getenv("OMP_NUM_THREADS")) outcome.attributes["threads"] = hpo::json_quote(threads);
+        outcome.attributes["device"] = hpo::json_quote(job.plan.device);
+        outcome.attributes["seed"] = hpo::json_quote(std::to_string(job.seed));
+        return outcome;
+    }
+
+    [[nodiscard]] std::optional<hpo::Profile> profile(const TrainerJob& job) override {
+        refuse_unknown(job);
+        std::this_thread::sleep_for(std::chrono::duration<double>(number(job, "profile_seconds", 0)));
+        if (number(job, "x", 0) < 0) return std::nullopt;
+        return hpo::Profile{.parameters = 2,
+                            .trainable_parameters = 1,
+                            .weight_bytes = 8,
+                            .gradient_bytes = 4,
+                            .optimizer_bytes = 8,
+                            .activation_fixed_bytes = 16,
+                            .activation_bytes_per_example = 4};
+    }
+
+    [[nodiscard]] std::vector<hpo::TrainerProblem> check(const TrainerJob& job) override {
+        std::vector<hpo::TrainerProblem> problems;
+        for (const auto* values : {&job.params, &job.options}) {
+            for (const auto& [name, value] : *values) {
+                if (!known(name)) problems.push_back({name, "unknown parameter"});
+            }
+        }
+        return problems;
+    }
+
+private:
+    [[nodiscard]] bool known(std::string_view name) const {
+        for (const auto& parameter : info().parameters) {
+            if (parameter.name == name) return true;
+        }
+        return false;
+    }
+    void refuse_unknown(const TrainerJob& job) {
+        std::vector<std::string> names;
+        for (const auto& parameter : info().parameters) names.push_back(parameter.name);
+        for (const auto* values : {&job.params, &job.options}) {
+            for (const auto& [name, value] : *values) {
+                if (!known(name)) throw hpo::unknown_name("fault", "parameter", name, names);
+            }
+        }
+    }
+    static AttemptOutcome wait_for_stop(hpo::Progress& progress) {
+        while (!progress.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return {.kind = OutcomeKind::stopped};
+    }
+    [[noreturn]] static void spin() {
+        volatile std::uint64_t count = 0;
+        for (;;) count = count + 1;
+    }
+};
+
+}  // namespace
+
+HPO_TRAINER_PLUGIN(FaultTrainer);

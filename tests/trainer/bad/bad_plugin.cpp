@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// One source, one macro each: a library that the plugin loader must refuse (some_libtorch is accepted first).
+#include <stdexcept>
+
+#include "hpo/trainer/plugin.hpp"
+
+namespace {
+
+class Empty final : public hpo::Trainer {
+public:
+    Empty() {
+#ifdef HPO_BAD_THROWING
+        throw std::runtime_error("no licence");
+#endif
+    }
+    [[nodiscard]] hpo::TrainerInfo info() const override {
+        hpo::TrainerInfo info;
+        info.name = HPO_BAD_NAME;
+#ifdef HPO_BAD_WRONG_NAME
+        info.name = "somebody_else";
+#endif
+#ifdef HPO_BAD_SOME_LIBTORCH
+        info.libtorch_version = "1.13.1";
+#endif
+#ifdef HPO_BAD_OTHER_LIBTORCH
+        info.libtorch_version = "2.11.0";
+#endif
+        return info;
+    }
+    hpo::AttemptOutcome run(const hpo::TrainerJob&, hpo::Progress&) override { return {}; }
+    [[nodiscard]] std::optional<hpo::Profile> profile(const hpo::TrainerJob&) override { return std::nullopt; }
+    [[nodiscard]] std::vector<hpo::TrainerProblem> check(const hpo::TrainerJob&) override { return {}; }
+};
+
+[[maybe_unused]] hpo::abi::Entry changed(void (*change)(hpo::abi::Entry&)) {
+    hpo::abi::Entry entry = *hpo::abi::Exported<Empty>::entry();
+    change(entry);
+    return entry;
+}
+
+}  // namespace
+
+#if defined(HPO_BAD_NO_SYMBOL)
+extern "C" __attribute__((visibility("default"))) int somebody_elses_symbol() { return 1; }
+#elif defined(HPO_BAD_WRONG_MAGIC) || defined(HPO_BAD_OTHER_ABI) || defined(HPO_BAD_SHORT_ENTRY)
+extern "C" __attribute__((visibility("default"))) const hpo::abi::Entry* hpo_trainer_plugin() noexcept {
+    static const hpo::abi::Entry entry = changed([](hpo::abi::Entry& made) {
+#ifdef HPO_BAD_WRONG_MAGIC
+        made.magic = 42;
+#elif defined(HPO_BAD_OTHER_ABI)
+        made.abi_version = 999;
+#else
+        made.struct_size = 24;
+#endif
+    });
+    return &entry;
+}
+#else
+HPO_TRAINER_PLUGIN(Empty);
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/trainer/plugin_loader.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "support/catch.hpp"
+
+namespace {
+
+const std::filesystem::path good = HPO_BINARY_DIR "/tests/trainers";
+const std::filesystem::path bad = HPO_BINARY_DIR "/tests/bad_trainers";
+
+std::string refusal(const std::string& name, const hpo::PluginFolders& folders = {bad}) {
+    try {
+        static_cast<void>(hpo::load_trainer(name, folders));
+    } catch (const hpo::Error& error) {
+        CHECK(error.code() == hpo::Errc::plugin);
+        return error.what();
+    }
+    return "accepted";
+}
+
+struct Watcher final : hpo::Progress {
+    bool report(std::int64_t step, double value) override {
+        steps.push_back(step);
+        values.push_back(value);
+        return steps.size() < stop_after;
+    }
+    bool stop_requested() const override { return steps.size() >= stop_after; }
+    void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
+    void log(std::string_view line) override { lines.emplace_back(line); }
+    std::vector<std::int64_t> steps;
+    std::vector<double> values;
+    std::vector<hpo::MemoryMark> marks;
+    std::vector<std::string> lines;
+    std::size_t stop_after = 1000;
+};
+
+}  // namespace
+
+TEST_CASE("a plugin is found by name, loaded and asked") {
+    const auto trainer = hpo::load_trainer("fault", {"/nonexistent", good});
+    CHECK(trainer->info().name == "fault");
+    CHECK(trainer->info().parameters.size() == 7);
+    hpo::TrainerJob job;
+    job.params["x"] = 0.5;
+    Watcher watcher;
+    const auto outcome = trainer->run(job, watcher);
+    CHECK(outcome.kind == hpo::OutcomeKind::complete);
+    CHECK(outcome.values == std::vector{(0.5 - 0.3) * (0.5 - 0.3)});
+    CHECK(trainer->profile(job)->weight_bytes == 8);
+    CHECK(trainer->check(job).empty());
+    job.params["lr"] = 1.0;
+    REQUIRE(trainer->check(job).size() == 1);
+    CHECK(trainer->check(job)[0].where == "lr");
+    CHECK_THROWS_WITH(trainer->profile(job), Catch::Contains("unknown parameter 'lr'"));
+}
+
+TEST_CASE("reports and stops cross the border") {
+    const auto trainer = hpo::load_trainer("fault", {good});
+    hpo::TrainerJob job;
+    job.params["steps"] = std::int64_t{10};
+    Watcher watcher;
+    watcher.stop_after = 4;
+    CHECK(trainer->run(job, watcher).kind == hpo::OutcomeKind::stopped);
+    CHECK(watcher.steps == std::vector<std::int64_t>{0, 1, 2, 3});
+    CHECK(watcher.values[0] == 0.3 * 0.3 + 1.0);
+    job.options["fault"] = std::string{"big_report"};
+    watcher.stop_after = 1000;
+    CHECK(trainer->run(job, watcher).attributes.at("big").size() > 3 << 20);
+    REQUIRE(watcher.marks.size() == 1);
+    CHECK(watcher.marks[0].name.size() == 3 << 20);
+}
+
+TEST_CASE("what a trainer throws arrives as a failed outcome") {
+    const auto trainer = hpo::load_trainer("fault", {good});
+    hpo::TrainerJob job;
+    Watcher watcher;
+    job.params["fault"] = std::string{"throw"};
+    auto outcome = trainer->run(job, watcher);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == hpo::FailureKind::trainer_error);
+    CHECK(outcome.failure->type == "std::logic_error");
+    CHECK(outcome.failure->message == "asked to throw");
+    job.params["fault"] = std::string{"throw_int"};
+    outcome = trainer->run(job, watcher);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->type == "int");
+    CHECK(outcome.failure->message == "threw something that is no std::exception");
+    job.params["fault"] = std::int64_t{3};
+    CHECK(trainer->run(job, watcher).failure);
+    job.params["fault"] = std::string{"none"};
+    CHECK(trainer->run(job, watcher).kind == hpo::OutcomeKind::complete);
+}
+
+TEST_CASE("a missing plugin names what is there and where it was looked for") {
+    const std::string text = refusal("fualt", {good, "/nonexistent"});
+    CHECK_THAT(text, Catch::Contains("trainer fualt: no libhpo_trainer_fualt.so; did you mean 'fault'?; known: fault"));
+    CHECK_THAT(text, Catch::Contains(good.string()) && Catch::Contains("/nonexistent"));
+    CHECK_THAT(refusal("x", {}), Catch::Contains("known: none; searched: no folders"));
+}
+
+TEST_CASE("libraries that are no plugins are refused with the reason") {
+    CHECK_THAT(refusal("no_symbol"), Catch::Contains("does not export hpo_trainer_plugin"));
+    CHECK_THAT(refusal("wrong_magic"), Catch::Contains("wrong magic number"));
+    CHECK_THAT(refusal("other_abi"), Catch::Contains("built for plugin ABI 999; this program has plugin ABI 1"));
+    CHECK_THAT(refusal("short_entry"), Catch::Contains("its entry has 24 bytes"));
+    CHECK_THAT(refusal("wrong_name"), Catch::Contains("calls itself 'somebody_else'; expected 'wrong_name'"));
+    CHECK_THAT(refusal("throwing"), Catch::Contains("create: std::runtime_error: no licence"));
+}
+
+TEST_CASE("a plugin of another LibTorch than the process has is refused with both versions") {
+    CHECK_THROWS_WITH(hpo::load_trainer("some_libtorch", {bad}, {.libtorch_version = "2.9.0"}),
+                      Catch::Contains("built for LibTorch 1.13.1; this process has LibTorch 2.9.0"));
+    CHECK(hpo::load_trainer("some_libtorch", {bad})->info().libtorch_version == "1.13.1");
+    CHECK_THAT(refusal("other_libtorch"), Catch::Contains("built for LibTorch 2.11.0; this process has LibTorch 1.13.1"));
+    CHECK(hpo::load_trainer("fault", {good})->info().libtorch_version.empty());
+}
+
+TEST_CASE("files that are no libraries are refused") {
+    const auto folder = std::filesystem::temp_directory_path() / ("hpo_loader_test_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    const auto put = [&](const std::string& name, const std::string& content) {
+        std::ofstream{folder / ("libhpo_trainer_" + name + ".so")} << content;
+    };
+    put("text", "this is not a library");
+    put("empty", "");
+    put("cut", std::string{"\177ELF"} + std::string(60, '\0'));
+    std::filesystem::create_directories(folder / "libhpo_trainer_folder.so");
+    CHECK_THAT(refusal("text", {folder}), Catch::Contains("not a shared library"));
+    CHECK_THAT(refusal("empty", {folder}), Catch::Contains("not a shared library"));
+    CHECK_THAT(refusal("cut", {folder}), Catch::Contains("cannot be loaded"));
+    CHECK_THAT(refusal("folder", {folder}), Catch::Contains("not a shared library"));
+    CHECK(hpo::available_plugins({folder}).size() == 4);
+    CHECK(hpo::available_plugins({folder, good}).size() == 5);
+    std::filesystem::remove_all(folder);
+}
