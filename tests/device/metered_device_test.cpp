@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/device/metered_device.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hpo/device/out_of_memory_text.hpp"
+#include "support/catch.hpp"
+
+using hpo::device::MeteredDevice;
+
+namespace {
+
+std::filesystem::path account_file(const char* name) {
+    return std::filesystem::temp_directory_path() / ("hpo-metered-" + std::string{name} + "-" + std::to_string(::getpid()));
+}
+
+/// Runs `body` in another process; the caller kills or waits for it.
+template <class Body>
+pid_t in_process(const Body& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        body();
+        ::_exit(0);
+    }
+    return child;
+}
+
+void wait_for(pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+}
+
+}  // namespace
+
+TEST_CASE("a metered device gives out its capacity and no byte more") {
+    auto device = MeteredDevice::create(account_file("capacity"), 1000);
+    CHECK(device.charge(600));
+    CHECK_FALSE(device.charge(401));
+    CHECK(device.charge(400));
+    CHECK(device.occupancy().used_bytes == 1000);
+    device.release(600);
+    CHECK(device.occupancy().used_bytes == 400);
+    REQUIRE(device.occupancy().processes.size() == 1);
+    CHECK(device.occupancy().processes[0] == hpo::MemoryNeighbour{::getpid(), 400});
+}
+
+TEST_CASE("a device of 0 bytes refuses the first byte") {
+    auto device = MeteredDevice::create(account_file("zero"), 0);
+    CHECK_FALSE(device.charge(1));
+    CHECK(device.charge(0));
+}
+
+TEST_CASE("two processes on one device take memory from each other") {
+    const auto file = account_file("neighbours");
+    auto device = MeteredDevice::create(file, 1000);
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    const pid_t child = in_process([&] {
+        auto own = MeteredDevice::open(file);
+        const char answer = own.charge(700) ? 'y' : 'n';
+        static_cast<void>(::write(ready[1], &answer, 1));
+        ::pause();
+    });
+    char answer = 0;
+    REQUIRE(::read(ready[0], &answer, 1) == 1);
+    CHECK(answer == 'y');
+    CHECK_FALSE(device.charge(301));
+    CHECK(device.charge(300));
+    CHECK(device.occupancy().processes.size() == 2);
+
+    ::kill(child, SIGKILL);
+    wait_for(child);
+    CHECK(device.occupancy().used_bytes == 1000);
+    CHECK(device.charge(700));  // what the dead process held comes back when it is needed
+    CHECK(device.occupancy().processes.size() == 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+}
+
+TEST_CASE("a process that is killed at any moment gives everything back") {
+    const auto file = account_file("killed");
+    auto device = MeteredDevice::create(file, 1 << 20);
+    REQUIRE(device.charge(4096));
+    for (int round = 0; round < 40; ++round) {
+        const pid_t child = in_process([&] {
+            auto own = MeteredDevice::open(file);
+            for (;;) {
+                if (own.charge(100)) own.release(100);
+                static_cast<void>(own.charge(7));
+            }
+        });
+        ::usleep(static_cast<useconds_t>(200 + 97 * round));
+        ::kill(child, SIGKILL);
+        wait_for(child);
+        device.reclaim_dead();
+        CHECK(device.occupancy().used_bytes == 4096);
+    }
+}
+
+TEST_CASE("a process id that was given to another process does not keep memory") {
+    const auto known = hpo::device::this_process();
+    CHECK(hpo::device::is_alive(known));
+    CHECK_FALSE(hpo::device::is_alive({known.pid, known.start_ticks + 1}));
+    CHECK_FALSE(hpo::device::is_alive({0, 0}));
+}
+
+TEST_CASE("threads may charge one device at once") {
+    auto device = MeteredDevice::create(account_file("threads"), 1 << 20);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            for (int n = 0; n < 2000; ++n) {
+                if (device.charge(64)) device.release(64);
+            }
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    CHECK(device.occupancy().used_bytes == 0);
+}
+
+TEST_CASE("what is no account of a metered device is refused with its name") {
+    const auto file = account_file("foreign");
+    CHECK_THROWS_WITH(MeteredDevice::open(file), Catch::Contains(file.string()) && Catch::Contains("No such file"));
+    std::ofstream{file} << "something else";
+    CHECK_THROWS_WITH(MeteredDevice::open(file), Catch::Contains("not the account of a metered device"));
+    CHECK_THROWS_WITH(MeteredDevice::create(file, 10), Catch::Contains("File exists"));
+    std::filesystem::remove(file);
+    CHECK_THROWS_AS(MeteredDevice::create(file, -1), hpo::Error);
+}
+
+TEST_CASE("the account's file goes with the object that made it") {
+    const auto file = account_file("file");
+    {
+        auto device = MeteredDevice::create(file, 10);
+        CHECK(std::filesystem::exists(file));
+        auto moved = std::move(device);
+        CHECK(moved.charge(10));
+    }
+    CHECK_FALSE(std::filesystem::exists(file));
+}
+
+TEST_CASE("a refusal is worded with the phrases of CUDA's allocator") {
+    hpo::MemoryReading reading;
+    reading.allocated = reading.reserved = 396LL << 20;
+    reading.capacity = 600LL << 20;
+    reading.free = 4LL << 20;
+    reading.limit = 400LL << 20;
+    reading.neighbours = {{123, 200LL << 20}};
+    CHECK(hpo::device::out_of_memory_text(20LL << 20, reading) ==
+          "CPU device out of memory. Tried to allocate 20.00 MiB. The device has a total capacity of 600.00 MiB of which 4.00 MiB is free. "
+          "Process 123 has 200.00 MiB memory in use. Including non-PyTorch memory, this process has 396.00 MiB memory in use. "
+          "400.00 MiB allowed; Of the allocated memory 396.00 MiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but "
+          "unallocated.");
+}
