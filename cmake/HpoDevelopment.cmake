@@ -2,6 +2,9 @@
 add_library(hpo_development INTERFACE)
 target_compile_options(hpo_development INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                        -Wno-missing-field-initializers)  # designated initialisers leave out what keeps its default
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(hpo_development INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms for "text" + std::string
+endif()
 if(HPO_WERROR)
   target_compile_options(hpo_development INTERFACE -Werror)
 endif()
