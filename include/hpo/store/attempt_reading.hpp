@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/core/trial.hpp"
+#include "hpo/store/attempt_rows.hpp"
+#include "hpo/store/distribution_json.hpp"
+#include "hpo/store/sqlite_connection.hpp"
+
+namespace hpo::store {
+
+/// A range of trial ids of one study, ends included.
+struct TrialRange {
+    std::int64_t study_id = -1;
+    std::int64_t first_id = 0;
+    std::int64_t last_id = std::numeric_limits<std::int64_t>::max();
+};
+
+/// Goes along trials that are ordered by id, as rows that are ordered by trial id come in.
+class TrialCursor {
+public:
+    explicit TrialCursor(std::span<Trial> trials) : trials_{trials} {}
+    /// The trial with this id, or null; ids must not decrease from call to call.
+    Trial* seek(std::int64_t id) {
+        while (at_ < trials_.size() && trials_[at_].id < id) ++at_;
+        return at_ < trials_.size() && trials_[at_].id == id ? &trials_[at_] : nullptr;
+    }
+    Attempt* seek(std::int64_t id, std::int64_t index) {
+        Trial* trial = seek(id);
+        if (!trial) return nullptr;
+        for (Attempt& attempt : trial->attempts) {
+            if (attempt.index == index) return &attempt;
+        }
+        return nullptr;
+    }
+
+private:
+    std::span<Trial> trials_;
+    std::size_t at_ = 0;
+};
+
+/// Fills the attempts of `trials`, which are those of `range` ordered by id. Belongs inside Connection::read or write.
+inline void read_attempts(Connection& connection, const TrialRange& range, std::span<Trial> trials, DistributionCache& distributions) {
+    {
+        TrialCursor cursor{trials};
+        Rows row = connection.query(
+            "SELECT a.trial_id, a.attempt, a.outcome, a.decision, a.started_at, a.seconds, a.worker_pid, a.device, a.effective_batch, "
+            "a.micro_batch, a.activation_checkpointing, a.precision, a.expandable_segments, a.allocator_settings, a.cap_bytes, "
+            "a.approximate, "
+            "a.changed_params, a.predicted_bytes, a.comfort_bytes, a.estimate_source, a.estimate_confidence, a.estimate_cap_bytes, "
+            "a.estimate_parts, a.peak_allocated_bytes, a.peak_reserved_bytes FROM trials t JOIN hpo_attempts a ON a.trial_id = t.trial_id "
+            "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id, a.attempt",
+            range.study_id, range.first_id, range.last_id);
+        while (row.next()) {
+            Trial* trial = cursor.seek(row.integer(0));
+            if (!trial) continue;
+            Attempt& attempt = trial->attempts.emplace_back();
+            attempt.index = static_cast<int>(row.integer(1));
+            attempt.outcome = outcome_kind(row.text(2));
+            attempt.decision = row.text(3);
+            attempt.started = parse_time(row.text(4));
+            attempt.seconds = row.real(5);
+            attempt.worker_pid = row.integer(6);
+            attempt.plan.device = row.text(7);
+            attempt.plan.effective_batch = row.maybe_integer(8);
+            attempt.plan.micro_batch = row.maybe_integer(9);
+            attempt.plan.activation_checkpointing = row.integer(10) != 0;
+            const std::string precision = row.text(11);
+            for (std::size_t i = 0; i < precision_names.size(); ++i) {
+                if (precision_names[i] == precision) attempt.plan.precision = static_cast<Precision>(i);
+            }
+            attempt.plan.expandable_segments = row.integer(12) != 0;
+            attempt.plan.allocator_settings = row.text(13);
+            attempt.plan.cap_bytes = row.maybe_integer(14);
+            attempt.approximate = row.integer(15) != 0;
+            if (const auto params = row.maybe_text(16))
+                attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
+            attempt.estimate = read_estimate(row, 17);
+            attempt.peak_allocated = row.maybe_integer(23);
+            attempt.peak_reserved = row.maybe_integer(24);
+        }
+    }
+    {
+        TrialCursor cursor{trials};
+        Rows row = connection.query(
+            "SELECT f.trial_id, f.attempt, f.kind, f.cause, f.evidence, f.message, f.exception_type, f.cuda_error_code, f.signal, "
+            "f.exit_status, f.phase, f.traceback, f.requested_bytes, f.allocated_bytes, f.reserved_bytes, f.free_bytes, f.capacity_bytes, "
+            "f.limit_bytes, f.peak_allocated_bytes, f.peak_reserved_bytes, f.neighbours FROM trials t JOIN hpo_failures f ON "
+            "f.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY f.trial_id, f.attempt",
+            range.study_id, range.first_id, range.last_id);
+        while (row.next()) {
+            Attempt* attempt = cursor.seek(row.integer(0), row.integer(1));
+            if (!attempt) continue;
+            Failure& failure = attempt->failure.emplace();
+            failure.kind = failure_kind(row.text(2)).value_or(FailureKind::trainer_error);
+            failure.cause = oom_cause(row.text(3));
+            failure.evidence = row.text(4);
+            failure.message = row.text(5);
+            failure.type = row.text(6);
+            failure.code = row.maybe_integer(7);
+            if (const auto number = row.maybe_integer(8)) failure.signal = static_cast<int>(*number);
+            if (const auto status = row.maybe_integer(9)) failure.exit_status = static_cast<int>(*status);
+            failure.where = row.text(10);
+            failure.traceback = row.text(11);
+            failure.requested_bytes = row.maybe_integer(12);
+            failure.memory = read_memory(row, 13);
+        }
+    }
+    {
+        TrialCursor cursor{trials};
+        Rows row = connection.query(
+            "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, m.capacity_bytes, "
+            "m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN hpo_memory m ON "
+            "m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY m.trial_id, m.mark_id",
+            range.study_id, range.first_id, range.last_id);
+        while (row.next()) {
+            Attempt* attempt = cursor.seek(row.integer(0), row.integer(1));
+            if (!attempt) continue;
+            const double seconds = row.real(3).value_or(std::numeric_limits<double>::quiet_NaN());
+            attempt->memory.push_back({row.text(2), seconds, row.maybe_integer(4), read_memory(row, 5)});
+        }
+    }
+    TrialCursor cursor{trials};
+    Rows row = connection.query(
+        "SELECT r.trial_id, r.attempt, r.step, r.value FROM trials t JOIN hpo_attempt_reports r ON r.trial_id = t.trial_id "
+        "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY r.trial_id, r.attempt, r.step",
+        range.study_id, range.first_id, range.last_id);
+    while (row.next()) {
+        if (Attempt* attempt = cursor.seek(row.integer(0), row.integer(1))) {
+            attempt->reports[row.integer(2)] = row.real(3).value_or(std::numeric_limits<double>::quiet_NaN());
+        }
+    }
+}
+
+[[nodiscard]] inline std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id,
+                                                            DistributionCache& distributions) {
+    std::vector<Rejection> rejections;
+    Rows row = connection.query(
+        "SELECT rejected_at, reason, violation, params, predicted_bytes, comfort_bytes, estimate_source, estimate_confidence, "
+        "estimate_cap_bytes, estimate_parts FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id",
+        study_id);
+    while (row.next()) {
+        Rejection& rejection = rejections.emplace_back();
+        rejection.at = parse_time(row.text(0)).value_or(Time{});
+        rejection.reason = row.text(1);
+        rejection.violation = row.real(2).value_or(std::numeric_limits<double>::quiet_NaN());
+        rejection.params = parse_params(connection.place() + "hpo_rejections", row.text(3), distributions);
+        rejection.estimate = read_estimate(row, 4);
+    }
+    return rejections;
+}
+
+}  // namespace hpo::store

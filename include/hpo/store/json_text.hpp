@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/core/value.hpp"
+
+namespace hpo::store {
+
+using Json = nlohmann::json;
+
+/// The text with every byte that is not part of well-formed UTF-8 replaced by U+FFFD: other programs refuse a database whose
+/// texts are not UTF-8.
+[[nodiscard]] inline std::string valid_utf8(std::string_view text) {
+    std::string valid;
+    valid.reserve(text.size());
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+        const unsigned lead = byte(i);
+        const std::size_t length = lead < 0x80                   ? 1
+                                   : lead >= 0xC2 && lead < 0xE0 ? 2
+                                   : lead >= 0xE0 && lead < 0xF0 ? 3
+                                   : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                                 : 0;
+        bool good = length > 0;
+        for (std::size_t k = 1; k < length; ++k) good = good && (byte(i + k) & 0xC0U) == 0x80;
+        if (lead == 0xE0 && byte(i + 1) < 0xA0) good = false;   // overlong
+        if (lead == 0xED && byte(i + 1) >= 0xA0) good = false;  // surrogates
+        if (lead == 0xF0 && byte(i + 1) < 0x90) good = false;   // overlong
+        if (lead == 0xF4 && byte(i + 1) >= 0x90) good = false;  // above U+10FFFF
+        if (good) valid.append(text, i, length);
+        else valid += "\xEF\xBF\xBD";
+        i += good ? length : 1;
+    }
+    return valid;
+}
+
+/// The numbers that Python's json module writes and JSON does not have, and the texts that stand for them after parse_json.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> python_numbers{
+    {{"-Infinity", "\x01-Infinity"}, {"Infinity", "\x01Infinity"}, {"NaN", "\x01NaN"}}};
+
+/// Reads JSON text, with Python's NaN and Infinity; discarded (`is_discarded()`) when it is not JSON.
+[[nodiscard]] inline Json parse_json(std::string_view text) {
+    Json parsed = Json::parse(text, nullptr, false);
+    if (!parsed.is_discarded()) return parsed;
+    std::string plain;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '"') quoted = !quoted;
+        bool replaced = false;
+        for (const auto& [token, mark] : python_numbers) {
+            if (quoted || text.substr(i, token.size()) != token) continue;
+            plain += "\"\\u0001" + std::string{mark.substr(1)} + "\"";
+            i += token.size() - 1;
+            replaced = true;
+            break;
+        }
+        if (replaced) continue;
+        plain += text[i];
+        if (quoted && text[i] == '\\' && i + 1 < text.size()) plain += text[++i];
+    }
+    return Json::parse(plain, nullptr, false);
+}
+
+/// The objects of a JSON list; empty for anything else.
+[[nodiscard]] inline std::vector<Json> json_objects(std::string_view text) {
+    std::vector<Json> objects;
+    Json list = parse_json(text);
+    if (!list.is_array()) return objects;
+    for (Json& item : list) {
+        if (item.is_object()) objects.push_back(std::move(item));
+    }
+    return objects;
+}
+
+/// The number that a JSON value stands for: a number, one of Python's, or a text that holds a number (as one writer stores
+/// constraints). Nothing for anything else.
+[[nodiscard]] inline std::optional<double> json_number(const Json& json) {
+    if (json.is_number()) return json.get<double>();
+    if (!json.is_string()) return std::nullopt;
+    const std::string& text = json.get_ref<const std::string&>();
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    for (const auto& [token, mark] : python_numbers) {
+        if (text == mark || text == token)
+            return token == "NaN" ? std::numeric_limits<double>::quiet_NaN() : token[0] == '-' ? -infinity : infinity;
+    }
+    double value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+    return value;
+}
+
+/// The text of an attribute as it may be stored: well-formed UTF-8 and JSON, since one bad attribute would make every other
+/// program refuse the whole study. Throws bad_value.
+[[nodiscard]] inline std::string checked_json(std::string_view place, std::string_view key, std::string_view json) {
+    std::string text = valid_utf8(json);
+    if (parse_json(text).is_discarded()) {
+        throw bad_value(std::string{place} + ", attribute '" + std::string{key} + "'", text.substr(0, 60), "JSON text");
+    }
+    return text;
+}
+
+/// A parameter value; lists and objects, which are no parameter values here, become their JSON text.
+[[nodiscard]] inline Value json_value(const Json& json) {
+    switch (json.type()) {
+        case Json::value_t::null: return std::monostate{};
+        case Json::value_t::boolean: return json.get<bool>();
+        case Json::value_t::number_integer: return json.get<std::int64_t>();
+        case Json::value_t::number_unsigned: {
+            const auto whole = json.get<std::uint64_t>();
+            if (whole > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return static_cast<double>(whole);
+            return static_cast<std::int64_t>(whole);
+        }
+        case Json::value_t::number_float: return json.get<double>();
+        case Json::value_t::string: {
+            const std::string& text = json.get_ref<const std::string&>();
+            if (!text.empty() && text[0] == '\x01') {
+                if (const auto number = json_number(json)) return *number;
+            }
+            return text;
+        }
+        default: return json.dump();
+    }
+}
+
+}  // namespace hpo::store

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "hpo/core/error.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/store/sqlite_errors.hpp"
+
+namespace hpo::store {
+
+/// The rows of a running query. The statement is free for its next use when this object is gone.
+class Rows {
+public:
+    explicit Rows(SQLite::Statement& statement) : statement_{&statement} {}
+    Rows(Rows&& other) noexcept : statement_{std::exchange(other.statement_, nullptr)} {}
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+    Rows& operator=(Rows&&) = delete;
+    ~Rows() {
+        if (statement_) statement_->tryReset();
+    }
+
+    bool next() { return statement_->executeStep(); }
+    [[nodiscard]] bool is_null(int column) const { return statement_->getColumn(column).isNull(); }
+    [[nodiscard]] std::int64_t integer(int column) const { return statement_->getColumn(column).getInt64(); }
+    [[nodiscard]] std::string text(int column) const {
+        const SQLite::Column value = statement_->getColumn(column);
+        const char* bytes = value.getText();
+        return {bytes, static_cast<std::size_t>(value.getBytes())};
+    }
+    [[nodiscard]] std::optional<double> real(int column) const {
+        const SQLite::Column value = statement_->getColumn(column);
+        return value.isNull() ? std::nullopt : std::optional{value.getDouble()};
+    }
+    [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const {
+        const SQLite::Column value = statement_->getColumn(column);
+        return value.isNull() ? std::nullopt : std::optional<std::int64_t>{value.getInt64()};
+    }
+    [[nodiscard]] std::optional<std::string> maybe_text(int column) const {
+        return is_null(column) ? std::nullopt : std::optional{text(column)};
+    }
+
+private:
+    SQLite::Statement* statement_;
+};
+
+/// A connection to one SQLite file: prepared statements are kept, writes are immediate transactions, errors are hpo::Error.
+/// query() and run() belong inside read() or write(). Thread safety: one thread a connection.
+class Connection {
+public:
+    struct Options {
+        bool write = false;      ///< also creates the file
+        bool immutable = false;  ///< promise that nobody writes the file meanwhile: no lock and no file beside it is needed
+        std::chrono::milliseconds busy_timeout{10'000};
+    };
+
+    Connection(std::string path, Options options) : path_{std::move(path)}, options_{options} {
+        require_openable(path_, options.write);
+        guarded([&] {
+            const int flags = options.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY | SQLite::OPEN_URI;
+            database_ = std::make_unique<SQLite::Database>(options.write ? path_ : read_uri(), flags);
+            sqlite3_extended_result_codes(database_->getHandle(), 1);
+            sqlite3_busy_handler(database_->getHandle(), &wait_for_lock, &options_);
+            database_->exec("PRAGMA cache_size = -8000");
+        });
+        if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
+            throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
+        }
+    }
+
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection() = default;
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    /// "store 'hpo.db': "
+    [[nodiscard]] std::string place() const { return "store '" + path_ + "': "; }
+
+    /// Starts a query with its parameters bound, ?1 first.
+    template <class... Args>
+    [[nodiscard]] Rows query(const char* sql, const Args&... args) {
+        SQLite::Statement& ready = statement(sql);
+        int index = 0;
+        (bind(ready, ++index, args), ...);
+        return Rows{ready};
+    }
+    /// Runs a statement and returns how many rows it changed.
+    template <class... Args>
+    int run(const char* sql, const Args&... args) {
+        Rows rows = query(sql, args...);
+        rows.next();
+        return sqlite3_changes(database_->getHandle());
+    }
+    void script(const char* sql) { database_->exec(sql); }
+    [[nodiscard]] std::int64_t last_id() const { return database_->getLastInsertRowid(); }
+
+    /// Runs `work` in a transaction that holds the write lock from its start; all of it is stored, or nothing.
+    template <class Work>
+    auto write(Work&& work) {
+        return transaction("BEGIN IMMEDIATE", std::forward<Work>(work));
+    }
+    /// Runs `work` over one unchanging state of the database.
+    template <class Work>
+    auto read(Work&& work) {
+        return transaction("BEGIN", std::forward<Work>(work));
+    }
+    /// Runs `work` without a transaction of its own.
+    template <class Work>
+    auto guarded(Work&& work) -> decltype(work()) {
+        try {
+            return work();
+        } catch (const SQLite::Exception& error) {
+            throw sqlite_error(path_, error, options_.busy_timeout);
+        }
+    }
+    /// Changes whenever another connection, in this process or another, has written.
+    [[nodiscard]] std::int64_t data_version() {
+        return guarded([&] {
+            Rows rows = query("PRAGMA data_version");
+            rows.next();
+            return rows.integer(0);
+        });
+    }
+
+private:
+    /// Short, spread-out waits: a writer holds the lock for well below a millisecond, and SQLite's own waits of up to 100 ms
+    /// starve some of many writers.
+    static int wait_for_lock(void* context, int tries) {
+        const auto timeout = static_cast<const Options*>(context)->busy_timeout;
+        static thread_local std::chrono::steady_clock::time_point begin;
+        static thread_local unsigned jitter =
+            static_cast<unsigned>(std::hash<std::thread::id>{}(std::this_thread::get_id())) ^ static_cast<unsigned>(getpid());
+        if (tries == 0) begin = std::chrono::steady_clock::now();
+        if (std::chrono::steady_clock::now() - begin > timeout) return 0;
+        jitter = jitter * 1664525U + 1013904223U;
+        const unsigned ceiling = 200U * static_cast<unsigned>(std::min(tries + 1, 25));  // microseconds
+        std::this_thread::sleep_for(std::chrono::microseconds{50 + (jitter >> 8U) % ceiling});
+        return 1;
+    }
+
+    [[nodiscard]] std::string read_uri() const {
+        static constexpr std::string_view hex = "0123456789ABCDEF";
+        std::string uri = "file:";
+        for (const char c : path_) {
+            if (c == '%' || c == '?' || c == '#') {
+                uri += '%';
+                uri += hex[static_cast<unsigned char>(c) >> 4U];
+                uri += hex[static_cast<unsigned char>(c) & 15U];
+            } else {
+                uri += c;
+            }
+        }
+        return uri + "?mode=ro" + (options_.immutable ? "&immutable=1" : "");
+    }
+
+    template <class Work>
+    auto transaction(const char* begin, Work&& work) {
+        return guarded([&] {
+            run(begin);
+            try {
+                if constexpr (std::is_void_v<decltype(work())>) {
+                    work();
+                    run("COMMIT");
+                } else {
+                    auto result = work();
+                    run("COMMIT");
+                    return result;
+                }
+            } catch (...) {
+                if (!sqlite3_get_autocommit(database_->getHandle()))
+                    sqlite3_exec(database_->getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
+                throw;
+            }
+        });
+    }
+
+    SQLite::Statement& statement(const char* sql) {
+        const auto found = statements_.find(std::string_view{sql});
+        if (found != statements_.end()) return found->second;
+        return statements_.emplace(std::string_view{sql}, SQLite::Statement{*database_, sql}).first->second;
+    }
+
+    static void bind(SQLite::Statement& to, int index, std::nullopt_t) { to.bind(index); }
+    static void bind(SQLite::Statement& to, int index, bool value) { to.bind(index, value ? 1 : 0); }
+    static void bind(SQLite::Statement& to, int index, int value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, std::int64_t value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, double value) { to.bind(index, value); }  // NaN becomes NULL
+    static void bind(SQLite::Statement& to, int index, const char* value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, const std::string& value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, std::string_view value) { to.bind(index, std::string{value}); }
+    template <class T>
+    static void bind(SQLite::Statement& to, int index, const std::optional<T>& value) {
+        if (value) bind(to, index, *value);
+        else to.bind(index);
+    }
+
+    std::string path_;
+    Options options_;
+    std::unique_ptr<SQLite::Database> database_;
+    std::unordered_map<std::string_view, SQLite::Statement> statements_;  ///< by their text, which must be a literal
+};
+
+}  // namespace hpo::store

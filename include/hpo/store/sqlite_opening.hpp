@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "hpo/store/hpo_schema.hpp"
+#include "hpo/store/optuna_schema.hpp"
+#include "hpo/store/optuna_shape.hpp"
+#include "hpo/store/sqlite_connection.hpp"
+
+namespace hpo::store {
+
+/// Puts a file into the write-ahead log. With it, `synchronous = NORMAL` makes every commit safe from a crash of the process
+/// (docs/store.md says what a power cut may take); where the file system has no such log, every commit is synced instead.
+inline void choose_journal(Connection& connection) {
+    connection.guarded([&] {
+        std::string mode;
+        {
+            Rows row = connection.query("PRAGMA journal_mode = WAL");
+            if (row.next()) mode = row.text(0);
+        }
+        connection.script(mode == "wal" ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+        connection.script("PRAGMA foreign_keys = OFF");  // Optuna's tables cascade in its own code; so do we
+    });
+}
+
+/// Makes a file that we can write: Optuna's tables when it is empty, ours when they are missing. A file that is refused
+/// stays as it is.
+[[nodiscard]] inline OptunaShape prepare_file(Connection& connection) {
+    const auto require_writable = [&](const OptunaShape& shape) {
+        if (shape.empty || shape.is_writable()) return;
+        throw Error{Errc::store_schema, connection.place() + "has Optuna's revision " + shape.revision +
+                                            ", which is too old to be written; run `optuna storage " + "upgrade --storage sqlite:///" +
+                                            connection.path() + "` first (reading needs no upgrade)"};
+    };
+    const OptunaShape found = connection.read([&] { return read_shape(connection); });
+    require_writable(found);
+    choose_journal(connection);
+    if (found.has_hpo_tables && found.has_hpo_triggers) return found;
+    return connection.write([&] {
+        const OptunaShape shape = read_shape(connection);  // another process may have been faster
+        require_writable(shape);
+        if (shape.empty) connection.script(optuna::tables);
+        connection.script(hpo_tables);
+        connection.run("INSERT OR IGNORE INTO hpo_meta (key, value) VALUES ('schema_version', ?1)", std::to_string(hpo_schema_version));
+        if (shape.has_hpo_tables && !shape.has_hpo_triggers) connection.script(hpo_orphan_removal);
+        return read_shape(connection);
+    });
+}
+
+}  // namespace hpo::store

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <charconv>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/study.hpp"
+#include "hpo/store/attempt_reading.hpp"
+#include "hpo/store/optuna_schema.hpp"
+#include "hpo/store/optuna_shape.hpp"
+#include "hpo/store/sqlite_connection.hpp"
+
+namespace hpo::store {
+
+inline constexpr std::string_view constraint_prefix = "constraints:";
+inline constexpr std::string_view constraint_list = "constraints";
+
+/// Takes the constraints out of a trial's system attributes: `constraints:NAME`, each a number, or, when there are none of
+/// these, the list `constraints`, whose entries are then named "0", "1", ... What cannot be read stays an attribute.
+inline void extract_constraints(Trial& trial) {
+    for (auto it = trial.system_attributes.lower_bound(constraint_prefix); it != trial.system_attributes.end();) {
+        if (!it->first.starts_with(constraint_prefix)) break;
+        const auto value = json_number(parse_json(it->second));
+        if (value) trial.constraints[it->first.substr(constraint_prefix.size())] = *value;
+        it = value ? trial.system_attributes.erase(it) : std::next(it);
+    }
+    const auto list = trial.system_attributes.find(constraint_list);
+    if (list == trial.system_attributes.end()) return;
+    const Json values = parse_json(list->second);
+    if (!values.is_array()) return;
+    std::map<std::string, double, std::less<>> numbered;
+    for (const Json& item : values) {
+        const auto value = json_number(item);
+        if (!value) return;
+        numbered[std::to_string(numbered.size())] = *value;
+    }
+    if (trial.constraints.empty()) trial.constraints = std::move(numbered);
+    trial.system_attributes.erase(list);
+}
+
+[[nodiscard]] inline TrialState parse_state(std::string_view place, std::string_view text) {
+    for (std::size_t i = 0; i < trial_state_names.size(); ++i) {
+        if (trial_state_names[i] == text) return static_cast<TrialState>(i);
+    }
+    throw Error{Errc::store, std::string{place} + "unknown trial state '" + std::string{text} + "'"};
+}
+
+/// Reads studies and trials of a file of any of Optuna's revisions. Everything belongs inside Connection::read or write.
+class TrialReader {
+public:
+    TrialReader(Connection& connection, OptunaShape shape) : connection_{connection}, shape_{std::move(shape)} {}
+
+    [[nodiscard]] const OptunaShape& shape() const noexcept { return shape_; }
+    [[nodiscard]] DistributionCache& distributions() noexcept { return distributions_; }
+
+    /// All studies, ordered by id. A direction that was never set counts as minimize.
+    [[nodiscard]] std::vector<Study> studies() {
+        std::vector<Study> all;
+        const auto direction = [](std::string_view text) { return text == "MAXIMIZE" ? Direction::maximize : Direction::minimize; };
+        {
+            Rows row = connection_.query("SELECT study_id, study_name FROM studies ORDER BY study_id");
+            while (row.next()) {
+                Study& study = all.emplace_back();
+                study.id = row.integer(0);
+                study.name = row.text(1);
+            }
+        }
+        for (Study& study : all) {
+            Rows row =
+                connection_.query(shape_.has_objectives ? "SELECT direction FROM study_directions WHERE study_id = ?1 ORDER BY objective"
+                                                        : "SELECT direction FROM studies WHERE study_id = ?1",
+                                  study.id);
+            while (row.next()) study.directions.push_back(direction(row.text(0)));
+        }
+        for (Study& study : all) {
+            read_attributes("SELECT \"key\", value_json FROM study_user_attributes WHERE study_id = ?1", study.id, study.user_attributes);
+            read_attributes("SELECT \"key\", value_json FROM study_system_attributes WHERE study_id = ?1", study.id,
+                            study.system_attributes);
+        }
+        return all;
+    }
+
+    /// The trials of `range` with everything that belongs to them, ordered by id, which is also the order of their numbers.
+    [[nodiscard]] std::vector<Trial> trials(const TrialRange& range) {
+        std::vector<Trial> trials = heads(range);
+        if (trials.empty()) return trials;
+        each(range, trials,
+             "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trials t JOIN trial_params p ON p.trial_id = "
+             "t.trial_id "
+             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY p.trial_id, p.param_id",
+             [&](Trial& trial, const Rows& row) {
+                 trial.params.set({row.text(1),
+                                   distributions_.read(connection_.place() + "trial " + std::to_string(trial.number), row.text(3)),
+                                   row.real(2).value_or(std::numeric_limits<double>::quiet_NaN())});
+             });
+        read_values(range, trials);
+        each(range, trials,
+             shape_.has_intermediate_types
+                 ? "SELECT v.trial_id, v.step, v.intermediate_value, v.intermediate_value_type FROM trials t JOIN "
+                   "trial_intermediate_values v "
+                   "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id"
+             : shape_.has_objectives
+                 ? "SELECT v.trial_id, v.step, v.intermediate_value, 'FINITE' FROM trials t JOIN trial_intermediate_values v "
+                   "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id"
+                 : "SELECT v.trial_id, v.step, v.value, 'FINITE' FROM trials t JOIN trial_values v "
+                   "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id",
+             [](Trial& trial, const Rows& row) { trial.intermediate[row.integer(1)] = optuna::read_number(row.real(2), row.text(3)); });
+        each(range, trials,
+             "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_user_attributes a ON a.trial_id = t.trial_id "
+             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
+             [](Trial& trial, const Rows& row) { trial.user_attributes[row.text(1)] = row.text(2); });
+        each(range, trials,
+             "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_system_attributes a ON a.trial_id = t.trial_id "
+             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
+             [](Trial& trial, const Rows& row) { trial.system_attributes[row.text(1)] = row.text(2); });
+        for (Trial& trial : trials) {
+            if (!trial.system_attributes.empty()) extract_constraints(trial);
+        }
+        if (shape_.has_hpo_tables) read_attempts(connection_, range, trials, distributions_);
+        return trials;
+    }
+
+private:
+    [[nodiscard]] std::vector<Trial> heads(const TrialRange& range) {
+        std::vector<Trial> trials;
+        Rows row = connection_.query(
+            shape_.has_discarded       ? "SELECT trial_id, state, datetime_start, datetime_complete, number FROM trials "
+                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 AND discarded_at IS NULL ORDER BY trial_id"
+            : shape_.has_trial_numbers ? "SELECT trial_id, state, datetime_start, datetime_complete, number FROM trials "
+                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 ORDER BY trial_id"
+                                       : "SELECT trial_id, state, datetime_start, datetime_complete, NULL FROM trials "
+                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 ORDER BY trial_id",
+            range.study_id, range.first_id, range.last_id);
+        while (row.next()) {
+            Trial& trial = trials.emplace_back();
+            trial.id = row.integer(0);
+            trial.state = parse_state(connection_.place(), row.text(1));
+            trial.started = parse_time(row.text(2), shape_.zone);
+            trial.completed = parse_time(row.text(3), shape_.zone);
+            trial.number = row.maybe_integer(4).value_or(static_cast<std::int64_t>(trials.size()) - 1);
+        }
+        return trials;
+    }
+    void read_values(const TrialRange& range, std::vector<Trial>& trials) {
+        each(range, trials,
+             shape_.has_value_types
+                 ? "SELECT v.trial_id, v.value, v.value_type FROM trials t JOIN trial_values v ON v.trial_id = t.trial_id "
+                   "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id, v.objective"
+             : shape_.has_objectives ? "SELECT v.trial_id, v.value, 'FINITE' FROM trials t JOIN trial_values v ON v.trial_id = t.trial_id "
+                                       "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id, v.objective"
+                                     : "SELECT trial_id, value, 'FINITE' FROM trials WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 "
+                                       "AND value IS NOT NULL ORDER BY trial_id",
+             [](Trial& trial, const Rows& row) { trial.values.push_back(optuna::read_number(row.real(1), row.text(2))); });
+    }
+    template <class Take>
+    void each(const TrialRange& range, std::vector<Trial>& trials, const char* sql, Take&& take) {
+        TrialCursor cursor{trials};
+        Rows row = connection_.query(sql, range.study_id, range.first_id, range.last_id);
+        while (row.next()) {
+            if (Trial* trial = cursor.seek(row.integer(0))) take(*trial, row);
+        }
+    }
+    void read_attributes(const char* sql, std::int64_t study_id, Attributes& attributes) {
+        Rows row = connection_.query(sql, study_id);
+        while (row.next()) attributes[row.text(0)] = row.text(1);
+    }
+
+    Connection& connection_;
+    OptunaShape shape_;
+    DistributionCache distributions_;
+};
+
+}  // namespace hpo::store

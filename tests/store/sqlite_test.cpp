@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/store/sqlite.hpp"
+
+#include <filesystem>
+
+#include "support/catch.hpp"
+
+namespace {
+
+const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
+
+}  // namespace
+
+TEST_CASE("a study goes on in a file that was closed") {
+    const auto path = std::filesystem::temp_directory_path() / ("hpo-goes-on-" + std::to_string(getpid()) + ".db");
+    std::filesystem::remove(path);
+    {
+        hpo::store::Sqlite store{path};
+        const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
+        hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+        trial.params.set("x", hpo::FloatDistribution{.low = -5, .high = 5, .log = false, .step = {}}, 1.5);
+        store.set_params(trial);
+        trial.state = hpo::TrialState::complete;
+        trial.values = {2.25};
+        trial.constraints["memory"] = 0.5;
+        store.finish(trial);
+    }
+    hpo::store::Sqlite store{"sqlite:///" + path.string()};
+    const auto study = store.open_study("s", minimize, hpo::Store::Open::resume);
+    CHECK(store.begin_trial(study.id, std::nullopt).number == 1);
+    std::vector<hpo::Trial> trials;
+    store.refresh(study.id, trials);
+    REQUIRE(trials.size() == 2);
+    CHECK(trials[0].values == std::vector{2.25});
+    CHECK(trials[0].params.number("x") == 1.5);
+    CHECK(trials[0].constraints.at("memory") == 0.5);
+    CHECK(trials[0].system_attributes.empty());
+    CHECK(trials[1].state == hpo::TrialState::running);
+    std::filesystem::remove(path);
+}
