@@ -55,14 +55,14 @@ public:
         of(study_id).study.user_attributes[key] = json;
     }
 
-    void refresh(std::int64_t study_id, std::vector<Trial>& trials) override {
+    bool refresh(std::int64_t study_id, std::vector<Trial>& trials) override {
         const Kept& kept = of(study_id);
         auto [seen, is_new] = seen_.try_emplace({&trials, study_id}, 0);
-        if (!is_new && !trials.empty() && seen->second == kept.changes) return;
+        if (!is_new && !trials.empty() && seen->second == kept.changes) return false;
         seen->second = kept.changes;
         if (trials.empty()) {
             trials = kept.trials;
-            return;
+            return true;
         }
         std::vector<Trial> merged;
         merged.reserve(kept.trials.size());
@@ -74,6 +74,7 @@ public:
             merged.push_back(is_current ? std::move(*present) : stored);
         }
         trials = std::move(merged);
+        return true;
     }
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override { return of(study_id).rejections; }
 
@@ -91,6 +92,7 @@ public:
         Kept& kept = of(study_id);
         Trial& trial = add(kept);
         trial.state = TrialState::waiting;
+        trial.fixed = fixed;
         trial.system_attributes["fixed_params"] = fixed_params_text(fixed);
         ++kept.changes;
         return trial;

@@ -94,13 +94,14 @@ public:
         });
     }
 
-    void refresh(std::int64_t study_id, std::vector<Trial>& trials) override {
+    bool refresh(std::int64_t study_id, std::vector<Trial>& trials) override {
         const TrialSync::Version version{connection_->data_version(), own_changes_};
-        if (sync_.is_current(study_id, trials, version)) return;
+        if (sync_.is_current(study_id, trials, version)) return false;
         connection_->read([&] {
             require_study(study_id);
             sync_.bring_up(*reader_, *connection_, study_id, trials, version, [&](std::int64_t id) { return owned_.contains(id); });
         });
+        return true;
     }
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override {
         return connection_->read([&] { return read_rejections(*connection_, study_id, reader_->distributions()); });
@@ -129,6 +130,7 @@ public:
         return connection_->write([&] {
             require_study(study_id);
             Trial trial = insert_trial(study_id, TrialState::waiting, std::nullopt);
+            trial.fixed = fixed;
             trial.system_attributes["fixed_params"] = fixed_params_text(fixed);
             write_attributes(trial);
             return trial;

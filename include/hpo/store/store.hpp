@@ -40,8 +40,8 @@ public:
     virtual void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) = 0;
 
     /// Brings `trials` (empty at first, ordered by number) up to what is stored; cheap when no other process wrote.
-    /// Trials that this object changed itself must already stand in `trials`.
-    virtual void refresh(std::int64_t study_id, std::vector<Trial>& trials) = 0;
+    /// Trials that this object changed itself must already stand in `trials`. True when something was read.
+    virtual bool refresh(std::int64_t study_id, std::vector<Trial>& trials) = 0;
     [[nodiscard]] virtual std::vector<Rejection> rejections(std::int64_t study_id) = 0;
 
     /// Takes the oldest waiting trial, which nobody else then gets, or creates one; RUNNING from now on. Fills id,

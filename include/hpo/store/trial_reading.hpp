@@ -18,6 +18,15 @@ namespace hpo::store {
 inline constexpr std::string_view constraint_prefix = "constraints:";
 inline constexpr std::string_view constraint_list = "constraints";
 
+/// Fills `fixed` from the system attribute `fixed_params`, which enqueued trials have.
+inline void read_fixed(Trial& trial) {
+    const auto attribute = trial.system_attributes.find("fixed_params");
+    if (attribute == trial.system_attributes.end()) return;
+    const Json object = parse_json(attribute->second);
+    if (!object.is_object()) return;
+    for (const auto& [name, value] : object.items()) trial.fixed.emplace_back(name, json_value(value));
+}
+
 /// Takes the constraints out of a trial's system attributes: `constraints:NAME`, each a number, or, when there are none of
 /// these, the list `constraints`, whose entries are then named "0", "1", ... What cannot be read stays an attribute.
 inline void extract_constraints(Trial& trial) {
@@ -117,7 +126,9 @@ public:
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
              [](Trial& trial, const Rows& row) { trial.system_attributes[row.text(1)] = row.text(2); });
         for (Trial& trial : trials) {
-            if (!trial.system_attributes.empty()) extract_constraints(trial);
+            if (trial.system_attributes.empty()) continue;
+            extract_constraints(trial);
+            read_fixed(trial);
         }
         if (shape_.has_hpo_tables) read_attempts(connection_, range, trials, distributions_);
         return trials;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <boost/dll/shared_library.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hpo::device {
+
+/// An NVIDIA device as the driver describes it, in the driver's order.
+struct NvidiaDevice {
+    unsigned index = 0;
+    std::string name;
+    std::string uuid;
+    std::int64_t total_bytes = 0;
+    std::int64_t free_bytes = 0;
+};
+
+/// The driver's management library, loaded at run time: nothing is linked against it, and CUDA is not initialised.
+/// Thread safety: as NVML's, every call is safe.
+class Nvml {
+public:
+    /// Nothing where there is no driver, or none that answers.
+    [[nodiscard]] static std::optional<Nvml> load() {
+        boost::dll::fs::error_code failed;
+        boost::dll::shared_library library;
+        library.load("libnvidia-ml.so.1", boost::dll::load_mode::search_system_folders | boost::dll::load_mode::rtld_lazy, failed);
+        if (failed || !library.has("nvmlInit_v2")) return std::nullopt;
+        Nvml nvml{std::move(library)};
+        if (nvml.call<int()>("nvmlInit_v2") != 0) return std::nullopt;
+        return nvml;
+    }
+
+    [[nodiscard]] std::string driver_version() const {
+        char text[96]{};
+        return call<int(char*, unsigned)>("nvmlSystemGetDriverVersion", text, unsigned{sizeof text}) == 0 ? text : "unknown";
+    }
+
+    [[nodiscard]] std::vector<NvidiaDevice> devices() const {
+        std::vector<NvidiaDevice> found;
+        unsigned count = 0;
+        if (call<int(unsigned*)>("nvmlDeviceGetCount_v2", &count) != 0) return found;
+        for (unsigned index = 0; index < count; ++index) {
+            void* handle = nullptr;
+            if (call<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2", index, &handle) != 0) continue;
+            NvidiaDevice device{.index = index, .name = {}, .uuid = {}};
+            char text[96]{};
+            if (call<int(void*, char*, unsigned)>("nvmlDeviceGetName", handle, text, unsigned{sizeof text}) == 0) device.name = text;
+            if (call<int(void*, char*, unsigned)>("nvmlDeviceGetUUID", handle, text, unsigned{sizeof text}) == 0) device.uuid = text;
+            Memory memory;
+            if (call<int(void*, Memory*)>("nvmlDeviceGetMemoryInfo", handle, &memory) == 0) {
+                device.total_bytes = static_cast<std::int64_t>(memory.total);
+                device.free_bytes = static_cast<std::int64_t>(memory.free);
+            }
+            found.push_back(std::move(device));
+        }
+        return found;
+    }
+
+private:
+    /// nvmlMemory_t, version 1 of the interface: three counts of bytes in this order.
+    struct Memory {
+        std::uint64_t total = 0;
+        std::uint64_t free = 0;
+        std::uint64_t used = 0;
+    };
+    static constexpr int function_not_found = 13;  // NVML_ERROR_FUNCTION_NOT_FOUND
+
+    explicit Nvml(boost::dll::shared_library library) : library_{std::move(library)} {}
+
+    template <class Signature, class... Arguments>
+    [[nodiscard]] int call(const char* name, Arguments... arguments) const {
+        return library_.has(name) ? library_.get<Signature>(name)(arguments...) : function_not_found;
+    }
+
+    boost::dll::shared_library library_;
+};
+
+}  // namespace hpo::device

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/memory/unlimited.hpp"
+#include "hpo/tuner/in_process.hpp"
+#include "hpo/tuner/live_session.hpp"
+#include "hpo/tuner/session.hpp"
+
+namespace hpo {
+
+/// Composes four policies into an optimiser. The store and whatever runs the trials are arguments of each call.
+///
+///     hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+///
+/// Thread safety: none. All calls throw Error for wrong use and for a store that fails; what a trial does never throws.
+template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
+class Tuner {
+public:
+    Tuner(S sampler, P pruner, G guard, R recovery)
+        : policies_{std::move(sampler), std::move(pruner), std::move(guard), std::move(recovery)} {}
+
+    /// Define-by-run, in this process: `objective(LiveTrial&)` returns the value. Its parameters are known only while it
+    /// runs, so no guard can be asked: it must be `unlimited`.
+    template <class Objective>
+    requires std::invocable<Objective&, LiveTrial&> && std::same_as<G, memory::Unlimited> TuneResult optimize(
+        Store& store, const std::string& study, Objective&& objective, const TuneOptions& options = {}, TuneObserver& observer = silent()) {
+        tuner::Bookkeeping books{store, study, options, observer};
+        tuner::LiveSession session{policies_, books, options, observer};
+        const bool interrupted = session.run([&](LiveTrial& trial) { return values_of(objective(trial)); });
+        return books.result(interrupted);
+    }
+
+    /// In this process, with the parameters known before the run: `job(RunningJob&)` returns the value.
+    template <class Function>
+    requires std::invocable<Function&, tuner::RunningJob&> TuneResult optimize(Store& store, const std::string& study, const Space& space,
+                                                                               Function&& job, const TuneOptions& options = {},
+                                                                               TuneObserver& observer = silent()) {
+        tuner::InProcess executor{[&](tuner::RunningJob& running) { return values_of(job(running)); }};
+        return optimize(store, study, space, static_cast<Executor&>(executor), options, observer);
+    }
+
+    /// On an executor of one's own: worker processes, another machine.
+    TuneResult optimize(Store& store, const std::string& study, const Space& space, Executor& executor, const TuneOptions& options = {},
+                        TuneObserver& observer = silent()) {
+        tuner::Bookkeeping books{store, study, options, observer};
+        tuner::Session session{policies_, books, space, executor, options, observer};
+        const bool interrupted = session.run();
+        return books.result(interrupted);
+    }
+
+    /// The same on a temporary store.
+    template <class... Arguments>
+    TuneResult optimize(Store&& store, const std::string& study, Arguments&&... arguments) {
+        return optimize(store, study, std::forward<Arguments>(arguments)...);
+    }
+
+private:
+    static TuneObserver& silent() {
+        static TuneObserver observer;
+        return observer;
+    }
+    static std::vector<double> values_of(double value) { return {value}; }
+    static std::vector<double> values_of(std::vector<double> values) { return values; }
+
+    tuner::Policies<S, P, G, R> policies_;
+};
+
+}  // namespace hpo

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/store/store.hpp"
+#include "hpo/tuner/options.hpp"
+
+namespace hpo::tuner {
+
+/// A study's trials in memory and in its store, kept equal: every change goes through here, to the store first.
+/// Trials are addressed by number, which is their index.
+class Bookkeeping {
+public:
+    Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer)
+        : store_{store}, observer_{observer}, study_{store.open_study(name, options.directions, options.open)} {
+        if (options.run) {
+            store_.settle_lost_trials(study_.id, heartbeat_grace_seconds);
+            run_ = store_.begin_run(study_.id, *options.run);
+        }
+        store_.refresh(study_.id, trials_);
+        recount();
+        rejections_ = store_.rejections(study_.id);
+        observer_.study_opened(study_, trials_);
+    }
+    Bookkeeping(const Bookkeeping&) = delete;
+    Bookkeeping& operator=(const Bookkeeping&) = delete;
+    ~Bookkeeping() {
+        try {
+            if (run_) store_.end_run(*run_);
+        } catch (const Error&) {  // the run is found dead by its process; its trials are all finished
+        }
+    }
+
+    [[nodiscard]] const Study& study() const noexcept { return study_; }
+    [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
+    [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_}; }
+    [[nodiscard]] TuneResult result(bool interrupted) const { return {study_, trials_, interrupted}; }
+
+    /// Trials that count towards the asked number.
+    [[nodiscard]] std::int64_t done() const noexcept { return done_; }
+
+    std::int64_t begin_trial() {
+        Trial begun = store_.begin_trial(study_.id, run_ ? std::optional{run_->id} : std::nullopt);
+        const std::int64_t number = begun.number;
+        const auto index = static_cast<std::size_t>(number);
+        if (index == trials_.size()) trials_.push_back(std::move(begun));
+        else if (index < trials_.size()) trials_[index] = std::move(begun);  // an enqueued one
+        if (store_.refresh(study_.id, trials_)) recount();                   // trials of other processes
+        return number;
+    }
+    void set_params(std::int64_t number, ParamSet params) {
+        trial(number).params = std::move(params);
+        store_.set_params(trial(number));
+    }
+    void begin_attempt(std::int64_t number, Attempt attempt) {
+        Trial& current = trial(number);
+        attempt.index = static_cast<int>(current.attempts.size());
+        attempt.started = now();
+        current.attempts.push_back(std::move(attempt));
+        store_.begin_attempt(current, current.attempts.back());
+        observer_.attempt_started(current, current.attempts.back());
+    }
+    void end_attempt(std::int64_t number) {
+        Trial& current = trial(number);
+        store_.end_attempt(current, current.attempts.back());
+        observer_.attempt_ended(current, current.attempts.back());
+    }
+    /// Before another attempt: the trial's reports become the last attempt's own.
+    void restart_reports(std::int64_t number) {
+        Trial& current = trial(number);
+        current.attempts.back().reports = std::exchange(current.intermediate, {});
+        store_.restart_reports(current, current.attempts.back());
+    }
+    void report(std::int64_t number, const Report& report) {
+        Trial& current = trial(number);
+        current.intermediate[report.step] = report.value;
+        store_.report(current, report);
+        observer_.reported(current, report);
+    }
+    void memory_mark(std::int64_t number, const MemoryMark& mark) {
+        Trial& current = trial(number);
+        Attempt& attempt = current.attempts.back();
+        attempt.memory.push_back(mark);
+        store_.memory_mark(current, attempt.index, mark);
+        observer_.memory_marked(current, mark);
+    }
+    void finish(std::int64_t number) {
+        Trial& current = trial(number);
+        current.completed = now();
+        store_.finish(current);
+        done_ += counts_as_done(current) ? 1 : 0;
+        observer_.trial_finished(current);
+    }
+    void reject(Rejection rejection) {
+        rejection.at = now();
+        store_.reject(study_.id, rejection);
+        rejections_.push_back(std::move(rejection));
+        observer_.rejected(rejections_.back());
+    }
+    /// Says that this process is alive, at most every few seconds.
+    void heartbeat() {
+        const auto moment = std::chrono::steady_clock::now();
+        if (!run_ || moment - last_heartbeat_ < std::chrono::seconds{5}) return;
+        last_heartbeat_ = moment;
+        store_.heartbeat(*run_);
+    }
+
+private:
+    static constexpr double heartbeat_grace_seconds = 60;
+
+    void recount() { done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done); }
+
+    Store& store_;
+    TuneObserver& observer_;
+    Study study_;
+    std::vector<Trial> trials_;
+    std::vector<Rejection> rejections_;
+    std::int64_t done_ = 0;
+    std::optional<Run> run_;
+    std::chrono::steady_clock::time_point last_heartbeat_{};
+};
+
+}  // namespace hpo::tuner

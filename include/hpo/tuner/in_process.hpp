@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "hpo/failure/classify.hpp"
+#include "hpo/space/space_trial.hpp"
+#include "hpo/trainer/executor.hpp"
+
+namespace hpo::tuner {
+
+/// A trial function's view of its attempt when its parameters are known before it runs.
+class RunningJob {
+public:
+    RunningJob(const Job& job, ExecutorEvents& events) : job_{job}, events_{events} {}
+    [[nodiscard]] const ParamSet& params() const noexcept { return job_.params; }
+    [[nodiscard]] const ExecutionPlan& plan() const noexcept { return job_.plan; }
+    [[nodiscard]] std::uint64_t seed() const noexcept { return job_.seed; }
+    [[nodiscard]] std::int64_t number() const noexcept { return job_.trial; }
+    /// Tells an intermediate value; true: stop, the value that is returned is then ignored.
+    [[nodiscard]] bool report(std::int64_t step, double value) {
+        stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value}) || stopped_;
+        return stopped_;
+    }
+    [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+
+private:
+    const Job& job_;
+    ExecutorEvents& events_;
+    bool stopped_ = false;
+};
+
+/// The failure that an exception of a trial function is; call inside its handler.
+[[nodiscard]] inline Failure current_failure() {
+    try {
+        throw;
+    } catch (const std::bad_alloc& error) {
+        return classify_text({.type = "std::bad_alloc", .message = error.what()});
+    } catch (const std::exception& error) {
+        return classify_text({.type = "std::exception", .message = error.what()});
+    } catch (...) {
+        return classify_text({.type = {}, .message = "an exception that is no std::exception"});
+    }
+}
+
+/// Calls `function() -> std::vector<double>` as one attempt; `stopped` says afterwards whether it obeyed a request to stop.
+template <std::invocable F, std::predicate Stopped>
+[[nodiscard]] AttemptOutcome run_attempt(F&& function, Stopped&& stopped) {
+    AttemptOutcome outcome;
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+        outcome.values = function();
+        outcome.kind = stopped() ? OutcomeKind::stopped : OutcomeKind::complete;
+    } catch (const SpaceRejection&) {
+        throw;
+    } catch (...) {
+        outcome.kind = OutcomeKind::failed;
+        outcome.failure = current_failure();
+    }
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return outcome;
+}
+
+/// Runs each job to its end inside `submit`, in this process: for objectives that need no isolation.
+class InProcess final : public Executor {
+public:
+    using Function = std::function<std::vector<double>(RunningJob&)>;
+
+    explicit InProcess(Function function) : function_{std::move(function)} {}
+
+    [[nodiscard]] std::size_t free_slots() const override { return 1; }
+    void submit(const Job& job, ExecutorEvents& events) override {
+        events.on_started(job.trial, 0);
+        RunningJob running{job, events};
+        events.on_end(job.trial, run_attempt([&] { return function_(running); }, [&] { return running.stopped(); }));
+    }
+    void wait(ExecutorEvents& /*events*/, std::chrono::milliseconds /*timeout*/) override {}
+    void interrupt() override {}
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
+    [[nodiscard]] std::optional<Profile> profile(const ParamSet& /*params*/, const ExecutionPlan& /*plan*/) override {
+        return std::nullopt;
+    }
+
+private:
+    Function function_;
+};
+
+}  // namespace hpo::tuner

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/sampler/suggest.hpp"
+#include "hpo/tuner/in_process.hpp"
+#include "hpo/tuner/live_trial.hpp"
+#include "hpo/tuner/session.hpp"
+
+namespace hpo::tuner {
+
+/// The loop of a define-by-run study in this process: one trial after the other, its parameters suggested while its
+/// objective runs. A failed trial is not run again: the recovery policy only chooses between FAIL and PRUNED.
+template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
+class LiveSession {
+public:
+    LiveSession(Policies<S, P, G, R>& policies, Bookkeeping& books, const TuneOptions& options, TuneObserver& observer)
+        : policies_{policies}, books_{books}, options_{options}, observer_{observer} {}
+
+    /// Calls `objective(LiveTrial&) -> std::vector<double>` until the asked number of trials is done. True: it was stopped.
+    template <class Objective>
+    bool run(const Objective& objective) {
+        const auto begin = std::chrono::steady_clock::now();
+        while (books_.done() < options_.trials) {
+            if (options_.stop_requested && options_.stop_requested()) return true;
+            if (options_.time && std::chrono::steady_clock::now() - begin >= *options_.time) break;
+            run_trial(books_.begin_trial(), objective);
+            books_.heartbeat();
+            observer_.idle();
+        }
+        return false;
+    }
+
+private:
+    template <class Objective>
+    void run_trial(std::int64_t number, const Objective& objective) {
+        AttemptOutcome outcome;
+        std::string prune_reason;
+        const auto fixed = fixed_values(number);
+        const History history = books_.history();
+        const TrialContext context{number, history};
+        books_.begin_attempt(number, Attempt{});
+        for (int round = 0;; ++round) {
+            detail::SamplerSource<S> source{
+                policies_.sampler,
+                context,
+                fixed,
+                {.trial = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = round}};
+            LiveTrial live{source, number, [&](const ParamSet& params, const Report& report) {
+                               if (params.size() != books_.trial(number).params.size()) books_.set_params(number, params);
+                               return judge(number, report, prune_reason);
+                           }};
+            try {
+                outcome = run_attempt([&] { return objective(live); }, [&] { return live.should_prune(); });
+                books_.set_params(number, live.params());
+                break;
+            } catch (const SpaceRejection& rejection) {
+                if (round + 1 < max_refused_proposals) continue;
+                outcome.failure =
+                    Failure{.kind = FailureKind::trainer_error,
+                            .message = std::to_string(max_refused_proposals) + " proposals were refused; the last: " + rejection.reason};
+                break;
+            }
+        }
+        conclude(number, std::move(outcome), prune_reason);
+    }
+
+    bool judge(std::int64_t number, const Report& report, std::string& prune_reason) {
+        books_.report(number, report);
+        const Study& study = books_.study();
+        if (study.directions.size() != 1) return false;
+        const History history = books_.history();
+        const Verdict verdict = policies_.pruner.judge(Standing{books_.trial(number), report.step, study.directions[0], history});
+        if (verdict.prunes()) prune_reason = verdict.reason;
+        return verdict.prunes();
+    }
+
+    void conclude(std::int64_t number, AttemptOutcome outcome, const std::string& prune_reason) {
+        Trial& trial = books_.trial(number);
+        Attempt& attempt = trial.attempts.back();
+        attempt.seconds = outcome.seconds;
+        attempt.outcome = outcome.kind;
+        attempt.failure = std::move(outcome.failure);
+        if (outcome.kind == OutcomeKind::stopped) {
+            settle_pruned(trial, prune_reason);
+        } else if (outcome.kind == OutcomeKind::complete) {
+            attempt.failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size());
+            if (attempt.failure) attempt.outcome = OutcomeKind::failed;
+        } else {
+            explain(attempt, std::nullopt);
+            const History history = books_.history();
+            const Recovery recovery = policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, history});
+            attempt.decision = recovery.reason;
+            settle_failed(trial, *attempt.failure, recovery, std::nullopt);
+        }
+        books_.end_attempt(number);
+        add_source_attributes(trial);
+        books_.finish(number);
+    }
+
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number) {
+        auto fixed = options_.fixed;
+        const Trial& trial = books_.trial(number);
+        fixed.insert(fixed.end(), trial.fixed.begin(), trial.fixed.end());
+        return fixed;
+    }
+
+    Policies<S, P, G, R>& policies_;
+    Bookkeeping& books_;
+    const TuneOptions& options_;
+    TuneObserver& observer_;
+};
+
+}  // namespace hpo::tuner

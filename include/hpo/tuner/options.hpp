@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/plan.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/core/value.hpp"
+#include "hpo/store/store.hpp"
+
+namespace hpo {
+
+/// How long and under which plan a study runs.
+struct TuneOptions {
+    /// Trials in all: complete, pruned and failed ones that the study already has count, lost and interrupted ones do not.
+    std::int64_t trials = 100;
+    std::vector<Direction> directions{Direction::minimize};
+    std::uint64_t seed = 0;
+    Store::Open open = Store::Open::create_or_resume;
+    std::optional<std::chrono::milliseconds> time{};     ///< no trial is started after this
+    std::vector<std::pair<std::string, Value>> fixed{};  ///< values that every trial must take
+    ExecutionPlan plan{};                                ///< the first attempt's, before the guard
+    std::string effective_batch_parameter{};             ///< copied into the plan; empty: none
+    std::int64_t least_micro_batch = 1;                  ///< below which the guard does not shrink
+    /// Proposals that the guard may refuse in a row before the study gives up.
+    int max_rejections = 1000;
+    std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
+    std::optional<Run> run{};                ///< this process, for stores that several processes share
+};
+
+/// What a finished call leaves.
+struct TuneResult {
+    Study study;
+    std::vector<Trial> trials;
+    bool interrupted = false;
+
+    /// The best complete and feasible trial; null when there is none or the study has several objectives.
+    [[nodiscard]] const Trial* best() const { return study.directions.size() == 1 ? best_trial(trials, study.directions[0]) : nullptr; }
+};
+
+/// Told what happens, for a progress display. Every call happens on the tuner's thread after the store has it.
+class TuneObserver {
+public:
+    virtual ~TuneObserver() = default;
+    virtual void study_opened(const Study& /*study*/, const std::vector<Trial>& /*trials*/) {}
+    virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
+    virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
+    virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}
+    virtual void attempt_ended(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
+    virtual void trial_finished(const Trial& /*trial*/) {}
+    virtual void rejected(const Rejection& /*rejection*/) {}
+    virtual void idle() {}  ///< several times a second
+};
+
+}  // namespace hpo

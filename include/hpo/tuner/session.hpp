@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/memory/admission.hpp"
+#include "hpo/pruner/concept.hpp"
+#include "hpo/recovery/concept.hpp"
+#include "hpo/sampler/suggest.hpp"
+#include "hpo/trainer/executor.hpp"
+#include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/verdicts.hpp"
+
+namespace hpo::tuner {
+
+/// The four policies of a study.
+template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
+struct Policies {
+    S sampler;
+    P pruner;
+    G guard;
+    R recovery;
+};
+
+/// The loop of a study whose parameters are known before a trial runs: suggest, estimate, admit, run, judge, recover,
+/// tell. The only place where the policies' decisions become effects.
+template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
+class Session final : private ExecutorEvents {
+public:
+    Session(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Executor& executor, const TuneOptions& options,
+            TuneObserver& observer)
+        : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options}, observer_{observer} {}
+
+    /// Runs until the asked number of trials is done, time is up or a stop is requested. True: it was a stop. When something
+    /// throws, running trials are ended as interrupted first.
+    bool run() {
+        try {
+            loop();
+        } catch (...) {
+            stopping_ = true;
+            try {
+                drain();
+            } catch (const Error&) {  // the first error is the one to tell
+            }
+            throw;
+        }
+        drain();
+        return stopping_;
+    }
+
+private:
+    /// An attempt that waits for a free slot.
+    struct Retry {
+        std::int64_t number = 0;
+        Attempt attempt;
+        bool fresh_worker = false;
+    };
+
+    void loop() {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto out_of_time = [&] { return options_.time && std::chrono::steady_clock::now() - begin >= *options_.time; };
+        while (!check_stop()) {
+            while (executor_.free_slots() > 0 && !check_stop()) {
+                if (!retries_.empty()) {
+                    Retry retry = std::move(retries_.front());
+                    retries_.pop_front();
+                    start(retry.number, std::move(retry.attempt), retry.fresh_worker);
+                } else if (books_.done() + static_cast<std::int64_t>(running_.size()) < options_.trials && !out_of_time()) {
+                    launch(books_.begin_trial());
+                } else {
+                    break;
+                }
+            }
+            if (running_.empty()) break;
+            executor_.wait(*this, std::chrono::milliseconds{100});
+            books_.heartbeat();
+            observer_.idle();
+        }
+    }
+
+    bool check_stop() {
+        if (!stopping_ && options_.stop_requested && options_.stop_requested()) stopping_ = true;
+        return stopping_;
+    }
+
+    /// After a stop: running jobs end as interrupted, jobs that wait for a retry are given up.
+    void drain() {
+        if (running_.empty()) return;
+        executor_.interrupt();
+        for (const Retry& retry : std::exchange(retries_, {})) give_up(retry.number);
+        while (!running_.empty()) executor_.wait(*this, std::chrono::milliseconds{100});
+    }
+
+    /// Ends a trial that says nothing about its parameters; it does not count.
+    void give_up(std::int64_t number) {
+        Trial& trial = books_.trial(number);
+        trial.state = TrialState::fail;
+        trial.user_attributes[std::string{lost_attribute}] = "true";
+        running_.erase(number);
+        books_.finish(number);
+    }
+
+    /// Suggests until the guard lets a proposal through, and starts its first attempt.
+    void launch(std::int64_t number) {
+        running_.insert(number);
+        const Seed seed{options_.seed};
+        const auto fixed = fixed_values(books_.trial(number));
+        Admission admission;
+        ParamSet params;
+        try {
+            for (int round = 0;; ++round) {
+                const History history = books_.history();
+                const TrialContext context{number, history};
+                params = suggest_params(policies_.sampler, space_, context, seed, fixed, round);
+                ExecutionPlan plan = options_.plan;
+                if (const auto batch = params.number(options_.effective_batch_parameter))
+                    plan.effective_batch = static_cast<std::int64_t>(*batch);
+                std::optional<Profile> profile;
+                if (policies_.guard.evidence() != Evidence::none) profile = executor_.profile(params, plan);
+                admission =
+                    admit(policies_.guard, MemoryQuery{params, plan, profile ? &*profile : nullptr, executor_.capacity_bytes(), history},
+                          options_.least_micro_batch);
+                if (admission.answer != Admission::Answer::infeasible) break;
+                books_.reject({params, admission.estimate, admission.violation, admission.reason, {}});
+                if (round + 1 >= options_.max_rejections) {
+                    throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
+                                                     " proposals in a row were refused; the last: " + admission.reason +
+                                                     "; give the device more memory or widen the space"};
+                }
+            }
+        } catch (const Error&) {
+            give_up(number);
+            throw;
+        }
+        books_.set_params(number, params);
+        Attempt attempt;
+        attempt.plan = admission.plan;
+        attempt.estimate = admission.estimate;
+        start(number, std::move(attempt), false);
+    }
+
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(const Trial& trial) const {
+        auto fixed = options_.fixed;
+        fixed.insert(fixed.end(), trial.fixed.begin(), trial.fixed.end());
+        return fixed;
+    }
+
+    [[nodiscard]] Job job_for(std::int64_t number, bool fresh_worker) {
+        const Trial& trial = books_.trial(number);
+        const Attempt& attempt = trial.attempts.back();
+        return {.study = books_.study().name,
+                .trial = number,
+                .attempt = attempt.index,
+                .params = attempt.changed_params ? *attempt.changed_params : trial.params,
+                .plan = attempt.plan,
+                .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)).derive("trainer").value,
+                .fresh_worker = fresh_worker};
+    }
+
+    void start(std::int64_t number, Attempt attempt, bool fresh_worker) {
+        books_.begin_attempt(number, std::move(attempt));
+        executor_.submit(job_for(number, fresh_worker), *this);
+    }
+
+    void on_started(std::int64_t number, std::int64_t worker_pid) override { books_.trial(number).attempts.back().worker_pid = worker_pid; }
+
+    bool on_report(std::int64_t number, const Report& report) override {
+        books_.report(number, report);
+        const Study& study = books_.study();
+        if (study.directions.size() != 1) return false;
+        const History history = books_.history();
+        const Verdict verdict = policies_.pruner.judge(Standing{books_.trial(number), report.step, study.directions[0], history});
+        if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
+        return verdict.prunes();
+    }
+
+    void on_memory(std::int64_t number, const MemoryMark& mark) override { books_.memory_mark(number, mark); }
+
+    void on_end(std::int64_t number, AttemptOutcome outcome) override {
+        for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
+        Trial& trial = books_.trial(number);
+        Attempt& attempt = trial.attempts.back();
+        attempt.seconds = outcome.seconds;
+        attempt.outcome = outcome.kind;
+        attempt.failure = std::move(outcome.failure);
+        attempt.peak_allocated = outcome.peak_allocated;
+        attempt.peak_reserved = outcome.peak_reserved;
+        attempt.approximate = outcome.approximate;
+        if (outcome.worker_pid != 0) attempt.worker_pid = outcome.worker_pid;
+        for (auto& [name, json] : outcome.attributes) trial.user_attributes[name] = std::move(json);
+
+        switch (outcome.kind) {
+            case OutcomeKind::interrupted: books_.end_attempt(number); return give_up(number);
+            case OutcomeKind::stopped: settle_pruned(trial, prune_reasons_[number]); break;
+            case OutcomeKind::complete:
+                if (auto failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size())) {
+                    attempt.outcome = OutcomeKind::failed;
+                    attempt.failure = std::move(failure);
+                    return answer_failure(number);
+                }
+                break;
+            case OutcomeKind::failed:
+                if (!attempt.failure)
+                    attempt.failure = Failure{.kind = FailureKind::trainer_error, .message = "the trainer failed without saying why"};
+                return answer_failure(number);
+        }
+        books_.end_attempt(number);
+        conclude(number);
+    }
+
+    void answer_failure(std::int64_t number) {
+        Trial& trial = books_.trial(number);
+        Attempt& attempt = trial.attempts.back();
+        explain(attempt, executor_.capacity_bytes());
+        const History history = books_.history();
+        Recovery recovery = policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, history});
+        attempt.decision = recovery.reason;
+        if (recovery.action == Recovery::Action::retry && !stopping_) {
+            books_.end_attempt(number);
+            books_.restart_reports(number);
+            trial.state = TrialState::running;
+            Attempt next;
+            next.plan = recovery.plan;
+            next.changed_params = std::move(recovery.params);
+            retries_.push_back({number, std::move(next), recovery.fresh_worker});
+            return;
+        }
+        books_.end_attempt(number);
+        if (recovery.action == Recovery::Action::retry) return give_up(number);
+        settle_failed(trial, *attempt.failure, recovery, executor_.capacity_bytes());
+        conclude(number);
+    }
+
+    void conclude(std::int64_t number) {
+        Trial& trial = books_.trial(number);
+        if (!trial.attempts.back().failure) settle_feasible(trial, executor_.capacity_bytes());
+        add_source_attributes(trial);
+        prune_reasons_.erase(number);
+        running_.erase(number);
+        books_.finish(number);
+    }
+
+    Policies<S, P, G, R>& policies_;
+    Bookkeeping& books_;
+    const Space& space_;
+    Executor& executor_;
+    const TuneOptions& options_;
+    TuneObserver& observer_;
+    std::set<std::int64_t> running_;  ///< begun and not finished, those that wait for a retry included
+    std::deque<Retry> retries_;
+    std::map<std::int64_t, std::string> prune_reasons_;
+    bool stopping_ = false;
+};
+
+}  // namespace hpo::tuner

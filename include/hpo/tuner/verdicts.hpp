@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "hpo/core/bytes.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/failure/cause.hpp"
+#include "hpo/failure/source_attributes.hpp"
+#include "hpo/recovery/concept.hpp"
+
+namespace hpo::tuner {
+
+/// The name of the constraint that memory is: need / capacity - 1, above 0 when the trial cannot fit.
+inline constexpr const char* memory_constraint = "memory";
+
+/// The memory that a failed attempt is known to need at least, over the capacity it had, minus 1. Never below the
+/// smallest positive violation: it did not fit.
+[[nodiscard]] inline double memory_violation(const Failure& failure, std::optional<std::int64_t> capacity_bytes) {
+    constexpr double least = 1e-6;
+    const auto capacity = failure.memory.limit ? failure.memory.limit : failure.memory.capacity ? failure.memory.capacity : capacity_bytes;
+    if (!capacity || *capacity <= 0 || !failure.requested_bytes) return least;
+    const auto held = static_cast<double>(failure.memory.allocated.value_or(0));
+    return std::max(least, (held + static_cast<double>(*failure.requested_bytes)) / static_cast<double>(*capacity) - 1);
+}
+
+/// Ends a trial whose attempt reached its end: COMPLETE with its values, FAIL when one is NaN or their number is wrong.
+/// The failure that makes it FAIL is returned.
+[[nodiscard]] inline std::optional<Failure> settle_complete(Trial& trial, std::vector<double> values, std::size_t objectives) {
+    Failure failure;
+    failure.kind = FailureKind::non_finite;
+    failure.where = "objective";
+    if (values.size() != objectives) {
+        failure.kind = FailureKind::trainer_error;
+        failure.message =
+            "the trainer returned " + std::to_string(values.size()) + " values for " + std::to_string(objectives) + " objectives";
+    } else if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) {
+        failure.message = "the objective is NaN";
+    } else {
+        trial.state = TrialState::complete;
+        trial.values = std::move(values);
+        return std::nullopt;
+    }
+    trial.state = TrialState::fail;
+    return failure;
+}
+
+/// Ends a trial that the pruner stopped: PRUNED, its value the last finite intermediate one, as Optuna has it.
+inline void settle_pruned(Trial& trial, const std::string& reason) {
+    trial.state = TrialState::pruned;
+    for (auto it = trial.intermediate.rbegin(); it != trial.intermediate.rend(); ++it) {
+        if (std::isfinite(it->second)) {
+            trial.values = {it->second};
+            break;
+        }
+    }
+    if (!reason.empty()) trial.user_attributes["prune_reason"] = json_quote(reason);
+}
+
+/// Ends a trial whose last failure was answered with `fail` or `prune`. A memory failure leaves its violation, so that
+/// samplers learn where memory ends whatever the state.
+inline void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes) {
+    trial.state = recovery.action == Recovery::Action::prune ? TrialState::pruned : TrialState::fail;
+    if (is_memory(failure.kind)) trial.constraints[memory_constraint] = memory_violation(failure, capacity_bytes);
+}
+
+/// A finished trial that ran within its device is feasible: its constraint is peak / capacity - 1, at most 0.
+inline void settle_feasible(Trial& trial, std::optional<std::int64_t> capacity_bytes) {
+    if (!capacity_bytes || *capacity_bytes <= 0 || trial.constraints.contains(memory_constraint)) return;
+    std::optional<std::int64_t> peak;
+    if (!trial.attempts.empty()) {
+        const Attempt& last = trial.attempts.back();
+        peak = last.peak_reserved ? last.peak_reserved : last.peak_allocated;
+    }
+    const double ratio = peak ? static_cast<double>(*peak) / static_cast<double>(*capacity_bytes) : 1.0;
+    trial.constraints[memory_constraint] = std::min(0.0, ratio - 1);
+}
+
+/// Finds the cause of a memory failure, from its figures and from what the attempt held when it began.
+inline void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes) {
+    OomContext context{.at_start = std::nullopt, .capacity = capacity_bytes};
+    for (const MemoryMark& mark : attempt.memory) {
+        if (mark.name == "trial_start") context.at_start = mark.reading;
+    }
+    explain_oom(*attempt.failure, context);
+}
+
+/// The user attributes that readers of the field's older tools look for.
+inline void add_source_attributes(Trial& trial) {
+    const Attempt& last = trial.attempts.back();
+    for (auto& [name, json] : source_attributes(trial, &last, last.failure ? &*last.failure : nullptr)) {
+        trial.user_attributes[name] = std::move(json);
+    }
+}
+
+}  // namespace hpo::tuner

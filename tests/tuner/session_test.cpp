@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "hpo/memory/unlimited.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/recovery/fail.hpp"
+#include "hpo/recovery/prune.hpp"
+#include "hpo/recovery/shrink_micro_batch.hpp"
+#include "hpo/sampler/random.hpp"
+#include "hpo/store/in_memory.hpp"
+#include "hpo/tuner.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo;
+
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+/// An executor whose device has a capacity, and whose trials need 1 MiB for each example of the micro-batch.
+class MemoryBound final : public Executor {
+public:
+    explicit MemoryBound(std::int64_t capacity_bytes) : capacity_bytes_{capacity_bytes} {}
+
+    [[nodiscard]] std::size_t free_slots() const override { return queue_.size() < 3 ? 3 - queue_.size() : 0; }
+    void submit(const Job& job, ExecutorEvents& events) override {
+        events.on_started(job.trial, 1000 + job.attempt);
+        queue_.push_back(job);
+    }
+    void wait(ExecutorEvents& events, std::chrono::milliseconds /*timeout*/) override {
+        if (queue_.empty()) return;
+        const Job job = queue_.back();  // last come, first served: ends arrive out of order
+        queue_.pop_back();
+        if (interrupted_) return events.on_end(job.trial, {.kind = OutcomeKind::interrupted});
+        plans.push_back(job.plan);
+        seeds.push_back(job.seed);
+        const std::int64_t need = job.plan.effective_micro_batch().value_or(1) * mebibyte;
+        AttemptOutcome outcome;
+        outcome.seconds = 0.5;
+        (void)events.on_report(job.trial, {.step = 1, .value = static_cast<double>(job.attempt)});
+        if (need > capacity_bytes_) {
+            Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
+            failure.requested_bytes = need;
+            failure.memory.allocated = 0;
+            failure.memory.capacity = capacity_bytes_;
+            outcome.failure = failure;
+        } else {
+            outcome.kind = OutcomeKind::complete;
+            outcome.values = {static_cast<double>(need)};
+            outcome.peak_allocated = need;
+        }
+        events.on_end(job.trial, outcome);
+    }
+    void interrupt() override { interrupted_ = true; }
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity_bytes_; }
+    [[nodiscard]] std::optional<Profile> profile(const ParamSet&, const ExecutionPlan&) override { return std::nullopt; }
+
+    std::vector<ExecutionPlan> plans;
+    std::vector<std::uint64_t> seeds;
+
+private:
+    std::int64_t capacity_bytes_;
+    std::vector<Job> queue_;
+    bool interrupted_ = false;
+};
+
+const Space batches = [](SpaceTrial& trial) { trial.suggest_categorical("batch", {std::int64_t{8}, std::int64_t{64}, std::int64_t{512}}); };
+
+/// Needs what MemoryBound needs.
+struct Exact {
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        return {.need = query.plan.effective_micro_batch().value_or(1) * mebibyte, .source = "exact"};
+    }
+    [[nodiscard]] Evidence evidence() const { return Evidence::none; }
+};
+static_assert(MemoryGuard<Exact>);
+
+}  // namespace
+
+TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch and the same effective batch") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"});
+
+    REQUIRE(result.trials.size() == 30);
+    int recovered = 0;
+    for (const Trial& trial : result.trials) {
+        REQUIRE(trial.state == TrialState::complete);
+        CHECK(trial.feasible());
+        CHECK(trial.constraints.at("memory") <= 0);
+        const auto batch = static_cast<std::int64_t>(*trial.params.number("batch"));
+        for (const Attempt& attempt : trial.attempts) CHECK(attempt.plan.effective_batch == batch);
+        CHECK(trial.attempts.size() == (batch == 512 ? 4 : 1));  // 512, 256, 128, 64
+        if (batch != 512) continue;
+        ++recovered;
+        CHECK(trial.attempts.back().plan.micro_batch == 64);
+        CHECK(trial.attempts.back().plan.accumulation_steps() == 8);
+        CHECK(trial.attempts[0].failure->cause == OomCause::capacity);
+        CHECK_FALSE(trial.attempts[0].decision.empty());
+        // Reports of superseded attempts stay with them; the trial has the last one's.
+        CHECK(trial.attempts[1].reports == std::map<std::int64_t, double>{{1, 1.0}});
+        CHECK(trial.intermediate == std::map<std::int64_t, double>{{1, 3.0}});
+        CHECK_FALSE(trial.user_attributes.contains("oom"));
+    }
+    CHECK(recovered > 0);
+}
+
+TEST_CASE("a trial that cannot fit is infeasible, not bad") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Prune{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"});
+    int infeasible = 0;
+    for (const Trial& trial : result.trials) {
+        if (trial.params.number("batch") != 512.0) continue;
+        ++infeasible;
+        CHECK(trial.state == TrialState::pruned);
+        CHECK(trial.constraints.at("memory") == Approx(512.0 / 100 - 1));
+        CHECK(trial.user_attributes.at("oom") == "true");
+        CHECK(trial.values.empty());
+    }
+    CHECK(infeasible > 0);
+}
+
+TEST_CASE("a guard that knows shrinks before launch, and nothing fails") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"});
+    for (const Trial& trial : result.trials) {
+        CHECK(trial.state == TrialState::complete);
+        CHECK(trial.attempts.size() == 1);
+        CHECK(trial.attempts[0].estimate->source == "exact");
+    }
+}
+
+TEST_CASE("a proposal that fits at no micro-batch costs no trial number") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result =
+        tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch", .least_micro_batch = 512});
+    CHECK(result.trials.size() == 30);
+    for (const Trial& trial : result.trials) CHECK(trial.params.number("batch") != 512.0);
+    const auto rejections = store.rejections(result.study.id);
+    REQUIRE_FALSE(rejections.empty());
+    CHECK(rejections[0].violation == Approx(512.0 / 100 - 1));
+}
+
+TEST_CASE("a study in which nothing fits says so instead of drawing for ever") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{mebibyte / 2};
+    CHECK_THROWS_WITH(
+        tuner.optimize(store, "s", batches, executor, {.trials = 3, .effective_batch_parameter = "batch", .max_rejections = 20}),
+        Catch::Contains("no configuration fits: 20 proposals in a row were refused") && Catch::Contains("512.00 KiB"));
+    const TuneResult after = tuner.optimize(store, "s", batches, executor, {.trials = 0});
+    for (const Trial& trial : after.trials) CHECK(is_finished(trial.state));
+}
+
+TEST_CASE("the order in which trials end changes nothing that is suggested") {
+    const auto run = [](std::size_t trials_at_once) {
+        Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+        store::InMemory store;
+        const Space space = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
+        std::vector<double> drawn;
+        if (trials_at_once == 1) {
+            const auto result = tuner.optimize(store, "s", space, [](tuner::RunningJob&) { return 1.0; }, {.trials = 20, .seed = 5});
+            for (const Trial& trial : result.trials) drawn.push_back(*trial.params.number("x"));
+        } else {
+            MemoryBound executor{mebibyte};
+            const auto result = tuner.optimize(store, "s", space, executor, {.trials = 20, .seed = 5});
+            for (const Trial& trial : result.trials) drawn.push_back(*trial.params.number("x"));
+        }
+        return drawn;
+    };
+    CHECK(run(1) == run(3));
+}
+
+TEST_CASE("a study goes on to the asked number of trials, and draws what it would have drawn") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    const auto objective = [](LiveTrial& trial) { return trial.suggest_float("x", 0, 1); };
+    store::InMemory in_one;
+    const auto whole = tuner.optimize(in_one, "s", objective, {.trials = 20});
+    store::InMemory in_two;
+    CHECK(tuner.optimize(in_two, "s", objective, {.trials = 12}).trials.size() == 12);
+    const auto parts = tuner.optimize(in_two, "s", objective, {.trials = 20});
+    REQUIRE(parts.trials.size() == 20);
+    for (std::size_t i = 0; i < 20; ++i) CHECK(parts.trials[i].values == whole.trials[i].values);
+    CHECK(tuner.optimize(in_two, "s", objective, {.trials = 20}).trials.size() == 20);
+}
+
+TEST_CASE("an interrupted study loses no finished trial, and interrupted ones do not count") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{1000 * mebibyte};
+    int asked = 0;
+    const auto stopped =
+        tuner.optimize(store, "s", batches, executor,
+                       {.trials = 50, .effective_batch_parameter = "batch", .stop_requested = [&] { return ++asked > 20; }});
+    CHECK(stopped.interrupted);
+    int lost = 0;
+    for (const Trial& trial : stopped.trials) {
+        CHECK(is_finished(trial.state));
+        lost += counts_as_done(trial) ? 0 : 1;
+    }
+    CHECK(lost > 0);
+    MemoryBound again{1000 * mebibyte};
+    const auto finished = tuner.optimize(store, "s", batches, again, {.trials = 50, .effective_batch_parameter = "batch"});
+    CHECK(std::count_if(finished.trials.begin(), finished.trials.end(), [](const Trial& t) { return counts_as_done(t); }) == 50);
+}
+
+TEST_CASE("an objective that throws, or is NaN, costs its trial and nothing else") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Prune{}};
+    store::InMemory store;
+    const auto result = tuner.optimize(store, "s",
+                                       [](LiveTrial& trial) -> double {
+                                           trial.suggest_float("x", 0, 1);
+                                           if (trial.number() == 1) throw std::runtime_error{"no such file"};
+                                           if (trial.number() == 2) return std::nan("");
+                                           if (trial.number() == 3)
+                                               throw std::runtime_error{
+                                                   "CUDA out of memory. Tried to allocate 360.00 MiB (GPU 0; 23.56 GiB total capacity; "
+                                                   "22.72 GiB already allocated; 259.88 MiB free; 22.90 GiB reserved in total by PyTorch)"};
+                                           if (trial.number() == 4) return -std::numeric_limits<double>::infinity();
+                                           return 1;
+                                       },
+                                       {.trials = 6});
+    REQUIRE(result.trials.size() == 6);
+    CHECK(result.trials[1].state == TrialState::fail);
+    CHECK(result.trials[1].attempts[0].failure->message == "no such file");
+    CHECK(result.trials[2].state == TrialState::fail);
+    CHECK(result.trials[2].attempts[0].failure->kind == FailureKind::non_finite);
+    CHECK(result.trials[3].state == TrialState::pruned);
+    CHECK_FALSE(result.trials[3].feasible());
+    CHECK(result.trials[3].user_attributes.at("oom") == "true");
+    CHECK(result.trials[4].state == TrialState::complete);
+    CHECK(result.trials[5].state == TrialState::complete);
+}
+
+TEST_CASE("require draws again in a live trial") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    store::InMemory store;
+    const auto result = tuner.optimize(store, "s",
+                                       [](LiveTrial& trial) {
+                                           const double x = trial.suggest_float("x", 0, 1);
+                                           trial.require(x > 0.9, "too small");
+                                           return x;
+                                       },
+                                       {.trials = 20});
+    CHECK(result.trials.size() == 20);
+    for (const Trial& trial : result.trials) CHECK(trial.values.at(0) > 0.9);
+}
+
+TEST_CASE("fixed values win over the sampler") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    store::InMemory store;
+    const Study study = store.open_study("s", std::vector{Direction::minimize}, Store::Open::create);
+    store.enqueue(study.id, {{"x", 0.25}});
+    const auto result = tuner.optimize(store, "s", [](LiveTrial& trial) { return trial.suggest_float("x", 0, 1); }, {.trials = 3});
+    CHECK(result.trials[0].values.at(0) == 0.25);
+    CHECK(result.trials[1].values.at(0) != 0.25);
+}
