@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hpo/recovery/concept.hpp"
+#include "hpo/script/lua_value.hpp"
+
+/// What a rule (on_oom, on_failure) is given, and what it may answer: hpo.retry, hpo.prune, hpo.fail, or nothing.
+namespace hpo::script::recovery_answer {
+
+inline constexpr const char* answer_type = "hpo.answer";
+inline constexpr const char* failure_type = "hpo.failure";
+inline constexpr const char* plan_type = "hpo.plan";
+
+inline constexpr std::array<std::string_view, 13> failure_members{
+    "kind",           "code",       "message",        "type",          "where",  "cause", "requested_bytes", "allocated_bytes",
+    "reserved_bytes", "free_bytes", "capacity_bytes", "fragmentation", "attempt"};
+inline constexpr std::array<std::string_view, 6> plan_members{
+    "micro_batch", "effective_batch", "accumulation_steps", "activation_checkpointing", "precision", "device"};
+inline constexpr std::array<std::string_view, 8> retry_members{"micro_batch",  "activation_checkpointing", "precision", "device",
+                                                               "fresh_worker", "expandable_segments",      "params",    "reason"};
+
+/// A member that is known but not there is nil; any other is a typing error.
+template <const auto& members>
+int unknown_member(lua_State* L) {
+    const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2);
+    if (std::find(members.begin(), members.end(), name) == members.end()) {
+        const std::string_view owner =
+            static_cast<const void*>(&members) == static_cast<const void*>(&failure_members) ? "failure" : "plan";
+        raise(L, unknown_name(owner, "member", name, std::vector<std::string>(members.begin(), members.end())).what());
+    }
+    lua_pushnil(L);
+    return 1;
+}
+
+inline void install(lua_State* L) {
+    luaL_newmetatable(L, answer_type);
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    luaL_newmetatable(L, failure_type);
+    lua_pushcfunction(L, &unknown_member<failure_members>);
+    lua_setfield(L, -2, "__index");
+    luaL_newmetatable(L, plan_type);
+    lua_pushcfunction(L, &unknown_member<plan_members>);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 3);
+}
+
+/// Pushes the failure. Figures that are not known are nil, except `fragmentation`: without evidence there is none.
+inline void push_failure(lua_State* L, const FailedAttempt& failed) {
+    const Failure& failure = failed.failure;
+    const MemoryReading& memory = failure.memory;
+    lua_createtable(L, 0, static_cast<int>(failure_members.size()));
+    set_member(L, "kind", Value{std::string{to_text(failure.kind)}});
+    set_member(L, "code", failure.code);
+    set_member(L, "message", Value{failure.message});
+    set_member(L, "type", Value{failure.type});
+    set_member(L, "where", Value{failure.where});
+    if (failure.cause) set_member(L, "cause", Value{std::string{to_text(*failure.cause)}});
+    set_member(L, "requested_bytes", failure.requested_bytes);
+    set_member(L, "allocated_bytes", memory.allocated);
+    set_member(L, "reserved_bytes", memory.reserved);
+    set_member(L, "free_bytes", memory.free);
+    set_member(L, "capacity_bytes", memory.capacity);
+    double fragmentation = 0;
+    if (memory.allocated && memory.reserved && *memory.reserved > *memory.allocated) {
+        fragmentation = static_cast<double>(*memory.reserved - *memory.allocated) / static_cast<double>(*memory.reserved);
+    }
+    set_member(L, "fragmentation", Value{fragmentation});
+    set_member(L, "attempt", Value{std::int64_t{failed.attempt.index} + 1});
+    luaL_setmetatable(L, failure_type);
+}
+
+inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
+    lua_createtable(L, 0, static_cast<int>(plan_members.size()));
+    set_member(L, "micro_batch", plan.effective_micro_batch());
+    set_member(L, "effective_batch", plan.effective_batch);
+    set_member(L, "accumulation_steps", Value{plan.accumulation_steps()});
+    set_member(L, "activation_checkpointing", Value{plan.activation_checkpointing});
+    set_member(L, "precision", Value{std::string{to_text(plan.precision)}});
+    set_member(L, "device", Value{plan.device});
+    luaL_setmetatable(L, plan_type);
+}
+
+/// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan; `params` are the attempt's.
+inline void read_retry(lua_State* L, int index, Recovery& recovery, const ParamSet* params) {
+    const std::string place = "hpo.retry";
+    const Fields given{L, index, place, retry_members};
+    if (const auto micro = given.whole("micro_batch")) {
+        if (*micro < 1) raise(L, place + ": got micro_batch " + std::to_string(*micro) + "; expected at least 1");
+        recovery.plan.micro_batch = *micro;
+    }
+    recovery.plan.activation_checkpointing = given.truth("activation_checkpointing").value_or(recovery.plan.activation_checkpointing);
+    recovery.plan.expandable_segments = given.truth("expandable_segments").value_or(recovery.plan.expandable_segments);
+    recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
+    recovery.plan.device = given.text("device").value_or(recovery.plan.device);
+    recovery.reason = given.text("reason").value_or("the script's rule retries");
+    if (const auto precision = given.text("precision")) {
+        const auto found = std::find(precision_names.begin(), precision_names.end(), *precision);
+        if (found == precision_names.end()) {
+            const std::vector<std::string> known(precision_names.begin(), precision_names.end());
+            raise(L, unknown_name(place, "precision", clipped(*precision), known).what());
+        }
+        recovery.plan.precision = static_cast<Precision>(found - precision_names.begin());
+    }
+    if (!given.push("params")) return;
+    if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
+    if (!params) return lua_pop(L, 1);
+    ParamSet changed = *params;
+    const int table = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+        const std::string name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : type_text(L, -2);
+        const Param* present = changed.find(name);
+        if (!present) {
+            std::vector<std::string> known;
+            for (const Param& param : changed) known.push_back(param.name);
+            raise(L, unknown_name(place, "parameter", clipped(name), known).what());
+        }
+        const auto value = to_value(L, -1);
+        const auto internal = value ? to_internal(*present->distribution, *value) : std::nullopt;
+        if (!internal) {
+            raise(L, place + ": parameter '" + name + "': got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
+                         "; expected " + describe(*present->distribution));
+        }
+        changed.set(Param{present->name, present->distribution, *internal});
+    }
+    lua_pop(L, 1);
+    recovery.params = std::move(changed);
+}
+
+inline int tagged(lua_State* L, const char* action) {
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, action);
+    lua_setfield(L, -2, "action");
+    lua_pushvalue(L, 1);
+    lua_setfield(L, -2, "content");
+    luaL_setmetatable(L, answer_type);
+    return 1;
+}
+inline int retry(lua_State* L) {
+    if (lua_type(L, 1) != LUA_TTABLE) raise_wrong_type(L, 1, "hpo.retry", "the changes", "a table such as { micro_batch = 8 }");
+    Recovery checked_here;
+    read_retry(L, 1, checked_here, nullptr);
+    return tagged(L, "retry");
+}
+inline int with_reason(lua_State* L, const char* action) {
+    if (require_text(L, 1, std::string{"hpo."} + action, "the reason").empty())
+        raise(L, std::string{"hpo."} + action + ": expected a reason");
+    return tagged(L, action);
+}
+inline int prune(lua_State* L) { return with_reason(L, "prune"); }
+inline int fail(lua_State* L) { return with_reason(L, "fail"); }
+
+/// What the rule `name` returned; nothing for nil and false.
+inline std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed) {
+    index = lua_absindex(L, index);
+    if (lua_toboolean(L, index) == 0) return std::nullopt;
+    luaL_getmetatable(L, answer_type);
+    if (lua_getmetatable(L, index) == 0 || lua_rawequal(L, -1, -2) == 0) {
+        raise_wrong_type(L, index, name, "the answer", "hpo.retry { ... }, hpo.prune \"reason\", hpo.fail \"reason\" or nil");
+    }
+    lua_pop(L, 2);
+    lua_getfield(L, index, "action");
+    const std::string action = require_text(L, -1, name, "the answer");
+    lua_getfield(L, index, "content");
+    Recovery recovery;
+    recovery.plan = failed.attempt.plan;
+    if (action == "retry") {
+        recovery.action = Recovery::Action::retry;
+        read_retry(L, -1, recovery, failed.attempt.changed_params ? &*failed.attempt.changed_params : &failed.trial.params);
+        if (!recovery.params) recovery.params = failed.attempt.changed_params;
+    } else {
+        recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;
+        recovery.reason = require_text(L, -1, name, "the reason");
+    }
+    return recovery;
+}
+
+}  // namespace hpo::script::recovery_answer

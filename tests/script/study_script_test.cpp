@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/script/study_script.hpp"
+
+#include <map>
+#include <string>
+
+#include "hpo/script/recovery_rules.hpp"
+#include "support/catch.hpp"
+
+using hpo::script::ScriptOptions;
+using hpo::script::StudyScript;
+
+namespace {
+
+/// Gives a named value, else the lowest or first that the narrowing allows.
+class Given : public hpo::ParamSource {
+public:
+    explicit Given(std::map<std::string, double> values) : values_{std::move(values)} {}
+    double draw(const std::string& name, const hpo::Distribution& distribution, const hpo::Narrowing& within,
+                const hpo::ParamSet&) override {
+        last_within = within;
+        if (const auto found = values_.find(name); found != values_.end()) return found->second;
+        if (std::holds_alternative<hpo::CategoricalDistribution>(distribution)) {
+            double index = 0;
+            while (!within.admits(index)) ++index;
+            return index;
+        }
+        const hpo::Distribution part = *narrowed(distribution, within);
+        if (const auto* real = std::get_if<hpo::FloatDistribution>(&part)) return real->low;
+        return static_cast<double>(std::get<hpo::IntDistribution>(part).low);
+    }
+    hpo::Narrowing last_within;
+
+private:
+    std::map<std::string, double> values_;
+};
+
+StudyScript load(const std::string& text, ScriptOptions options = {}) { return StudyScript::from_text(text, "s.lua", std::move(options)); }
+
+/// A script whose study has this body beside what every study needs.
+StudyScript with_space(const std::string& body, const std::string& more = "") {
+    return load(
+        "local hpo = require 'hpo'\nreturn hpo.study { name = 's', trainer = 't', objective = { metric = 'm', direction = 'minimize' }, " +
+        more + "\nspace = function(trial)\n" + body + "\nend }");
+}
+
+hpo::ParamSet ask(const StudyScript& script, std::map<std::string, double> values = {}) {
+    Given source{std::move(values)};
+    hpo::SpaceTrial trial{source, 7};
+    script.space()(trial);
+    return trial.params();
+}
+
+std::string error_of(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const hpo::Error& error) {
+        return error.what();
+    }
+    return "no error";
+}
+std::string space_error(const std::string& body) {
+    return error_of([&] { ask(with_space(body)); });
+}
+std::string study_error(const std::string& members) {
+    return error_of([&] { load("local hpo = require 'hpo'\nreturn hpo.study { " + members + " }"); });
+}
+
+}  // namespace
+
+TEST_CASE("a script describes its study") {
+    const auto script = load(R"(
+        local hpo = require "hpo"
+        local epochs = hpo.option("epochs", 3, "passes over the data")
+        return hpo.study {
+            name = "images", trainer = { "image_classifier", data = "/data", epochs = epochs, augment = false, rate = 0.5 },
+            objectives = { { metric = "accuracy", direction = "maximize" }, { metric = "loss", direction = "minimize" } },
+            sampler = { name = "tpe", startup_trials = 20, multivariate = true }, pruner = "median:warmup_steps=1", guard = { "unlimited" },
+            recovery = "shrink_micro_batch", trials = 40, time = "2h", device = "cpu", device_memory = "600MiB", workers = 2, seed = 7,
+            store = "images.db", fix = { ["optim.lr"] = 0.1 },
+            space = function(trial) end, on_oom = function() end,
+        })");
+    const auto& study = script.description();
+    CHECK(study.name == "images");
+    CHECK(study.trainer == "image_classifier");
+    CHECK(study.trainer_options == std::map<std::string, hpo::Value, std::less<>>{
+                                       {"augment", false}, {"data", std::string{"/data"}}, {"epochs", std::int64_t{3}}, {"rate", 0.5}});
+    REQUIRE(study.objectives.size() == 2);
+    CHECK(study.objectives[1] == hpo::script::Objective{"loss", hpo::Direction::minimize});
+    CHECK(study.sampler == "tpe:multivariate=true,startup_trials=20");
+    CHECK(study.pruner == "median:warmup_steps=1");
+    CHECK(study.guard == "unlimited");
+    CHECK(study.recovery == "shrink_micro_batch");
+    CHECK(study.run_options == std::map<std::string, std::string, std::less<>>{{"device", "cpu"},
+                                                                               {"device-memory", "600MiB"},
+                                                                               {"seed", "7"},
+                                                                               {"store", "images.db"},
+                                                                               {"time", "2h"},
+                                                                               {"trials", "40"},
+                                                                               {"workers", "2"}});
+    CHECK(std::get<double>(study.fixed_params.at("optim.lr")) == 0.1);
+    CHECK(study.has_on_oom);
+    CHECK_FALSE(study.has_on_failure);
+    REQUIRE(study.options.size() == 1);
+    CHECK(study.options[0].help == "passes over the data");
+}
+
+TEST_CASE("a space draws, narrows and refuses") {
+    const auto script = with_space(R"(
+        local model = trial:categorical("model", { "base", "large" })
+        local heavy = model:find("large", 1, true)
+        trial:int("length", 128, 512, { step = 32, max = heavy and 384 })
+        trial:categorical("batch", { 8, 16, 32 }, { only = heavy and { 8, 16 } })
+        trial:float("lr", 1e-6, 1e-3, { log = true })
+        trial:float("dropout", 0, 0.5, { step = 0.1 })
+        assert(trial.number == 7 and trial.params.model == model and trial.params["never drawn"] == nil)
+        trial:require(not (heavy and trial.params.length > 320), "too slow"))");
+    const auto base = ask(script, {{"length", 512}, {"batch", 2}});
+    CHECK(base.value("length") == hpo::Value{std::int64_t{512}});
+    CHECK(base.value("batch") == hpo::Value{std::int64_t{32}});
+    const auto large = ask(script, {{"model", 1}, {"length", 256}});
+    CHECK(large.value("model") == hpo::Value{std::string{"large"}});
+    CHECK(std::get<hpo::IntDistribution>(*large.find("length")->distribution).high == 512);
+    CHECK(std::get<hpo::FloatDistribution>(*large.find("lr")->distribution).log);
+
+    try {
+        ask(script, {{"model", 1}, {"length", 352}});
+        FAIL("not refused");
+    } catch (const hpo::SpaceRejection& refused) {
+        CHECK(refused.reason == "s.lua:12: too slow");
+    }
+}
+
+TEST_CASE("a refusal cannot be caught by the script") {
+    const auto script = with_space("pcall(function() trial:require(false, 'no') end) trial:int('x', 0, 1)");
+    CHECK_THROWS_AS(ask(script), hpo::SpaceRejection);
+}
+
+TEST_CASE("a wrong question about a parameter is an error with its place") {
+    CHECK(space_error("trial:float('lr', '0.1', 1)") == "s.lua:4: trial:float(\"lr\"): got a string for low; expected a number");
+    CHECK(space_error("trial:float('lr', 0)") == "s.lua:4: trial:float(\"lr\"): got nothing for high; expected a number");
+    CHECK(space_error("trial:int('n', 1, 2.5)") == "s.lua:4: trial:int(\"n\"): got 2.5 for high; expected a whole number");
+    CHECK(space_error("trial:float(1, 2, 3)") == "s.lua:4: trial:float: got a number for the name; expected a string");
+    CHECK(space_error("trial:float('x', 0, 1, true)") ==
+          "s.lua:4: trial:float(\"x\"): got a boolean for the options; expected a table such as { name = value }");
+    CHECK(space_error("trial:float('x', 0, 1, { logg = true })") ==
+          "s.lua:4: trial:float(\"x\"): unknown option 'logg'; did you mean 'log'?; known: log, step, min, max");
+    CHECK(space_error("trial:float('x', 0, 1, { 'log' })") ==
+          "s.lua:4: trial:float(\"x\"): unknown option '[1]'; known: log, step, min, max");
+    CHECK(space_error("trial:float('x', 0, 1, { log = 1 })") ==
+          "s.lua:4: trial:float(\"x\"): got a number for log; expected true or false");
+    CHECK(space_error("trial:float('x', 0, 1, { log = true })") ==
+          "s.lua:4: parameter 'x': got low 0.0, high 1.0 on a log scale; expected low > 0");
+    CHECK_THAT(space_error("trial:categorical('c', 'a', 'b')"),
+               Catch::StartsWith("s.lua:4: trial:categorical(\"c\"): got a string for the choices; expected a list"));
+    CHECK_THAT(space_error("trial:categorical('c', {})"),
+               Catch::Contains("got an empty list for the choices; expected at least one value"));
+    CHECK_THAT(space_error("trial:categorical('c', { a = 1 })"), Catch::Contains("a table with names or gaps"));
+    CHECK_THAT(space_error("trial:categorical('c', { 1, {} })"), Catch::Contains("got a table for entry 2 of the choices"));
+    CHECK_THAT(space_error("trial:categorical('c', { 1, 2 }, { only = { 3 } })"),
+               Catch::StartsWith("s.lua:4: parameter 'c': got 3 in its narrowing"));
+    CHECK_THAT(space_error("trial:int('n', 0, 9, { min = 20 })"),
+               Catch::StartsWith("s.lua:4: parameter 'n': got a narrowing that leaves no value"));
+    CHECK_THAT(space_error("trial:int('n', 0, 9) trial:int('n', 0, 8)"), Catch::Contains("two distributions in one trial"));
+    CHECK_THAT(space_error("trial:flaot('x', 0, 1)"), Catch::StartsWith("s.lua:4: trial: unknown member 'flaot'; did you mean 'float'?"));
+    CHECK_THAT(space_error("trial.float('x', 0, 1)"),
+               Catch::StartsWith("s.lua:4: trial.float: got a string for the trial; expected a colon"));
+    CHECK_THAT(space_error("trial:int(('n'):rep(1000), 0, 1)"), Catch::Contains("got a name of 1000 bytes"));
+    CHECK_THAT(space_error("for i = 1, 2000 do trial:int('n' .. i, 0, 1) end"), Catch::Contains("more than 1000 parameters"));
+    CHECK_THAT(space_error("if kept then kept:int('x', 0, 1) end kept = trial"), Catch::StartsWith("s.lua:4: unknown name 'kept'"));
+}
+
+TEST_CASE("a trial that a script keeps for later is refused") {
+    const auto script = with_space("if rawget(_G, 'kept') then kept:int('x', 0, 1) end\nkept = trial");
+    CHECK_NOTHROW(ask(script));
+    CHECK(error_of([&] { ask(script); }) == "s.lua:4: trial:int: this trial is over; use it only inside the call that received it");
+}
+
+TEST_CASE("what is wrong with a study is an error with its place") {
+    const std::string rest = ", trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function() end";
+    CHECK_THAT(study_error("nam = 'x'" + rest),
+               Catch::StartsWith("s.lua:2: hpo.study: unknown option 'nam'; did you mean 'name'?; known: name, trainer"));
+    CHECK(study_error("name = 3" + rest) == "s.lua:2: hpo.study: got a number for name; expected a string");
+    CHECK(study_error("trainer = 't'") == "s.lua:2: hpo.study: got no name; expected name = \"...\"");
+    CHECK_THAT(study_error("name = 'x'"), Catch::StartsWith("s.lua:2: hpo.study: got no trainer"));
+    CHECK_THAT(study_error("name = 'x', trainer = 't'"), Catch::StartsWith("s.lua:2: hpo.study: got no objective"));
+    CHECK_THAT(study_error("name = 'x', trainer = 't', objective = { metric = 'm', direction = 'up' }"),
+               Catch::Contains("objective: got direction 'up'; expected minimize or maximize"));
+    CHECK_THAT(study_error("name = 'x', trainer = 't', objective = { metric = 'm', direction = 'minimize' }"),
+               Catch::Contains("got no space"));
+    CHECK_THAT(study_error("name = 'x', trials = 0" + rest), Catch::Contains("got 0 for trials"));
+    CHECK_THAT(study_error("name = 'x', trials = '9'" + rest), Catch::Contains("got a string for trials; expected a whole number"));
+    CHECK_THAT(study_error("name = 'x', device_memory = 'much'" + rest), Catch::Contains("device_memory: got 'much'; expected a size"));
+    CHECK_THAT(study_error("name = 'x', workers = 0" + rest), Catch::Contains("workers: got '0'"));
+    CHECK_THAT(study_error("name = 'x', sampler = { startup_trials = 3 }" + rest), Catch::Contains("got no name in sampler"));
+    CHECK_THAT(study_error("name = 'x', sampler = { 'tpe', options = {} }" + rest), Catch::Contains("got a table for sampler.options"));
+    CHECK_THAT(study_error("name = 'x', on_oom = 3" + rest), Catch::Contains("got a number for on_oom; expected a function"));
+    CHECK(error_of([] { load("return 3"); }) == "s.lua: the script returned a number; expected return hpo.study { ... }");
+    CHECK_THAT(error_of([] { load("local hpo = require 'hpoo'"); }),
+               Catch::StartsWith("s.lua:1: require: unknown module 'hpoo'; did you mean 'hpo'?; known: hpo"));
+    CHECK_THAT(error_of([] { load("require('hpo').studdy {}"); }),
+               Catch::StartsWith("s.lua:1: hpo: unknown function 'studdy'; did you mean 'study'?"));
+    CHECK_THAT(error_of([] {
+                   load("local hpo = require 'hpo'\nlocal s = { name = 'x' " +
+                        std::string{", trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function() end }"} +
+                        " hpo.study(s) return hpo.study(s)");
+               }),
+               Catch::Contains("this is a second one"));
+    CHECK_THAT(error_of([] { (void)StudyScript::load("/nowhere/s.lua"); }), Catch::StartsWith("/nowhere/s.lua: cannot be read"));
+}
+
+TEST_CASE("options keep their type and refuse what is not declared") {
+    const std::string text =
+        "local hpo = require 'hpo'\nlocal n = hpo.option('epochs', 3, 'passes')\nlocal r, b, t = hpo.option('rate', 0.5), "
+        "hpo.option('big', false), hpo.option('text', 'a')\n"
+        "return hpo.study { name = 'n' .. n .. ' ' .. r .. ' ' .. tostring(b) .. ' ' .. t, trainer = 't', objective = { metric = 'm', "
+        "direction = 'minimize' }, space = function() end }";
+    CHECK(load(text).description().name == "n3 0.5 false a");
+    CHECK(load(text, {.set = {{"epochs", "5"}, {"rate", "2"}, {"big", "true"}, {"text", "b c"}}}).description().name == "n5 2.0 true b c");
+    CHECK(error_of([&] {
+              load(text, {.set = {{"epoch", "5"}}});
+          }) == "s.lua: unknown option 'epoch'; did you mean 'epochs'?; known: epochs, rate, big, text");
+    CHECK(error_of([&] {
+              load(text, {.set = {{"epochs", "many"}}});
+          }) == "s.lua:2: hpo.option(\"epochs\"): --set epochs: got 'many'; expected a whole number");
+}
+
+TEST_CASE("a command is a trainer with its arguments") {
+    const auto script = load(
+        "local hpo = require 'hpo' return hpo.study { name = 'c', trainer = hpo.command { 'python3', 'train.py', '--lr', '{optim.lr}' }, "
+        "objective = { metric = 'value', direction = 'minimize' }, space = function() end }");
+    CHECK(script.description().trainer == "command");
+    CHECK(script.description().trainer_options.at("arguments") ==
+          hpo::Value{std::string{R"(["python3", "train.py", "--lr", "{optim.lr}"])"}});
+}
+
+TEST_CASE("an endless space is ended within two seconds, with its place") {
+    for (const char* body : {"while true do end", "local x = ('a'):rep(30000):find(('.-'):rep(12) .. 'b')",
+                             "repeat pcall(trial.int, trial, 'x', 0, 1) until false"}) {
+        CAPTURE(body);
+        const auto script = with_space(body);
+        const auto begin = std::chrono::steady_clock::now();
+        CHECK_THAT(error_of([&] { ask(script); }), Catch::StartsWith("s.lua:4: ran longer than the 1500 ms"));
+        CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds{2});
+    }
+}
+
+namespace {
+
+/// A failed attempt with everything that it refers to.
+struct Case {
+    hpo::Trial trial;
+    hpo::History history{};
+    Case() {
+        trial.number = 12;
+        trial.params.set("length", hpo::IntDistribution{128, 512, false, 32}, 384);
+        hpo::Attempt attempt;
+        attempt.plan.effective_batch = 64;
+        attempt.plan.micro_batch = 16;
+        attempt.failure.emplace();
+        attempt.failure->kind = hpo::FailureKind::out_of_memory;
+        attempt.failure->message = "CUDA out of memory";
+        attempt.failure->where = "backward";
+        attempt.failure->requested_bytes = 377487360;
+        attempt.failure->memory.allocated = 600;
+        attempt.failure->memory.reserved = 1000;
+        trial.attempts.push_back(attempt);
+    }
+    [[nodiscard]] hpo::FailedAttempt failed() const { return {trial, trial.attempts[0], *trial.attempts[0].failure, history}; }
+};
+
+hpo::Recovery recover(const std::string& hooks, const Case& from = {}) {
+    return hpo::script::ScriptRecovery{with_space("", hooks + ","), hpo::recovery::Fail{}}.recover(from.failed());
+}
+
+}  // namespace
+
+TEST_CASE("on_oom sees the failure and the plan, and changes the plan") {
+    const auto answer = recover(R"(on_oom = function(trial, failure, plan)
+        assert(trial.number == 12 and trial.params.length == 384)
+        assert(failure.kind == "out_of_memory" and failure.where == "backward" and failure.requested_bytes == 377487360)
+        assert(failure.code == nil and failure.capacity_bytes == nil and failure.fragmentation == 0.4 and failure.attempt == 1)
+        assert(plan.effective_batch == 64 and plan.accumulation_steps == 4 and plan.precision == "fp32" and plan.device == "cpu")
+        if plan.micro_batch > 1 then
+            return hpo.retry { micro_batch = plan.micro_batch // 2, precision = "bf16", fresh_worker = true, activation_checkpointing = true,
+                               params = { length = 256 } }
+        end
+    end)");
+    CHECK(answer.reason == "the script's rule retries");
+    CHECK(answer.action == hpo::Recovery::Action::retry);
+    CHECK(answer.plan.micro_batch == 8);
+    CHECK(answer.plan.effective_batch == 64);
+    CHECK(answer.plan.precision == hpo::Precision::bf16);
+    CHECK(answer.plan.activation_checkpointing);
+    CHECK(answer.fresh_worker);
+    REQUIRE(answer.params);
+    CHECK(answer.params->value("length") == hpo::Value{std::int64_t{256}});
+}
+
+TEST_CASE("rules may prune, fail, or leave it to the policy") {
+    CHECK(recover("on_oom = function() return hpo.prune 'does not fit' end").action == hpo::Recovery::Action::prune);
+    CHECK(recover("on_oom = function() return hpo.prune 'does not fit' end").reason == "does not fit");
+    CHECK(recover("on_failure = function() return hpo.fail 'give up' end").reason == "give up");
+    CHECK(recover("on_oom = function() end").reason == "out_of_memory");  // the wrapped policy's words
+    CHECK(recover("on_oom = function() end, on_failure = function() return hpo.prune 'second' end").reason == "second");
+    Case crash;
+    crash.trial.attempts[0].failure->kind = hpo::FailureKind::crash;
+    CHECK(recover("on_oom = function() return hpo.prune 'x' end", crash).reason == "crash");
+}
+
+TEST_CASE("a rule that fails ends its trial with the script's error") {
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"return failure.nothing.x", "failure: unknown member 'nothing'"},
+        {"return plan.micro_bach", "plan: unknown member 'micro_bach'; did you mean 'micro_batch'?"},
+        {"return hpo.retry { micro = 3 }", "hpo.retry: unknown option 'micro'"},
+        {"return hpo.retry { micro_batch = 0 }", "hpo.retry: got micro_batch 0; expected at least 1"},
+        {"return hpo.retry { precision = 'fp8' }", "hpo.retry: unknown precision 'fp8'; known: fp32, bf16, fp16"},
+        {"return hpo.retry { params = { lenth = 1 } }", "unknown parameter 'lenth'; did you mean 'length'?"},
+        {"return hpo.retry { params = { length = 999 } }", "parameter 'length': got 999; expected int [128, 512] step 32"},
+        {"return { micro_batch = 3 }", "on_oom: got a table for the answer; expected hpo.retry"},
+        {"return 'retry'", "on_oom: got a string for the answer"},
+        {"return hpo.prune()", "hpo.prune: got nothing for the reason"},
+        {"return trial:int('x', 0, 1)", "only 'space' draws parameters"},
+        {"error 'on purpose'", "s.lua:2: on purpose"},
+        {"return hpo.option('late', 1)", "options are declared while the script loads"},
+    };
+    for (const auto& [code, what] : cases) {
+        CAPTURE(code);
+        const auto answer = recover("on_oom = function(trial, failure, plan) " + code + " end");
+        CHECK(answer.action == hpo::Recovery::Action::fail);
+        CHECK_THAT(answer.reason, Catch::StartsWith("script_error: s.lua") && Catch::Contains(what));
+    }
+}
