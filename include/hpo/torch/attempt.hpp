@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "hpo/torch/failure_translation.hpp"
+#include "hpo/torch/memory_reading.hpp"
+#include "hpo/torch/threads.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::torch {
+
+/// What an attempt is run with besides its job.
+struct AttemptSettings {
+    ::torch::Device device{::torch::kCPU};
+    int threads = 1;            ///< that LibTorch may compute with
+    std::string configuration;  ///< the trial's parameters in words, for messages
+};
+
+/// An attempt while it runs: where it is, and whom it tells. Thread safety: the attempt's thread.
+class RunningAttempt {
+public:
+    RunningAttempt(const AttemptSettings& settings, Progress& progress) : settings_{settings}, progress_{progress} {}
+
+    [[nodiscard]] ::torch::Device device() const { return settings_.device; }
+    [[nodiscard]] Progress& progress() { return progress_; }
+    [[nodiscard]] bool stop_requested() const { return progress_.stop_requested(); }
+
+    /// The phase that a failure from now on belongs to: build, batch, forward, backward, step, evaluation. `phase` is a literal.
+    void enter(std::string_view phase) { phase_ = phase; }
+    [[nodiscard]] std::string_view phase() const { return phase_; }
+
+    void mark(std::string_view name, std::optional<std::int64_t> step = std::nullopt) { mark(name, read_memory(settings_.device), step); }
+    void mark(std::string_view name, MemoryReading reading, std::optional<std::int64_t> step = std::nullopt) {
+        progress_.memory(MemoryMark{std::string{name}, seconds(), step, std::move(reading)});
+    }
+    [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+private:
+    const AttemptSettings& settings_;
+    Progress& progress_;
+    std::string_view phase_ = "start";
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Runs `body(attempt)`, which returns an AttemptOutcome, in a thread of its own and waits for it; what it throws becomes
+/// the outcome's failure. Marks trial_start, oom and end.
+///
+/// Design note: a thread of its own, because an out-of-memory inside `backward()` leaves work in autograd's queue of the
+/// thread that called it, with the tensors that it holds. They go with the thread.
+template <class Body>
+[[nodiscard]] AttemptOutcome run_attempt(const AttemptSettings& settings, Progress& progress, const Body& body) {
+    RunningAttempt attempt{settings, progress};
+    AttemptOutcome outcome;
+    std::thread{[&] {
+        std::exception_ptr error;
+        try {
+            pin_threads(settings.threads);
+            static_cast<void>(MeteredAllocator::instance().take_refusal());
+            reset_peak_memory(settings.device);
+            attempt.mark("trial_start");
+            outcome = body(attempt);
+        } catch (...) {
+            error = std::current_exception();
+        }
+        if (!error) return;
+        outcome.kind = OutcomeKind::failed;
+        outcome.failure = translate_failure(error, attempt.phase(), settings.configuration);
+        if (outcome.failure->kind == FailureKind::out_of_memory) {
+            if (!outcome.failure->memory.allocated) outcome.failure->memory = read_memory(settings.device);
+            attempt.mark("oom", outcome.failure->memory);
+        }
+    }}.join();
+    release_cached_memory(settings.device);
+    const MemoryReading reading = read_memory(settings.device);
+    outcome.peak_allocated = reading.peak_allocated;
+    outcome.peak_reserved = reading.peak_reserved;
+    attempt.mark("end", reading);
+    outcome.seconds = attempt.seconds();
+    return outcome;
+}
+
+}  // namespace hpo::torch

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "hpo/core/value.hpp"
+#include "hpo/torch/task.hpp"
+
+namespace hpo::torch {
+
+/// Labels or logits that do not fit the task. Inside torch/ only: at its border it becomes a Failure of kind bad_batch.
+class BadBatch : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// A loss that is not a number. Inside torch/ only: at its border it becomes a Failure of kind non_finite.
+class NonFiniteLoss : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// "[32, 10]"
+[[nodiscard]] inline std::string shape_text(const ::torch::Tensor& tensor) {
+    std::ostringstream text;
+    text << tensor.sizes();
+    return text.str();
+}
+
+/// Throws BadBatch unless the targets are class numbers in [0, classes). Before the batch reaches the model: on a GPU a
+/// label outside the range would cost the whole process.
+inline void check_labels(const ::torch::Tensor& targets, std::int64_t classes) {
+    if (targets.dim() != 1 || targets.scalar_type() != ::torch::kLong) {
+        throw BadBatch{"labels of shape " + shape_text(targets) + " and type " + ::torch::toString(targets.scalar_type()) +
+                       "; expected whole numbers, one for each example"};
+    }
+    if (targets.numel() == 0) throw BadBatch{"a batch without examples"};
+    const auto lowest = targets.min().item<std::int64_t>();
+    const auto highest = targets.max().item<std::int64_t>();
+    if (lowest >= 0 && highest < classes) return;
+    throw BadBatch{"label " + std::to_string(lowest < 0 ? lowest : highest) + " in a batch of " + std::to_string(targets.size(0)) +
+                   " examples; expected 0 to " + std::to_string(classes - 1)};
+}
+
+/// Throws BadBatch unless the logits are one row of `classes` numbers for each example.
+inline void check_logits(const ::torch::Tensor& logits, const Batch& batch, std::int64_t classes) {
+    if (logits.dim() == 2 && logits.size(0) == batch.examples() && logits.size(1) == classes) return;
+    throw BadBatch{"logits of shape " + shape_text(logits) + "; expected [" + std::to_string(batch.examples()) + ", " +
+                   std::to_string(classes) + "]"};
+}
+
+/// Throws NonFiniteLoss unless the loss is a number.
+inline void check_loss(double loss, const std::string& place) {
+    if (!std::isfinite(loss)) throw NonFiniteLoss{"the loss is " + number_text(loss) + " " + place};
+}
+
+}  // namespace hpo::torch

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "hpo/torch/batch_checks.hpp"
+#include "hpo/torch/task.hpp"
+
+namespace hpo::torch {
+
+/// Counts a classifier's answers: accuracy, macro-averaged F1 and mean cross-entropy over all that was added.
+class ClassificationScore {
+public:
+    explicit ClassificationScore(std::int64_t classes) : classes_{classes}, confusion_(static_cast<std::size_t>(classes * classes)) {}
+
+    /// Logits [examples, classes] and class numbers [examples].
+    void add(const ::torch::Tensor& logits, const ::torch::Tensor& labels) {
+        loss_sum_ += ::torch::nn::functional::cross_entropy(logits, labels,
+                                                            ::torch::nn::functional::CrossEntropyFuncOptions{}.reduction(::torch::kSum))
+                         .item<double>();
+        const ::torch::Tensor cells = (labels * classes_ + logits.argmax(1)).to(::torch::kCPU);
+        const auto* const cell = cells.data_ptr<std::int64_t>();
+        for (std::int64_t i = 0; i < cells.numel(); ++i) ++confusion_[static_cast<std::size_t>(cell[i])];
+        examples_ += cells.numel();
+    }
+    [[nodiscard]] double accuracy() const {
+        std::int64_t right = 0;
+        for (std::int64_t c = 0; c < classes_; ++c) right += count(c, c);
+        return examples_ == 0 ? 0 : static_cast<double>(right) / static_cast<double>(examples_);
+    }
+    /// The mean over all classes of 2 TP / (2 TP + FP + FN); a class that neither occurs nor is answered counts 0.
+    [[nodiscard]] double macro_f1() const {
+        double sum = 0;
+        for (std::int64_t c = 0; c < classes_; ++c) {
+            std::int64_t labelled = 0;
+            std::int64_t answered = 0;
+            for (std::int64_t other = 0; other < classes_; ++other) {
+                labelled += count(c, other);
+                answered += count(other, c);
+            }
+            if (labelled + answered > 0) sum += 2.0 * static_cast<double>(count(c, c)) / static_cast<double>(labelled + answered);
+        }
+        return sum / static_cast<double>(classes_);
+    }
+    [[nodiscard]] double loss() const { return examples_ == 0 ? 0 : loss_sum_ / static_cast<double>(examples_); }
+    [[nodiscard]] std::int64_t examples() const { return examples_; }
+
+private:
+    [[nodiscard]] std::int64_t count(std::int64_t label, std::int64_t answer) const {
+        return confusion_[static_cast<std::size_t>(label * classes_ + answer)];
+    }
+
+    std::int64_t classes_;
+    std::vector<std::int64_t> confusion_;  ///< row: label, column: answer
+    double loss_sum_ = 0;
+    std::int64_t examples_ = 0;
+};
+
+/// Scores `examples` examples; `batch_of(span of example numbers)` makes their batches. Labels and logits are checked.
+template <class BatchOf>
+[[nodiscard]] ClassificationScore score_classifier(Model& model, std::int64_t examples, std::int64_t classes, const EvaluationPlan& plan,
+                                                   const BatchOf& batch_of) {
+    ClassificationScore score{classes};
+    std::vector<std::int64_t> order(static_cast<std::size_t>(examples));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    const auto stride = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.batch_examples));
+    for (std::size_t start = 0; start < order.size(); start += stride) {
+        const Batch batch = batch_of(std::span{order}.subspan(start, std::min(stride, order.size() - start)));
+        check_labels(batch.targets, classes);
+        const ::torch::Tensor logits = model.forward(batch);
+        check_logits(logits, batch, classes);
+        score.add(logits, batch.targets);
+    }
+    return score;
+}
+
+}  // namespace hpo::torch

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <optional>
+#include <string_view>
+
+namespace hpo::torch {
+
+/// How the learning rate goes after the warm-up: stays, falls along half a cosine to 0, falls along a line to 0.
+enum class ScheduleKind { constant, cosine, linear };
+
+inline constexpr std::array<std::string_view, 3> schedule_names{"constant", "cosine", "linear"};
+[[nodiscard]] constexpr std::optional<ScheduleKind> schedule_kind(std::string_view text) {
+    for (std::size_t i = 0; i < schedule_names.size(); ++i) {
+        if (schedule_names[i] == text) return static_cast<ScheduleKind>(i);
+    }
+    return std::nullopt;
+}
+
+struct Schedule {
+    ScheduleKind kind = ScheduleKind::constant;
+    double warmup = 0;  ///< share of all steps, in [0, 1): the rate rises along a line first
+
+    /// What the learning rate is multiplied by in optimizer step `step` (from 0) of `steps`.
+    [[nodiscard]] double factor(std::int64_t step, std::int64_t steps) const {
+        const double rise = std::floor(warmup * static_cast<double>(steps));
+        const auto at = static_cast<double>(step);
+        if (at < rise) return (at + 1) / (rise + 1);
+        const double share = (at - rise) / std::max(1.0, static_cast<double>(steps) - rise);
+        switch (kind) {
+            case ScheduleKind::constant: return 1;
+            case ScheduleKind::cosine: return 0.5 * (1 + std::cos(std::numbers::pi * share));
+            case ScheduleKind::linear: return 1 - share;
+        }
+        return 1;
+    }
+};
+
+}  // namespace hpo::torch

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hpo/core/attributes.hpp"
+
+namespace hpo::torch {
+
+/// Examples on the attempt's device: what the model reads, and what its outputs are held against. The first dimension of
+/// every tensor counts the examples.
+struct Batch {
+    std::vector<::torch::Tensor> inputs;
+    ::torch::Tensor targets;
+
+    [[nodiscard]] std::int64_t examples() const { return targets.size(0); }
+};
+
+/// A module that the training loop can run.
+class Model : public ::torch::nn::Module {
+public:
+    /// Outputs for each example, [examples, ...].
+    [[nodiscard]] virtual ::torch::Tensor forward(const Batch& batch) = 0;
+};
+
+/// Metric to value.
+using Metrics = std::map<std::string, double, std::less<>>;
+
+/// Where and how much at a time examples are evaluated.
+struct EvaluationPlan {
+    ::torch::Device device;
+    std::int64_t batch_examples = 1;
+};
+
+/// What a plugin supplies for one attempt; the loop (training_loop.hpp) does the rest. Runs in the attempt's thread.
+class Task {
+public:
+    virtual ~Task() = default;
+    /// A new model on the CPU; LibTorch's generator has been seeded for it.
+    [[nodiscard]] virtual std::shared_ptr<Model> build() = 0;
+    [[nodiscard]] virtual std::int64_t training_examples() const = 0;
+    /// The batch of these examples, each in [0, training_examples()), in this order.
+    [[nodiscard]] virtual Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const = 0;
+    /// The losses of the batch's examples added up, a scalar with a gradient.
+    [[nodiscard]] virtual ::torch::Tensor loss_sum(const ::torch::Tensor& outputs, const Batch& batch) const = 0;
+    /// Every metric on examples held out from training. Called without gradients, the model in evaluation mode.
+    [[nodiscard]] virtual Metrics evaluate(Model& model, const EvaluationPlan& plan) const = 0;
+    /// For a classifier the number of classes: labels and logits are then checked in every batch.
+    [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
+    /// True when an example's output depends on the others in its micro-batch (batch norm in training): accumulated steps
+    /// are then not the same steps, and such attempts are marked approximate.
+    [[nodiscard]] virtual bool mixes_examples() const { return false; }
+    /// After the last epoch: adds what the trial should keep besides the metrics. The model is in evaluation mode.
+    virtual void finish(Model& /*model*/, const EvaluationPlan& /*plan*/, Attributes& /*attributes*/) const {}
+};
+
+}  // namespace hpo::torch

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/cuda.h>
+#include <torch/torch.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/seed.hpp"
+#include "hpo/torch/attempt.hpp"
+#include "hpo/torch/profile.hpp"
+#include "hpo/torch/task.hpp"
+#include "hpo/torch/training_loop.hpp"
+#include "hpo/torch/training_plan.hpp"
+#include "hpo/trainer/settings.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::torch {
+
+/// A trainer over LibTorch: a plugin says what it is and makes a Task for each attempt, everything else is done here.
+class TorchTrainer : public Trainer {
+public:
+    TorchTrainer() { MeteredAllocator::install(); }
+
+    [[nodiscard]] TrainerInfo info() const final {
+        TrainerInfo info = describe();
+        for (TrainerParameter& parameter : training_parameters()) info.parameters.push_back(std::move(parameter));
+        info.levers.insert(info.levers.begin(), "micro_batch");
+        info.effective_batch_parameter = "train.batch_size";
+        info.libtorch_version = TORCH_VERSION;
+        return info;
+    }
+
+    AttemptOutcome run(const TrainerJob& job, Progress& progress) final {
+        return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
+            const std::unique_ptr<Task> task = make_task(settings, job);
+            return train(*task, plan_of(settings, job), Seed{job.seed}, attempt);
+        });
+    }
+
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job) final {
+        std::optional<Profile> profile;
+        Silence silence;
+        static_cast<void>(in_attempt(job, silence, [&](const Settings& settings, RunningAttempt& attempt) {
+            const std::unique_ptr<Task> task = make_task(settings, job);
+            profile = measure_profile(*task, plan_of(settings, job), Seed{job.seed}, attempt);
+            return AttemptOutcome{.kind = OutcomeKind::complete};
+        }));
+        return profile;
+    }
+
+    [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {
+        std::vector<TrainerProblem> problems = Settings::problems(info(), job);
+        if (!problems.empty()) return problems;
+        Silence silence;
+        const AttemptOutcome outcome = in_attempt(job, silence, [&](const Settings& settings, RunningAttempt& attempt) {
+            attempt.enter("data");
+            const std::unique_ptr<Task> task = make_task(settings, job);
+            check_examples(*task, attempt);
+            return AttemptOutcome{.kind = OutcomeKind::complete};
+        });
+        if (outcome.failure) problems.push_back({outcome.failure->where, outcome.failure->message});
+        return problems;
+    }
+
+protected:
+    /// Name, summary, own parameters, metrics, further levers. The rest of the info is filled in by TorchTrainer.
+    [[nodiscard]] virtual TrainerInfo describe() const = 0;
+    /// The task of one attempt. What it throws fails the attempt.
+    [[nodiscard]] virtual std::unique_ptr<Task> make_task(const Settings& settings, const TrainerJob& job) = 0;
+
+private:
+    struct Silence final : Progress {
+        bool report(std::int64_t, double) override { return true; }
+        [[nodiscard]] bool stop_requested() const override { return false; }
+        void memory(const MemoryMark&) override {}
+        void log(std::string_view) override {}
+    };
+
+    /// The device that the plan names, with the job's limits set. Throws no_device when this machine lacks it.
+    static ::torch::Device prepare_device(const TrainerJob& job) {
+        const bool cuda = job.plan.device.starts_with("cuda");
+        if (!cuda && job.plan.device != "cpu")
+            throw Error{Errc::no_device, "unknown device '" + job.plan.device + "'; known: cpu, cuda, cuda:N"};
+        const ::torch::Device device{job.plan.device};
+        if (cuda && (!::torch::cuda::is_available() || device.index() >= static_cast<int>(::torch::cuda::device_count()))) {
+            throw Error{Errc::no_device, job.plan.device + ": LibTorch " TORCH_VERSION " finds " +
+                                             std::to_string(static_cast<int>(::torch::cuda::device_count())) + " CUDA devices"};
+        }
+        MeteredAllocator::instance().use_device(cuda ? std::string{} : job.metered_device);
+        MeteredAllocator::instance().set_cap(cuda ? std::nullopt : job.plan.cap_bytes);
+        return device;
+    }
+
+    TrainingPlan plan_of(const Settings& settings, const TrainerJob& job) const {
+        TrainingPlan plan = training_plan(settings, job);
+        const std::vector<TrainerMetric> metrics = describe().metrics;
+        if (plan.metric.empty() && !metrics.empty()) plan.metric = metrics.front().name;
+        std::vector<std::string> known;
+        for (const TrainerMetric& metric : metrics) known.push_back(metric.name);
+        if (std::find(known.begin(), known.end(), plan.metric) == known.end())
+            throw unknown_name("objective", "metric", plan.metric, known);
+        return plan;
+    }
+
+    template <class Body>
+    AttemptOutcome in_attempt(const TrainerJob& job, Progress& progress, const Body& body) const {
+        std::optional<Settings> settings;
+        AttemptSettings how;
+        try {
+            settings.emplace(info(), job);
+            how = {.device = prepare_device(job),
+                   .threads = static_cast<int>(settings->whole("threads")),
+                   .configuration = settings->configuration()};
+        } catch (const Error&) {
+            AttemptOutcome outcome;
+            outcome.failure = translate_failure(std::current_exception(), "settings", {});
+            return outcome;
+        }
+        return run_attempt(how, progress, [&](RunningAttempt& attempt) { return body(*settings, attempt); });
+    }
+
+    /// The labels of every training example, and one pass of the model over a few.
+    static void check_examples(Task& task, RunningAttempt& attempt) {
+        std::vector<std::int64_t> order(static_cast<std::size_t>(task.training_examples()));
+        std::iota(order.begin(), order.end(), std::int64_t{0});
+        constexpr std::size_t stride = 1024;
+        for (std::size_t start = 0; task.classes() && start < order.size(); start += stride) {
+            const Unmetered outside;
+            const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
+            check_labels(task.training_batch(chosen, ::torch::kCPU).targets, *task.classes());
+        }
+        attempt.enter("build");
+        const std::shared_ptr<Model> model = task.build();
+        model->to(attempt.device());
+        attempt.enter("forward");
+        const ::torch::NoGradGuard no_gradients;
+        const Batch batch = task.training_batch(std::span{order}.first(std::min<std::size_t>(2, order.size())), attempt.device());
+        const ::torch::Tensor outputs = model->forward(batch);
+        if (task.classes()) check_logits(outputs, batch, *task.classes());
+        check_loss(task.loss_sum(outputs, batch).item<double>(), "of an untrained model");
+    }
+};
+
+}  // namespace hpo::torch

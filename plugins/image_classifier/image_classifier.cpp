@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "image_classifier.hpp"
+
+#include "hpo/trainer/plugin.hpp"
+
+HPO_TRAINER_PLUGIN(image_classifier::ImageClassifier);

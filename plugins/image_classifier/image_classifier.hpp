@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "hpo/torch/torch_trainer.hpp"
+#include "image_task.hpp"
+
+namespace image_classifier {
+
+/// Classifies grey images with an MLP, a small CNN or a ResNet; reads MNIST-like data sets.
+class ImageClassifier final : public hpo::torch::TorchTrainer {
+protected:
+    [[nodiscard]] hpo::TrainerInfo describe() const override {
+        using std::string;
+        hpo::TrainerInfo info;
+        info.name = "image_classifier";
+        info.summary = "images into classes: MLP, small CNN, ResNet; IDX files such as Fashion-MNIST";
+        info.parameters = {
+            {"model.kind", "one of mlp, cnn, resnet", "", string{"cnn"}, "architecture"},
+            {"model.width", "int", "[1, 65536]", std::int64_t{128}, "units of a hidden linear layer (mlp, cnn)"},
+            {"model.depth", "int", "[1, 64]", std::int64_t{2}, "hidden layers, convolutions, or residual blocks a stage"},
+            {"model.channels", "int", "[1, 4096]", std::int64_t{16}, "of the first convolution (cnn, resnet)"},
+            {"train.dropout", "float", "[0, 1)", 0.0, "share of units dropped"},
+            {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes"},
+            {"norm", "one of group, batch", "", string{"group"}, "of the ResNet; with batch an accumulated step is approximate"},
+            {"data", "text", "", string{"/usr/share/datasets/fashion-mnist"}, "folder of the IDX files"},
+            {"classes", "int", "[2, 256]", std::int64_t{10}, "number of classes"},
+            {"train_examples", "int", "[0, inf)", std::int64_t{0}, "images trained on; 0: all that are not held out"},
+            {"validation_examples", "int", "[1, inf)", std::int64_t{10000}, "training images held out for the metrics"},
+            {"report_test", "bool", "", false, "measure the test images once, after the last epoch, into test_accuracy and test_macro_f1"},
+        };
+        info.metrics = {
+            {"accuracy", hpo::Direction::maximize, "share of held-out images classified rightly"},
+            {"macro_f1", hpo::Direction::maximize, "mean over the classes of F1 on held-out images"},
+            {"loss", hpo::Direction::minimize, "mean cross-entropy on held-out images"},
+        };
+        info.levers = {"activation_checkpointing"};
+        return info;
+    }
+
+    [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
+        auto images = prepare(settings);
+        ImageTask::Options options{.kind = settings.text("model.kind"),
+                                   .shape = {.height = images->set->height,
+                                             .width = images->set->width,
+                                             .classes = settings.whole("classes"),
+                                             .hidden = settings.whole("model.width"),
+                                             .depth = settings.whole("model.depth"),
+                                             .channels = settings.whole("model.channels"),
+                                             .dropout = settings.number("train.dropout"),
+                                             .batch_norm = settings.text("norm") == "batch",
+                                             .recompute = job.plan.activation_checkpointing},
+                                   .label_smoothing = settings.number("train.label_smoothing"),
+                                   .test_images = {}};
+        if (settings.truth("report_test")) {
+            options.test_images = [folder = settings.text("data")] { return read_images(folder, "t10k"); };
+        }
+        return std::make_unique<ImageTask>(std::move(images), std::move(options));
+    }
+
+private:
+    using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
+
+    /// The images, read once for all attempts of this worker that use the same folder and split.
+    std::shared_ptr<const PreparedImages> prepare(const hpo::Settings& settings) {
+        const SplitSizes sizes{settings.whole("train_examples"), settings.whole("validation_examples")};
+        const std::string& folder = settings.text("data");
+        if (Key key{folder, sizes.train, sizes.validation}; !images_ || key != key_) {
+            const bool same_folder = images_ && std::get<0>(key_) == folder;
+            auto set = same_folder ? images_->set : std::make_shared<const ImageSet>(read_images(folder, "train"));
+            Split split = split_images(set->count, sizes);
+            const PixelScale scale = pixel_scale(*set, split.train);
+            images_ = std::make_shared<const PreparedImages>(PreparedImages{std::move(set), std::move(split), scale});
+            key_ = std::move(key);
+        }
+        return images_;
+    }
+
+    std::shared_ptr<const PreparedImages> images_;
+    Key key_;
+};
+
+}  // namespace image_classifier

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/core/seed.hpp"
+#include "idx_reader.hpp"
+
+namespace image_classifier {
+
+/// Grey images with labels, as bytes in host memory: outside every device's meter.
+struct ImageSet {
+    std::int64_t count = 0;
+    std::int64_t height = 0;
+    std::int64_t width = 0;
+    std::vector<std::uint8_t> pixels;  ///< count x height x width
+    std::vector<std::uint8_t> labels;
+
+    [[nodiscard]] std::span<const std::uint8_t> image(std::int64_t index) const {
+        const auto size = static_cast<std::size_t>(height * width);
+        return std::span{pixels}.subspan(static_cast<std::size_t>(index) * size, size);
+    }
+};
+
+/// Reads `PREFIX-images-idx3-ubyte.gz` and `PREFIX-labels-idx1-ubyte.gz` of a folder. Throws Error.
+[[nodiscard]] inline ImageSet read_images(const std::filesystem::path& folder, const std::string& prefix) {
+    if (!std::filesystem::is_directory(folder)) {
+        throw hpo::Error{hpo::Errc::bad_value, folder.string() + ": no such folder; expected one with " + prefix +
+                                                   "-images-idx3-ubyte.gz (Debian: apt-get install dataset-fashion-mnist)"};
+    }
+    IdxArray images = read_idx(folder / (prefix + "-images-idx3-ubyte.gz"), 3);
+    IdxArray labels = read_idx(folder / (prefix + "-labels-idx1-ubyte.gz"), 1);
+    if (images.shape[0] != labels.shape[0]) {
+        throw hpo::Error{hpo::Errc::bad_value, folder.string() + ": " + std::to_string(images.shape[0]) + " " + prefix + " images but " +
+                                                   std::to_string(labels.shape[0]) + " labels; expected as many"};
+    }
+    return {images.shape[0], images.shape[1], images.shape[2], std::move(images.bytes), std::move(labels.bytes)};
+}
+
+/// How many of a folder's training images are trained on and how many are held out.
+struct SplitSizes {
+    std::int64_t train = 0;  ///< 0: all that are not held out
+    std::int64_t validation = 0;
+};
+
+/// Which of the training images are trained on, and which are held out to measure the objective.
+struct Split {
+    std::vector<std::int64_t> train;
+    std::vector<std::int64_t> validation;
+};
+
+/// The rule: all images are put into an order drawn from a constant seed; the last `validation` of it are held out, the
+/// first `train` are trained on. The same for every trial of every study. Throws Error when there are too few images.
+[[nodiscard]] inline Split split_images(std::int64_t count, SplitSizes sizes) {
+    if (sizes.train == 0) sizes.train = count - sizes.validation;
+    if (sizes.train < 1 || sizes.train + sizes.validation > count) {
+        throw hpo::bad_value("train_examples, validation_examples",
+                             std::to_string(sizes.train) + " and " + std::to_string(sizes.validation),
+                             "together at most the " + std::to_string(count) + " training images, and one or more to train on");
+    }
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    hpo::Rng rng = hpo::Seed{20}.derive("split").rng();
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    return {{order.begin(), order.begin() + sizes.train}, {order.end() - sizes.validation, order.end()}};
+}
+
+/// Mean and standard deviation of pixels, as shares of 255.
+struct PixelScale {
+    double mean = 0;
+    double deviation = 1;
+};
+
+[[nodiscard]] inline PixelScale pixel_scale(const ImageSet& set, std::span<const std::int64_t> chosen) {
+    std::array<std::int64_t, 256> histogram{};
+    for (const std::int64_t index : chosen) {
+        for (const std::uint8_t pixel : set.image(index)) ++histogram[pixel];
+    }
+    double count = 0;
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t value = 0; value < histogram.size(); ++value) {
+        const auto times = static_cast<double>(histogram[value]);
+        const double share = static_cast<double>(value) / 255.0;
+        count += times;
+        sum += times * share;
+        squares += times * share * share;
+    }
+    const double mean = sum / count;
+    const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+    return {mean, deviation > 1e-6 ? deviation : 1};
+}
+
+}  // namespace image_classifier

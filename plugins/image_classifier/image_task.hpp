@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "hpo/core/value.hpp"
+#include "hpo/torch/evaluation.hpp"
+#include "hpo/torch/task.hpp"
+#include "image_data.hpp"
+#include "models.hpp"
+
+namespace image_classifier {
+
+/// A folder's training images, split, with the scale of the trained-on pixels.
+struct PreparedImages {
+    std::shared_ptr<const ImageSet> set;
+    Split split;
+    PixelScale scale;
+};
+
+/// Images as numbers with mean 0 and deviation 1 over the training pixels, [examples, 1, height, width], and their labels.
+[[nodiscard]] inline hpo::torch::Batch image_batch(const ImageSet& set, const PixelScale& scale, std::span<const std::int64_t> indices,
+                                                   ::torch::Device device) {
+    const auto count = static_cast<std::int64_t>(indices.size());
+    Tensor images = ::torch::empty({count, 1, set.height, set.width});
+    Tensor labels = ::torch::empty({count}, ::torch::kLong);
+    auto* pixel = images.data_ptr<float>();
+    auto* label = labels.data_ptr<std::int64_t>();
+    const auto factor = static_cast<float>(1 / (255 * scale.deviation));
+    const auto offset = static_cast<float>(scale.mean / scale.deviation);
+    for (const std::int64_t index : indices) {
+        for (const std::uint8_t value : set.image(index)) *pixel++ = static_cast<float>(value) * factor - offset;
+        *label++ = set.labels[static_cast<std::size_t>(index)];
+    }
+    return {{images.to(device)}, labels.to(device)};
+}
+
+/// One attempt at classifying images.
+class ImageTask final : public hpo::torch::Task {
+public:
+    struct Options {
+        std::string kind;
+        ModelShape shape;
+        double label_smoothing = 0;
+        std::function<ImageSet()> test_images;  ///< reads those that nothing was chosen by; empty: they are not looked at
+    };
+
+    ImageTask(std::shared_ptr<const PreparedImages> images, Options options) : images_{std::move(images)}, options_{std::move(options)} {}
+
+    [[nodiscard]] std::shared_ptr<hpo::torch::Model> build() override { return make_model(options_.kind, options_.shape); }
+    [[nodiscard]] std::int64_t training_examples() const override { return static_cast<std::int64_t>(images_->split.train.size()); }
+    [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+        return batch_of(images_->split.train, examples, device);
+    }
+    [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
+        return ::torch::nn::functional::cross_entropy(
+            outputs, batch.targets,
+            ::torch::nn::functional::CrossEntropyFuncOptions{}.reduction(::torch::kSum).label_smoothing(options_.label_smoothing));
+    }
+    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+        const auto held_out = static_cast<std::int64_t>(images_->split.validation.size());
+        const auto score = hpo::torch::score_classifier(model, held_out, options_.shape.classes, plan, [&](auto examples) {
+            return batch_of(images_->split.validation, examples, plan.device);
+        });
+        return {{"accuracy", score.accuracy()}, {"macro_f1", score.macro_f1()}, {"loss", score.loss()}};
+    }
+    [[nodiscard]] std::optional<std::int64_t> classes() const override { return options_.shape.classes; }
+    [[nodiscard]] bool mixes_examples() const override { return options_.kind == "resnet" && options_.shape.batch_norm; }
+    void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
+        if (!options_.test_images) return;
+        const ImageSet test = options_.test_images();
+        const auto score = hpo::torch::score_classifier(model, test.count, options_.shape.classes, plan, [&](auto examples) {
+            return image_batch(test, images_->scale, examples, plan.device);
+        });
+        attributes.insert_or_assign("test_accuracy", hpo::number_text(score.accuracy()));
+        attributes.insert_or_assign("test_macro_f1", hpo::number_text(score.macro_f1()));
+        attributes.insert_or_assign("test_examples", std::to_string(score.examples()));
+    }
+
+private:
+    [[nodiscard]] hpo::torch::Batch batch_of(const std::vector<std::int64_t>& part, std::span<const std::int64_t> examples,
+                                             ::torch::Device device) const {
+        std::vector<std::int64_t> indices;
+        indices.reserve(examples.size());
+        for (const std::int64_t example : examples) indices.push_back(part[static_cast<std::size_t>(example)]);
+        return image_batch(*images_->set, images_->scale, indices, device);
+    }
+
+    std::shared_ptr<const PreparedImages> images_;
+    Options options_;
+};
+
+}  // namespace image_classifier

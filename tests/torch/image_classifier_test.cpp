@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "image_classifier/image_classifier.hpp"
+
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/device/metered_device.hpp"
+#include "hpo/torch/metered_allocator.hpp"
+#include "support/catch.hpp"
+
+using hpo::torch::MeteredAllocator;
+using image_classifier::ImageClassifier;
+
+namespace {
+
+struct Recorder final : hpo::Progress {
+    std::vector<hpo::Report> reports;
+    std::vector<hpo::MemoryMark> marks;
+    bool report(std::int64_t step, double value) override {
+        reports.push_back({step, value});
+        return true;
+    }
+    [[nodiscard]] bool stop_requested() const override { return false; }
+    void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
+    void log(std::string_view) override {}
+};
+
+/// A small job on the real images: a few hundred of them, one epoch.
+hpo::TrainerJob small_job(const std::string& kind) {
+    hpo::TrainerJob job;
+    job.params = {{"model.kind", kind},
+                  {"model.width", std::int64_t{32}},
+                  {"model.depth", std::int64_t{kind == "resnet" ? 1 : 2}},
+                  {"model.channels", std::int64_t{8}},
+                  {"train.batch_size", std::int64_t{32}},
+                  {"optim.lr", 0.003}};
+    job.options = {{"epochs", std::int64_t{1}}, {"train_examples", std::int64_t{96}}, {"validation_examples", std::int64_t{64}}};
+    job.metric = "accuracy";
+    job.plan.effective_batch = 32;
+    job.plan.micro_batch = 16;
+    job.seed = 5;
+    return job;
+}
+
+/// What an attempt told, for comparing attempts.
+std::vector<double> values_of(ImageClassifier& trainer, const hpo::TrainerJob& job) {
+    Recorder recorder;
+    const auto outcome = trainer.run(job, recorder);
+    REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+    std::vector<double> values = outcome.values;
+    for (const char* name : {"accuracy", "macro_f1", "loss"}) values.push_back(std::stod(outcome.attributes.at(name)));
+    return values;
+}
+
+}  // namespace
+
+TEST_CASE("after an out-of-memory anywhere in an attempt nothing is held and the next attempt is unaffected") {
+    ImageClassifier trainer;
+    auto& meter = MeteredAllocator::instance();
+    for (const std::string kind : {"mlp", "cnn", "resnet"}) {
+        CAPTURE(kind);
+        for (const bool recompute : {false, true}) {
+            auto job = small_job(kind);
+            job.options["train_examples"] = std::int64_t{32};
+            job.options["validation_examples"] = std::int64_t{16};
+            job.plan.activation_checkpointing = recompute;
+            const auto undisturbed = values_of(trainer, job);
+            const std::int64_t held = meter.allocated_bytes();
+            const std::int64_t before = meter.allocations();
+            static_cast<void>(values_of(trainer, job));
+            const std::int64_t points = meter.allocations() - before;
+            REQUIRE(points > 100);
+
+            std::vector<std::string> phases;
+            const std::int64_t stride = std::max<std::int64_t>(1, points / 60) | 1;  // odd: falls on every kind of tensor
+            for (std::int64_t point = 1; point <= points; point += stride) {
+                Recorder recorder;
+                meter.refuse_nth(point);
+                const auto outcome = trainer.run(job, recorder);
+                meter.refuse_nth(0);
+                CAPTURE(point, points);
+                REQUIRE(outcome.failure);
+                CHECK(outcome.failure->kind == hpo::FailureKind::out_of_memory);
+                CHECK(outcome.failure->type == "c10::OutOfMemoryError");
+                CHECK(outcome.failure->requested_bytes > 0);
+                CHECK(outcome.failure->memory.allocated);
+                CHECK(meter.allocated_bytes() == held);
+                CHECK(recorder.marks.at(recorder.marks.size() - 2).name == "oom");
+                CHECK(recorder.marks.back().reading.allocated == held);
+                phases.push_back(outcome.failure->where);
+            }
+            for (const char* phase : {"build", "batch", "forward", "backward", "step", "evaluation"}) {
+                CAPTURE(phase);
+                CHECK(std::count(phases.begin(), phases.end(), phase) > 0);
+            }
+            CHECK(values_of(trainer, job) == undisturbed);
+            CHECK(meter.allocated_bytes() == held);
+        }
+    }
+}
+
+TEST_CASE("activation checkpointing changes no value and lowers the peak") {
+    ImageClassifier trainer;
+    for (const std::string kind : {"cnn", "resnet"}) {
+        CAPTURE(kind);
+        auto job = small_job(kind);
+        job.params["train.dropout"] = 0.2;
+        job.params["model.channels"] = std::int64_t{16};
+        job.plan.micro_batch = 32;
+        Recorder recorder;
+        const auto plain = trainer.run(job, recorder);
+        job.plan.activation_checkpointing = true;
+        const auto recomputed = trainer.run(job, recorder);
+        CHECK(plain.values == recomputed.values);
+        CHECK(plain.attributes == recomputed.attributes);
+        CHECK(*recomputed.peak_allocated < *plain.peak_allocated);
+    }
+}
+
+TEST_CASE("a smaller micro-batch lowers the peak and keeps the result") {
+    ImageClassifier trainer;
+    auto job = small_job("resnet");
+    job.plan.micro_batch = 32;
+    Recorder recorder;
+    const auto whole = trainer.run(job, recorder);
+    job.plan.micro_batch = 4;
+    const auto parts = trainer.run(job, recorder);
+    REQUIRE(whole.kind == hpo::OutcomeKind::complete);
+    REQUIRE(parts.kind == hpo::OutcomeKind::complete);
+    CHECK(std::stod(whole.attributes.at("loss")) == Approx(std::stod(parts.attributes.at("loss"))).epsilon(1e-4));
+    CHECK(*parts.peak_allocated < *whole.peak_allocated / 2);
+    CHECK_FALSE(parts.approximate);
+
+    job.options["norm"] = std::string{"batch"};
+    CHECK(trainer.run(job, recorder).approximate);
+}
+
+TEST_CASE("on a device that is too small an attempt fails, and fits with a smaller micro-batch") {
+    const auto file = std::filesystem::temp_directory_path() / ("hpo-classifier-test-" + std::to_string(::getpid()));
+    ImageClassifier trainer;
+    auto job = small_job("cnn");
+    Recorder recorder;
+    job.plan.micro_batch = 32;
+    const std::int64_t whole = *trainer.run(job, recorder).peak_allocated;
+    job.plan.micro_batch = 4;
+    const std::int64_t parts = *trainer.run(job, recorder).peak_allocated;
+    REQUIRE(parts < whole);
+
+    const auto device = hpo::device::MeteredDevice::create(file, (parts + whole) / 2);
+    job.metered_device = file;
+    job.plan.micro_batch = 32;
+    const auto refused = trainer.run(job, recorder);
+    REQUIRE(refused.failure);
+    CHECK(refused.failure->kind == hpo::FailureKind::out_of_memory);
+    CHECK(refused.failure->memory.capacity == (parts + whole) / 2);
+    CHECK_THAT(refused.failure->message, Catch::StartsWith("CPU device out of memory. Tried to allocate"));
+    CHECK(device.occupancy().used_bytes == 0);
+    job.plan.micro_batch = 4;
+    CHECK(trainer.run(job, recorder).kind == hpo::OutcomeKind::complete);
+
+    job.plan.cap_bytes = 1;
+    const auto capped = trainer.run(job, recorder);
+    REQUIRE(capped.failure);
+    CHECK(capped.failure->where == "build");
+    CHECK(capped.failure->memory.limit == 1);
+    job.plan.cap_bytes.reset();
+    job.metered_device.clear();
+    CHECK(trainer.run(job, recorder).kind == hpo::OutcomeKind::complete);
+}
+
+TEST_CASE("the small network learns Fashion-MNIST, and the test images are looked at only when asked") {
+    ImageClassifier trainer;
+    auto job = small_job("cnn");
+    job.options["train_examples"] = std::int64_t{1500};
+    job.options["validation_examples"] = std::int64_t{500};
+    job.options["epochs"] = std::int64_t{2};
+    job.plan.micro_batch = 32;
+    Recorder recorder;
+    auto outcome = trainer.run(job, recorder);
+    REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+    CHECK(outcome.values[0] > 0.65);
+    REQUIRE(recorder.reports.size() == 2);
+    CHECK(recorder.reports[1].value == outcome.values[0]);
+    CHECK(outcome.attributes.count("test_accuracy") == 0);
+    CHECK(std::stod(outcome.attributes.at("macro_f1")) > 0.6);
+
+    job.options["report_test"] = true;
+    outcome = trainer.run(job, recorder);
+    CHECK(std::stod(outcome.attributes.at("test_accuracy")) > 0.6);
+    CHECK(outcome.attributes.at("test_examples") == "10000");
+}
+
+TEST_CASE("the plugin's list of parameters is what its attempts accept") {
+    ImageClassifier trainer;
+    const auto info = trainer.info();
+    CHECK(info.name == "image_classifier");
+    CHECK(info.effective_batch_parameter == "train.batch_size");
+    CHECK(info.levers == std::vector<std::string>{"micro_batch", "activation_checkpointing"});
+    CHECK(info.libtorch_version == TORCH_VERSION);
+    hpo::TrainerJob defaults;
+    CHECK(hpo::Settings::problems(info, defaults).empty());
+    CHECK(trainer.check(small_job("mlp")).empty());
+
+    auto job = small_job("cnn");
+    job.params["model.kind"] = std::string{"vgg"};
+    job.params["model.widht"] = std::int64_t{3};
+    job.params["optim.lr"] = -1.0;
+    job.options["epochs"] = 2.5;
+    const auto problems = trainer.check(job);
+    REQUIRE(problems.size() == 4);
+    CHECK_THAT(problems[0].what, Catch::Contains("did you mean 'model.width'?"));
+
+    job = small_job("cnn");
+    job.options["data"] = std::string{"/nowhere"};
+    REQUIRE(trainer.check(job).size() == 1);
+    CHECK_THAT(trainer.check(job)[0].what, Catch::Contains("/nowhere: no such folder"));
+    job = small_job("cnn");
+    job.options["classes"] = std::int64_t{5};
+    REQUIRE(trainer.check(job).size() == 1);
+    CHECK_THAT(trainer.check(job)[0].what, Catch::Contains("label 9"));
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/torch/training_loop.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "hpo/torch/checkpointing.hpp"
+#include "hpo/torch/evaluation.hpp"
+#include "hpo/torch/torch_trainer.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo::torch;
+
+namespace {
+
+/// Keeps what it is told; stops after `stop_after` reports.
+struct Recorder final : hpo::Progress {
+    std::vector<hpo::Report> reports;
+    std::vector<hpo::MemoryMark> marks;
+    std::int64_t stop_after = 1000;
+    bool stop = false;
+
+    bool report(std::int64_t step, double value) override {
+        reports.push_back({step, value});
+        return static_cast<std::int64_t>(reports.size()) < stop_after;
+    }
+    [[nodiscard]] bool stop_requested() const override { return stop; }
+    void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
+    void log(std::string_view) override {}
+
+    [[nodiscard]] std::vector<std::string> mark_names() const {
+        std::vector<std::string> names;
+        for (const auto& mark : marks) names.push_back(mark.name);
+        return names;
+    }
+};
+
+struct TwoLayers final : Model {
+    TwoLayers() {
+        first = register_module("first", torch::nn::Linear{6, 16});
+        dropout = register_module("dropout", torch::nn::Dropout{0.5});
+        second = register_module("second", torch::nn::Linear{16, 3});
+    }
+    torch::Tensor forward(const Batch& batch) override { return second(torch::tanh(first(batch.inputs[0]))); }
+    torch::nn::Linear first{nullptr};
+    torch::nn::Dropout dropout{nullptr};
+    torch::nn::Linear second{nullptr};
+};
+
+/// 50 random points in three classes, which the first three coordinates tell; single members can be broken for tests of the checks.
+struct Points final : Task {
+    Points() {
+        torch::manual_seed(7);
+        x = torch::randn({50, 6});
+        y = x.slice(1, 0, 3).argmax(1);  // learnable
+    }
+    std::shared_ptr<Model> build() override { return std::make_shared<TwoLayers>(); }
+    [[nodiscard]] std::int64_t training_examples() const override { return x.size(0); }
+    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device) const override {
+        const auto chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
+        return {{x.index_select(0, chosen)}, y.index_select(0, chosen)};
+    }
+    [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const Batch& batch) const override {
+        return torch::nn::functional::cross_entropy(outputs, batch.targets,
+                                                    torch::nn::functional::CrossEntropyFuncOptions{}.reduction(torch::kSum)) *
+               loss_factor;
+    }
+    [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan&) const override {
+        const Batch all{{x}, y};
+        return {{"accuracy", model.forward(all).argmax(1).eq(y).to(torch::kDouble).mean().item<double>()}};
+    }
+    [[nodiscard]] std::optional<std::int64_t> classes() const override { return told_classes; }
+    [[nodiscard]] bool mixes_examples() const override { return mixes; }
+
+    torch::Tensor x;
+    torch::Tensor y;
+    double loss_factor = 1;
+    std::int64_t told_classes = 3;
+    bool mixes = false;
+};
+
+/// A trainer over Points, whose task a test may break first.
+struct PointsTrainer final : TorchTrainer {
+    std::function<void(Points&)> change = [](Points&) {};
+    hpo::TrainerInfo describe() const override {
+        hpo::TrainerInfo info;
+        info.name = "points";
+        info.metrics = {{"accuracy", hpo::Direction::maximize, ""}};
+        return info;
+    }
+    std::unique_ptr<Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
+        auto task = std::make_unique<Points>();
+        change(*task);
+        return task;
+    }
+};
+
+hpo::TrainerJob job(std::int64_t effective, std::int64_t micro) {
+    hpo::TrainerJob job;
+    job.params = {{"train.batch_size", effective}, {"optim.lr", 0.01}};
+    job.options = {{"epochs", std::int64_t{4}}};
+    job.metric = "accuracy";
+    job.plan.effective_batch = effective;
+    job.plan.micro_batch = micro;
+    job.seed = 11;
+    return job;
+}
+
+/// The gradients of one step over examples 0 to count-1, one after the other.
+torch::Tensor gradients(std::int64_t count, std::int64_t micro) {
+    const Points task;
+    torch::manual_seed(3);
+    TwoLayers model;
+    std::vector<std::int64_t> examples(static_cast<std::size_t>(count));
+    std::iota(examples.begin(), examples.end(), std::int64_t{0});
+    Recorder recorder;
+    const AttemptSettings settings;
+    RunningAttempt attempt{settings, recorder};
+    static_cast<void>(accumulate_gradients(task, model, examples, micro, attempt));
+    std::vector<torch::Tensor> flat;
+    for (const auto& parameter : model.parameters()) flat.push_back(parameter.grad().flatten());
+    return torch::cat(flat);
+}
+
+}  // namespace
+
+TEST_CASE("gradients over micro-batches are those of one large batch, also with a short last one") {
+    const auto whole = gradients(50, 50);
+    for (const std::int64_t micro : {1, 7, 16, 25, 49, 50, 1000}) {
+        CAPTURE(micro);
+        const auto parts = gradients(50, micro);
+        CHECK((parts - whole).norm().item<double>() < 1e-5 * whole.norm().item<double>());
+    }
+    CHECK((gradients(25, 25) - whole).norm().item<double>() > 1e-2 * whole.norm().item<double>());
+}
+
+TEST_CASE("a plan's micro-batch does not change what is trained") {
+    PointsTrainer trainer;
+    Recorder whole;
+    Recorder parts;
+    const auto a = trainer.run(job(20, 20), whole);
+    const auto b = trainer.run(job(20, 3), parts);
+    REQUIRE(a.kind == hpo::OutcomeKind::complete);
+    REQUIRE(b.kind == hpo::OutcomeKind::complete);
+    CHECK(a.values == b.values);
+    CHECK_FALSE(b.approximate);
+    REQUIRE(whole.reports.size() == 4);
+    CHECK(whole.reports[0].step == 1);
+    CHECK(whole.reports[3].value == a.values[0]);
+    CHECK(a.attributes.at("accuracy") == hpo::number_text(a.values[0]));
+    CHECK(a.values[0] > 0.5);
+}
+
+TEST_CASE("the same seed gives the same values, another seed others") {
+    PointsTrainer trainer;
+    trainer.change = [](Points& task) { task.loss_factor = 1; };
+    Recorder first;
+    Recorder second;
+    Recorder third;
+    static_cast<void>(trainer.run(job(8, 8), first));
+    static_cast<void>(trainer.run(job(8, 8), second));
+    auto other = job(8, 8);
+    other.seed = 12;
+    static_cast<void>(trainer.run(other, third));
+    const auto values = [](const Recorder& recorder) {
+        std::vector<double> all;
+        for (const auto& report : recorder.reports) all.push_back(report.value);
+        return all;
+    };
+    CHECK(values(first) == values(second));
+    CHECK(values(first) != values(third));
+}
+
+TEST_CASE("accumulated steps of a model that mixes examples are marked approximate") {
+    PointsTrainer trainer;
+    trainer.change = [](Points& task) { task.mixes = true; };
+    Recorder recorder;
+    CHECK_FALSE(trainer.run(job(20, 20), recorder).approximate);
+    CHECK(trainer.run(job(20, 10), recorder).approximate);
+}
+
+TEST_CASE("an attempt tells its memory at start, training, and end, and holds nothing afterwards") {
+    PointsTrainer trainer;
+    Recorder recorder;
+    static_cast<void>(trainer.run(job(20, 10), recorder));
+    const std::int64_t before = MeteredAllocator::instance().allocated_bytes();
+    recorder.marks.clear();
+    const auto outcome = trainer.run(job(20, 10), recorder);
+    CHECK(recorder.mark_names() == std::vector<std::string>{"trial_start", "training_start", "training_end", "end"});
+    CHECK(recorder.marks[1].reading.allocated > recorder.marks[0].reading.allocated);
+    CHECK(recorder.marks[3].reading.allocated == before);
+    CHECK(outcome.peak_allocated > recorder.marks[1].reading.allocated);
+}
+
+TEST_CASE("an attempt stops when it is pruned and when it is asked to") {
+    PointsTrainer trainer;
+    Recorder pruned;
+    pruned.stop_after = 2;
+    CHECK(trainer.run(job(20, 20), pruned).kind == hpo::OutcomeKind::stopped);
+    CHECK(pruned.reports.size() == 2);
+    Recorder asked;
+    asked.stop = true;
+    CHECK(trainer.run(job(20, 20), asked).kind == hpo::OutcomeKind::stopped);
+    CHECK(asked.reports.empty());
+}
+
+TEST_CASE("a label outside the classes is a bad batch that names the configuration") {
+    PointsTrainer trainer;
+    trainer.change = [](Points& task) { task.y[17] = 9; };
+    Recorder recorder;
+    const auto outcome = trainer.run(job(50, 50), recorder);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.kind == hpo::OutcomeKind::failed);
+    CHECK(outcome.failure->kind == hpo::FailureKind::bad_batch);
+    CHECK(outcome.failure->where == "batch");
+    CHECK_THAT(outcome.failure->message, Catch::Contains("label 9") && Catch::Contains("expected 0 to 2") &&
+                                             Catch::Contains("train.batch_size = 50") && Catch::Contains("optim.lr = 0.01"));
+    const auto problems = trainer.check(job(50, 50));
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems[0].what, Catch::Contains("label 9"));
+}
+
+TEST_CASE("logits of another width than the classes are a bad batch") {
+    PointsTrainer trainer;
+    trainer.change = [](Points& task) { task.told_classes = 4; };
+    Recorder recorder;
+    const auto outcome = trainer.run(job(50, 25), recorder);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == hpo::FailureKind::bad_batch);
+    CHECK(outcome.failure->where == "forward");
+    CHECK_THAT(outcome.failure->message, Catch::Contains("logits of shape [25, 3]; expected [25, 4]"));
+}
+
+TEST_CASE("a loss that is not a number ends the attempt as non-finite") {
+    PointsTrainer trainer;
+    trainer.change = [](Points& task) { task.loss_factor = std::nan(""); };
+    Recorder recorder;
+    const auto outcome = trainer.run(job(50, 50), recorder);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == hpo::FailureKind::non_finite);
+    CHECK_THAT(outcome.failure->message, Catch::Contains("the loss is NaN in training"));
+}
+
+TEST_CASE("what the trainer does not know is refused with what it knows") {
+    PointsTrainer trainer;
+    Recorder recorder;
+    auto wrong = job(50, 50);
+    wrong.params.emplace("optim.learning_rate", 0.1);
+    auto outcome = trainer.run(wrong, recorder);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == hpo::FailureKind::trainer_error);
+    CHECK_THAT(outcome.failure->message, Catch::Contains("unknown parameter 'optim.learning_rate'") && Catch::Contains("optim.lr"));
+
+    auto metric = job(50, 50);
+    metric.metric = "acuracy";
+    outcome = trainer.run(metric, recorder);
+    REQUIRE(outcome.failure);
+    CHECK_THAT(outcome.failure->message, Catch::Contains("did you mean 'accuracy'?"));
+
+    auto device = job(50, 50);
+    device.plan.device = "cuda:7";
+    outcome = trainer.run(device, recorder);
+    REQUIRE(outcome.failure);
+    CHECK_THAT(outcome.failure->message, Catch::Contains("cuda:7"));
+
+    auto precision = job(50, 50);
+    precision.plan.precision = hpo::Precision::bf16;
+    outcome = trainer.run(precision, recorder);
+    REQUIRE(outcome.failure);
+    CHECK_THAT(outcome.failure->message, Catch::Contains("bf16"));
+}
+
+TEST_CASE("a profile counts parameters exactly and measures the rest") {
+    PointsTrainer trainer;
+    auto adamw = job(20, 20);
+    const auto profile = trainer.profile(adamw);
+    REQUIRE(profile);
+    constexpr std::int64_t numbers = 6 * 16 + 16 + 16 * 3 + 3;
+    CHECK(profile->parameters == numbers);
+    CHECK(profile->trainable_parameters == numbers);
+    CHECK(profile->weight_bytes == 4 * numbers);
+    CHECK(profile->gradient_bytes == 4 * numbers);
+    CHECK(profile->optimizer_bytes >= 8 * numbers);
+    CHECK(profile->optimizer_bytes < 8 * numbers + 256);
+    CHECK(profile->activation_bytes_per_example >= 4 * (6 + 16));
+    CHECK(profile->activation_bytes_per_example < 4 * 8 * (6 + 16 + 3));
+    auto sgd = job(20, 20);
+    sgd.params["optim.kind"] = std::string{"sgd"};
+    sgd.params["optim.momentum"] = 0.0;
+    CHECK(trainer.profile(sgd)->optimizer_bytes < 256);
+}
+
+TEST_CASE("schedules warm up, stay, and fall") {
+    const Schedule constant{ScheduleKind::constant, 0};
+    CHECK(constant.factor(0, 10) == 1);
+    CHECK(constant.factor(9, 10) == 1);
+    const Schedule linear{ScheduleKind::linear, 0.2};
+    CHECK(linear.factor(0, 10) == Approx(1.0 / 3));
+    CHECK(linear.factor(1, 10) == Approx(2.0 / 3));
+    CHECK(linear.factor(2, 10) == 1);
+    CHECK(linear.factor(6, 10) == Approx(0.5));
+    const Schedule cosine{ScheduleKind::cosine, 0};
+    CHECK(cosine.factor(0, 10) == 1);
+    CHECK(cosine.factor(5, 10) == Approx(0.5));
+    CHECK(cosine.factor(9, 10) == Approx(0.5 * (1 + std::cos(0.9 * 3.14159265358979))));
+}
+
+TEST_CASE("a recomputed segment gives the same output and gradients with dropout, and keeps less") {
+    const auto measure = [](bool recompute) {
+        torch::manual_seed(5);
+        torch::nn::Linear wide{32, 512};
+        torch::nn::Dropout dropout{0.5};
+        torch::nn::Linear narrow{512, 4};
+        const auto x = torch::randn({64, 32});  // needs no gradient, as a batch
+        const Segment segment = [&](const torch::Tensor& input) { return narrow(dropout(torch::relu(wide(input)))); };
+        const auto before = MeteredAllocator::instance().allocated_bytes();
+        const auto y = recompute ? recomputed(segment, x) : segment(x);
+        const auto held = MeteredAllocator::instance().allocated_bytes() - before;
+        y.pow(2).sum().backward();
+        const auto after = torch::rand({1});  // the generator goes on as if nothing had been computed twice
+        return std::tuple{torch::cat({y.detach().flatten(), wide->weight.grad().flatten(), narrow->bias.grad(), after}), held};
+    };
+    MeteredAllocator::install();
+    const auto [plain, plain_held] = measure(false);
+    const auto [again, again_held] = measure(true);
+    CHECK(torch::equal(plain, again));
+    CHECK(again_held < plain_held / 4);
+}
+
+TEST_CASE("a classifier's score is that of its confusion matrix") {
+    ClassificationScore score{3};
+    const auto labels = torch::tensor(std::vector<std::int64_t>{0, 0, 1, 1, 1, 1}, torch::kLong);
+    const auto answers = torch::tensor(std::vector<std::int64_t>{0, 1, 1, 1, 1, 0}, torch::kLong);
+    score.add(torch::one_hot(answers, 3).to(torch::kFloat), labels);
+    CHECK(score.accuracy() == Approx(4.0 / 6));
+    // F1: 2*1/(2+2), 2*3/(4+4), and 0 for the class that is never seen.
+    CHECK(score.macro_f1() == Approx((0.5 + 0.75 + 0) / 3));
+    CHECK(score.loss() > 0);
+}
