@@ -126,6 +126,48 @@ TEST_CASE("decisions begin at the warm-up step and come once an interval") {
     CHECK_FALSE(pruned(config, others, {{2, 1}, {5, 1}, {6, 1}}));
 }
 
+TEST_CASE("decisions are those of Optuna's PercentilePruner") {
+    // Recorded once with optuna 5.0.0: trial t of 7 complete ones reports (7t + 3s) mod 11 at steps s < 10 - t, NaN where
+    // t + s is a multiple of 5; the running one reports 4 + ((5s + 4) mod 9) / 4 and is judged at each step.
+    struct Case {
+        Direction direction;
+        Percentile::Config config;
+        std::string decisions;
+    };
+    const std::vector<Case> cases{
+        {Direction::minimize, {.percentile = 25}, "0110110010"},
+        {Direction::minimize, {.percentile = 50}, "0000100000"},
+        {Direction::minimize, {.percentile = 75, .startup_trials = 7}, "0000000000"},
+        {Direction::minimize, {.percentile = 50, .startup_trials = 8}, "0000000000"},
+        {Direction::minimize, {.percentile = 10, .warmup_steps = 3, .interval_steps = 2}, "0001010100"},
+        {Direction::minimize, {.percentile = 60, .min_trials = 3}, "0000100000"},
+        {Direction::minimize, {.percentile = 35, .interval_steps = 4}, "0000100000"},
+        {Direction::maximize, {.percentile = 25}, "1111011110"},
+        {Direction::maximize, {.percentile = 50}, "1001001100"},
+        {Direction::maximize, {.percentile = 75, .startup_trials = 7}, "1000000000"},
+        {Direction::maximize, {.percentile = 50, .startup_trials = 8}, "0000000000"},
+        {Direction::maximize, {.percentile = 10, .warmup_steps = 3, .interval_steps = 2}, "0001010100"},
+        {Direction::maximize, {.percentile = 60, .min_trials = 3}, "1000001000"},
+        {Direction::maximize, {.percentile = 35, .interval_steps = 4}, "1000000010"},
+    };
+    std::vector<Trial> others;
+    for (int t = 0; t < 7; ++t) {
+        Reports reports;
+        for (int s = 0; s < 10 - t; ++s) reports[s] = (t + s) % 5 == 0 ? nan_value : (t * 7 + s * 3) % 11;
+        others.push_back(complete(reports));
+    }
+    for (const Case& expected : cases) {
+        Reports reports;
+        std::string decisions;
+        for (int s = 0; s < 10; ++s) {
+            reports[s] = 4 + (s * 5 + 4) % 9 * 0.25;
+            decisions += pruned(expected.config, others, reports, expected.direction) ? '1' : '0';
+        }
+        CAPTURE(hpo::to_text(expected.direction), expected.config.percentile);
+        CHECK(decisions == expected.decisions);
+    }
+}
+
 TEST_CASE("the reason of a pruned trial has its figures") {
     const auto others = at_step_0({1, 2, 3, 4, 5});
     const Trial trial = complete({{0, 9}}, TrialState::running);
