@@ -16,6 +16,7 @@
 #include "hpo/registry/any_sampler.hpp"
 #include "hpo/registry/registry.hpp"
 #include "hpo/sampler/random.hpp"
+#include "hpo/sampler/tpe.hpp"
 
 namespace hpo::registry {
 
@@ -26,7 +27,8 @@ struct TypeList {};
 /// listing of `hpo-tune policies`. One line a policy.
 // clang-format off
 using BuiltinSamplers = TypeList<
-    sampler::Random>;
+    sampler::Random,
+    sampler::Tpe>;
 using BuiltinPruners = TypeList<
     pruner::None,
     pruner::Median,

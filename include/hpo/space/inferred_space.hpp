@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <set>
 #include <span>
@@ -17,28 +18,38 @@ struct Dimension {
     std::shared_ptr<const Distribution> distribution;
 };
 
-/// The joint space of a define-by-run study, inferred from its trials: the union of their parameters, each with its most
-/// recent distribution, in order of first appearance. Parameters whose distributions are incompatible (a kind or a list of choices that
-/// changed) are left out. O(trials * parameters^2).
-[[nodiscard]] inline std::vector<Dimension> inferred_space(std::span<const Trial> trials) {
+/// The joint space of a define-by-run study, inferred from those of its trials that `counts` accepts: the union of their
+/// parameters, each with its most recent distribution, in order of first appearance. Parameters whose distributions are
+/// incompatible (a kind or a list of choices that changed) are left out. O(trials * parameters) where trials agree on
+/// the order of their parameters, else O(trials * parameters^2).
+template <std::predicate<const Trial&> Counts>
+[[nodiscard]] std::vector<Dimension> inferred_space(std::span<const Trial> trials, Counts counts) {
     std::vector<Dimension> space;
     std::set<std::string, std::less<>> incompatible;
     for (const Trial& trial : trials) {
+        if (!counts(trial)) continue;
+        std::size_t expected = 0;  // where the next parameter probably is
         for (const Param& param : trial.params) {
-            Dimension* known = nullptr;
-            for (Dimension& dimension : space) {
-                if (dimension.name == param.name) known = &dimension;
+            std::size_t at = expected;
+            if (at >= space.size() || space[at].name != param.name) {
+                for (at = 0; at < space.size() && space[at].name != param.name;) ++at;
             }
-            if (!known) {
+            expected = at + 1;
+            if (at == space.size()) {
                 space.push_back({param.name, param.distribution});
-            } else if (known->distribution != param.distribution) {
-                if (!compatible(*known->distribution, *param.distribution)) incompatible.insert(param.name);
-                known->distribution = param.distribution;
+            } else if (space[at].distribution != param.distribution) {
+                if (!compatible(*space[at].distribution, *param.distribution)) incompatible.insert(param.name);
+                space[at].distribution = param.distribution;
             }
         }
     }
     std::erase_if(space, [&](const Dimension& dimension) { return incompatible.contains(dimension.name); });
     return space;
+}
+
+/// The joint space of all `trials`.
+[[nodiscard]] inline std::vector<Dimension> inferred_space(std::span<const Trial> trials) {
+    return inferred_space(trials, [](const Trial&) { return true; });
 }
 
 }  // namespace hpo

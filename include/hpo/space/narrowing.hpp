@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "hpo/core/distribution.hpp"
@@ -16,7 +19,8 @@ struct Narrowing {
     std::vector<bool> allowed{};                            ///< by choice index; empty: all
 
     [[nodiscard]] bool admits(double internal) const {
-        if (allowed.empty()) return internal >= low && internal <= high;
+        // A grid point and a bound that a person wrote may be the same number but for the last bit.
+        if (allowed.empty()) return internal >= low - 1e-12 * std::fabs(low) && internal <= high + 1e-12 * std::fabs(high);
         const auto index = static_cast<std::size_t>(internal);
         return index < allowed.size() && allowed[index];
     }
@@ -40,10 +44,16 @@ struct Narrowing {
 [[nodiscard]] inline std::optional<Distribution> narrowed(const Distribution& distribution, const Narrowing& within) {
     if (const auto* real = std::get_if<FloatDistribution>(&distribution)) {
         FloatDistribution part = *real;
-        if (within.low > part.low) {
-            part.low = real->step ? real->low + std::ceil((within.low - real->low) / *real->step - 1e-8) * *real->step : within.low;
-        }
+        part.low = std::max(part.low, within.low);
         part.high = std::min(part.high, within.high);
+        if (real->step) {
+            const double first = std::ceil((part.low - real->low) / *real->step - 1e-8);
+            const double last = std::floor((part.high - real->low) / *real->step + 1e-8);
+            if (first > last) return std::nullopt;
+            part.low = real->low + first * *real->step;
+            part.high = real->low + last * *real->step;
+            return part;
+        }
         if (part.low > part.high) return std::nullopt;
         return checked("narrowing", part);
     }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+
+namespace hpo::sampler {
+
+/// What TPE models: the parameters of the good observations and of the others, each from oldest to newest.
+struct TpeSplit {
+    std::vector<const ParamSet*> below;
+    std::vector<const ParamSet*> above;
+};
+
+/// True for trials that TPE learns from: finished ones, failed ones only where a constraint says that they were infeasible,
+/// and running ones (as a constant liar: they repel).
+[[nodiscard]] inline bool tpe_observes(const Trial& trial) {
+    switch (trial.state) {
+        case TrialState::complete:
+        case TrialState::pruned:
+        case TrialState::running: return true;
+        case TrialState::fail: return !trial.feasible();
+        case TrialState::waiting: return false;
+    }
+    return false;
+}
+
+/// Splits the history but for the trial `number`: the best share `gamma` of the finished trials, at most 25, is below.
+/// Better are: complete trials by value, then pruned ones by how far they came and their last value, then infeasible ones
+/// by total violation, rejections among them. A NaN value is the worst.
+[[nodiscard]] inline TpeSplit tpe_split(const History& history, std::int64_t number, double gamma) {
+    enum class Rank { complete, pruned, infeasible, running };
+    struct Observation {
+        const ParamSet* params;
+        Rank rank;
+        double first;   // smaller is better
+        double second;  // among equals
+    };
+    const bool minimize = history.directions.empty() || history.directions[0] == Direction::minimize;
+    const auto loss = [&](double value) {
+        if (std::isnan(value)) return std::numeric_limits<double>::infinity();
+        return minimize ? value : -value;
+    };
+    const auto observed = [&](const Trial& trial) -> Observation {
+        if (trial.state == TrialState::running) return {&trial.params, Rank::running, 0, 0};
+        if (!trial.feasible()) return {&trial.params, Rank::infeasible, trial.total_violation(), 0};
+        if (trial.state == TrialState::complete) {
+            return {&trial.params, Rank::complete, loss(trial.values.empty() ? std::nan("") : trial.values[0]), 0};
+        }
+        if (trial.intermediate.empty()) return {&trial.params, Rank::pruned, 1, 0};
+        const auto& [step, value] = *trial.intermediate.rbegin();
+        return {&trial.params, Rank::pruned, -static_cast<double>(step), loss(value)};
+    };
+
+    std::vector<Observation> observations;
+    observations.reserve(history.trials.size() + history.rejections.size());
+    std::size_t finished = 0;
+    auto rejection = history.rejections.begin();
+    const auto reject_until = [&](const Trial* next) {
+        for (; rejection != history.rejections.end() && (!next || (next->started && rejection->at < *next->started)); ++rejection) {
+            const double violation = std::isnan(rejection->violation) ? HUGE_VAL : rejection->violation;
+            observations.push_back({&rejection->params, Rank::infeasible, violation, 0});
+        }
+    };
+    for (const Trial& trial : history.trials) {
+        if (trial.number == number || !tpe_observes(trial)) continue;
+        reject_until(&trial);
+        observations.push_back(observed(trial));
+        if (trial.state != TrialState::running) ++finished;
+    }
+    reject_until(nullptr);
+
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < observations.size(); ++i) {
+        if (observations[i].rank != Rank::running) order.push_back(i);
+    }
+    const auto wanted = static_cast<std::size_t>(std::min(25.0, std::ceil(gamma * static_cast<double>(finished))));
+    const std::size_t good = std::min(wanted, order.size());
+    const auto better_first = [&](std::size_t a, std::size_t b) {
+        const Observation& x = observations[a];
+        const Observation& y = observations[b];
+        return std::tie(x.rank, x.first, x.second, a) < std::tie(y.rank, y.first, y.second, b);
+    };
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(good), order.end(), better_first);
+    std::vector<bool> is_below(observations.size(), false);
+    for (std::size_t i = 0; i < good; ++i) is_below[order[i]] = true;
+
+    TpeSplit split;
+    for (std::size_t i = 0; i < observations.size(); ++i) {
+        (is_below[i] ? split.below : split.above).push_back(observations[i].params);
+    }
+    return split;
+}
+
+}  // namespace hpo::sampler
