@@ -62,7 +62,7 @@ public:
         seen->second = kept.changes;
         if (trials.empty()) {
             trials = kept.trials;
-            return true;
+            return !trials.empty();
         }
         std::vector<Trial> merged;
         merged.reserve(kept.trials.size());
@@ -98,7 +98,8 @@ public:
         return trial;
     }
     void set_params(const Trial& trial) override {
-        for (const Param& param : trial.params) own(trial).params.set(param);
+        Trial& stored = own(trial);
+        for (const Param& param : trial.params) stored.params.set(param);
     }
     void begin_attempt(const Trial& trial, const Attempt& attempt) override { merge_attempt(own(trial), attempt); }
     void end_attempt(const Trial& trial, const Attempt& attempt) override { merge_attempt(own(trial), attempt); }

@@ -49,8 +49,9 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> py
     {{"-Infinity", "\x01-Infinity"}, {"Infinity", "\x01Infinity"}, {"NaN", "\x01NaN"}}};
 
 /// Reads JSON text, with Python's NaN and Infinity; discarded (`is_discarded()`) when it is not JSON.
-[[nodiscard]] inline Json parse_json(std::string_view text) {
-    Json parsed = Json::parse(text, nullptr, false);
+template <class AnyJson = Json>
+[[nodiscard]] AnyJson parse_json(std::string_view text) {
+    AnyJson parsed = AnyJson::parse(text, nullptr, false);
     if (!parsed.is_discarded()) return parsed;
     std::string plain;
     bool quoted = false;
@@ -68,7 +69,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> py
         plain += text[i];
         if (quoted && text[i] == '\\' && i + 1 < text.size()) plain += text[++i];
     }
-    return Json::parse(plain, nullptr, false);
+    return AnyJson::parse(plain, nullptr, false);
 }
 
 /// The objects of a JSON list; empty for anything else.
@@ -84,10 +85,11 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> py
 
 /// The number that a JSON value stands for: a number, one of Python's, or a text that holds a number (as one writer stores
 /// constraints). Nothing for anything else.
-[[nodiscard]] inline std::optional<double> json_number(const Json& json) {
-    if (json.is_number()) return json.get<double>();
+template <class AnyJson>
+[[nodiscard]] std::optional<double> json_number(const AnyJson& json) {
+    if (json.is_number()) return json.template get<double>();
     if (!json.is_string()) return std::nullopt;
-    const std::string& text = json.get_ref<const std::string&>();
+    const std::string& text = json.template get_ref<const std::string&>();
     constexpr double infinity = std::numeric_limits<double>::infinity();
     for (const auto& [token, mark] : python_numbers) {
         if (text == mark || text == token)
@@ -110,19 +112,20 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> py
 }
 
 /// A parameter value; lists and objects, which are no parameter values here, become their JSON text.
-[[nodiscard]] inline Value json_value(const Json& json) {
+template <class AnyJson>
+[[nodiscard]] Value json_value(const AnyJson& json) {
     switch (json.type()) {
         case Json::value_t::null: return std::monostate{};
-        case Json::value_t::boolean: return json.get<bool>();
-        case Json::value_t::number_integer: return json.get<std::int64_t>();
+        case Json::value_t::boolean: return json.template get<bool>();
+        case Json::value_t::number_integer: return json.template get<std::int64_t>();
         case Json::value_t::number_unsigned: {
-            const auto whole = json.get<std::uint64_t>();
+            const auto whole = json.template get<std::uint64_t>();
             if (whole > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return static_cast<double>(whole);
             return static_cast<std::int64_t>(whole);
         }
-        case Json::value_t::number_float: return json.get<double>();
+        case Json::value_t::number_float: return json.template get<double>();
         case Json::value_t::string: {
-            const std::string& text = json.get_ref<const std::string&>();
+            const std::string& text = json.template get_ref<const std::string&>();
             if (!text.empty() && text[0] == '\x01') {
                 if (const auto number = json_number(json)) return *number;
             }

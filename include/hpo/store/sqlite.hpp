@@ -12,11 +12,13 @@
 
 #include "hpo/core/error.hpp"
 #include "hpo/store/attempt_rows.hpp"
+#include "hpo/store/lost_trials.hpp"
 #include "hpo/store/process_identity.hpp"
 #include "hpo/store/sqlite_opening.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/store/store_rules.hpp"
 #include "hpo/store/trial_sync.hpp"
+#include "hpo/store/trial_writing.hpp"
 
 namespace hpo::store {
 
@@ -53,12 +55,7 @@ public:
             Study study;
             study.name = name;
             study.directions.assign(directions.begin(), directions.end());
-            connection_->run("INSERT INTO studies (study_name) VALUES (?1)", valid_utf8(name));
-            study.id = connection_->last_id();
-            for (std::size_t i = 0; i < directions.size(); ++i) {
-                connection_->run("INSERT INTO study_directions (direction, study_id, objective) VALUES (?1, ?2, ?3)",
-                                 directions[i] == Direction::minimize ? "MINIMIZE" : "MAXIMIZE", study.id, static_cast<int>(i));
-            }
+            study.id = insert_study(*connection_, name, directions);
             names_[study.id] = name;
             return study;
         });
@@ -69,18 +66,7 @@ public:
     void delete_study(std::int64_t study_id) override {
         connection_->write([&] {
             require_study(study_id);
-            for (const char* sql :
-                 {"DELETE FROM trial_user_attributes WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = ?1)",
-                  "DELETE FROM trial_system_attributes WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = ?1)",
-                  "DELETE FROM trial_params WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = ?1)",
-                  "DELETE FROM trial_values WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = ?1)",
-                  "DELETE FROM trial_intermediate_values WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = ?1)",
-                  "DELETE FROM trial_heartbeats WHERE trial_id IN (SELECT trial_id FROM trials WHERE study_id = ?1)",
-                  "DELETE FROM trials WHERE study_id = ?1", "DELETE FROM study_user_attributes WHERE study_id = ?1",
-                  "DELETE FROM study_system_attributes WHERE study_id = ?1", "DELETE FROM study_directions WHERE study_id = ?1",
-                  "DELETE FROM studies WHERE study_id = ?1"}) {
-                connection_->run(sql, study_id);  // our own rows go with theirs, by trigger
-            }
+            delete_study_rows(*connection_, study_id);
         });
         names_.erase(study_id);
     }
@@ -97,11 +83,10 @@ public:
     bool refresh(std::int64_t study_id, std::vector<Trial>& trials) override {
         const TrialSync::Version version{connection_->data_version(), own_changes_};
         if (sync_.is_current(study_id, trials, version)) return false;
-        connection_->read([&] {
+        return connection_->read([&] {
             require_study(study_id);
-            sync_.bring_up(*reader_, *connection_, study_id, trials, version, [&](std::int64_t id) { return owned_.contains(id); });
+            return sync_.bring_up(*reader_, *connection_, study_id, trials, version, [&](std::int64_t id) { return owned_.contains(id); });
         });
-        return true;
     }
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override {
         return connection_->read([&] { return read_rejections(*connection_, study_id, reader_->distributions()); });
@@ -114,10 +99,10 @@ public:
             Trial begun;
             if (const auto waiting = oldest_waiting(study_id)) {
                 connection_->run("UPDATE trials SET state = 'RUNNING', datetime_start = ?2 WHERE trial_id = ?1 AND state = 'WAITING'",
-                                 *waiting, time_text(started, reader_->shape().zone));
+                                 *waiting, time_text(started, zone()));
                 begun = std::move(reader_->trials({study_id, *waiting, *waiting}).at(0));
             } else {
-                begun = insert_trial(study_id, TrialState::running, started);
+                begun = insert_trial(*connection_, zone(), study_id, started);
             }
             connection_->run("INSERT OR REPLACE INTO hpo_trials (trial_id, run_id) VALUES (?1, ?2)", begun.id, run_id);
             return begun;
@@ -129,23 +114,17 @@ public:
         ++own_changes_;
         return connection_->write([&] {
             require_study(study_id);
-            Trial trial = insert_trial(study_id, TrialState::waiting, std::nullopt);
-            trial.fixed = fixed;
+            Trial trial = insert_trial(*connection_, zone(), study_id, std::nullopt);
             trial.system_attributes["fixed_params"] = fixed_params_text(fixed);
-            write_attributes(trial);
+            trial.fixed = fixed;
+            write_attributes(*connection_, place_, trial);
             return trial;
         });
     }
     void set_params(const Trial& trial) override {
         connection_->write([&] {
             require_running(trial);
-            for (const Param& param : trial.params) {
-                connection_->run(
-                    "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (?1, ?2, ?3, ?4) ON CONFLICT "
-                    "(trial_id, param_name) DO UPDATE SET param_value = excluded.param_value, distribution_json = "
-                    "excluded.distribution_json",
-                    trial.id, valid_utf8(param.name), param.internal, valid_utf8(distribution_text(*param.distribution)));
-            }
+            write_params(*connection_, trial);
         });
     }
     void begin_attempt(const Trial& trial, const Attempt& attempt) override { store_attempt(trial, attempt); }
@@ -153,25 +132,14 @@ public:
     void report(const Trial& trial, const Report& report) override {
         connection_->write([&] {
             require_running(trial);
-            const auto stored = optuna::stored_number(report.value);
-            connection_->run(
-                "INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value, intermediate_value_type) VALUES (?1, ?2, ?3, "
-                "?4) "
-                "ON CONFLICT (trial_id, step) DO UPDATE SET intermediate_value = excluded.intermediate_value, "
-                "intermediate_value_type = excluded.intermediate_value_type",
-                trial.id, report.step, stored.number, stored.type);
+            write_report(*connection_, trial.id, report);
         });
     }
     void restart_reports(const Trial& trial, const Attempt& superseded) override {
         connection_->write([&] {
             require_running(trial);
             write_attempt(*connection_, trial.id, superseded);
-            connection_->run(
-                "INSERT OR REPLACE INTO hpo_attempt_reports (trial_id, attempt, step, value) SELECT trial_id, ?2, step, CASE "
-                "intermediate_value_type WHEN 'INF_POS' THEN 9e999 WHEN 'INF_NEG' THEN -9e999 ELSE intermediate_value END "
-                "FROM trial_intermediate_values WHERE trial_id = ?1",
-                trial.id, superseded.index);
-            connection_->run("DELETE FROM trial_intermediate_values WHERE trial_id = ?1", trial.id);
+            move_reports(*connection_, trial.id, superseded.index);
         });
     }
     void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) override {
@@ -187,15 +155,7 @@ public:
         require_finishable(place_, trial);
         connection_->write([&] {
             require_running(trial);
-            connection_->run("UPDATE trials SET state = ?2, datetime_complete = ?3 WHERE trial_id = ?1", trial.id,
-                             hpo::to_text(trial.state), time_text(trial.completed.value_or(now()), reader_->shape().zone));
-            connection_->run("DELETE FROM trial_values WHERE trial_id = ?1", trial.id);
-            for (std::size_t i = 0; i < trial.values.size(); ++i) {
-                const auto stored = optuna::stored_number(trial.values[i]);
-                connection_->run("INSERT INTO trial_values (trial_id, objective, value, value_type) VALUES (?1, ?2, ?3, ?4)", trial.id,
-                                 static_cast<int>(i), stored.number, stored.type);
-            }
-            write_attributes(trial);
+            write_end(*connection_, place_, zone(), trial);
         });
         owned_.erase(trial.id);
     }
@@ -227,27 +187,20 @@ public:
             [&] { connection_->run("UPDATE hpo_runs SET heartbeat_at = ?2, ended_at = ?2 WHERE run_id = ?1", run.id, time_text(now())); });
     }
     std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) override {
-        const std::size_t settled = connection_->write([&] {
+        const std::vector<std::int64_t> settled = connection_->write([&] {
             require_study(study_id);
-            std::map<std::int64_t, std::pair<KnownRun, std::vector<std::int64_t>>> runs = running_trials(study_id);
-            std::size_t count = 0;
-            for (const auto& [run_id, entry] : runs) {
-                const auto& [known, trial_ids] = entry;
-                if (!is_gone(known, now(), grace_seconds)) continue;
-                connection_->run("UPDATE hpo_runs SET ended_at = coalesce(ended_at, ?2) WHERE run_id = ?1", run_id, time_text(now()));
-                for (const std::int64_t id : trial_ids) settle(id, known.run);
-                count += trial_ids.size();
-            }
-            return count;
+            return settle_lost(*connection_, zone(), study_id, grace_seconds);
         });
-        if (settled > 0) ++own_changes_;
-        return settled;
+        for (const std::int64_t id : settled) owned_.erase(id);
+        if (!settled.empty()) ++own_changes_;
+        return settled.size();
     }
 
     /// The file's path, for messages and for opening it elsewhere.
     [[nodiscard]] const std::string& path() const noexcept { return connection_->path(); }
 
 private:
+    [[nodiscard]] TimeZone zone() const { return reader_->shape().zone; }
     void require_study(std::int64_t study_id) {
         Rows row = connection_->query("SELECT study_name FROM studies WHERE study_id = ?1", study_id);
         if (!row.next()) throw no_study(place_, study_id);
@@ -274,85 +227,12 @@ private:
         }
         return std::nullopt;
     }
-    /// Numbers follow the study's last trial: what Optuna gets by counting.
-    Trial insert_trial(std::int64_t study_id, TrialState state, std::optional<Time> started) {
-        Trial trial;
-        trial.state = state;
-        trial.started = started;
-        {
-            Rows row = connection_->query("SELECT number FROM trials WHERE study_id = ?1 ORDER BY trial_id DESC LIMIT 1", study_id);
-            trial.number = row.next() ? row.integer(0) + 1 : 0;
-        }
-        connection_->run("INSERT INTO trials (number, study_id, state, datetime_start) VALUES (?1, ?2, ?3, ?4)", trial.number, study_id,
-                         hpo::to_text(state), started ? std::optional{time_text(*started, reader_->shape().zone)} : std::nullopt);
-        trial.id = connection_->last_id();
-        return trial;
-    }
     void store_attempt(const Trial& trial, const Attempt& attempt) {
         connection_->write([&] {
             require_running(trial);
             write_attempt(*connection_, trial.id, attempt);
         });
     }
-    /// Attributes, and the constraints in both of the forms that readers know.
-    void write_attributes(const Trial& trial) {
-        const auto system = [&](const std::string& key, const std::string& json) {
-            connection_->run(
-                "INSERT INTO trial_system_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
-                "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
-                trial.id, valid_utf8(key), checked_json(place_, key, json));
-        };
-        for (const auto& [key, json] : trial.user_attributes) {
-            connection_->run(
-                "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
-                "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
-                trial.id, valid_utf8(key), checked_json(place_, key, json));
-        }
-        for (const auto& [key, json] : trial.system_attributes) system(key, json);
-        if (trial.constraints.empty()) return;
-        std::string list;
-        for (const auto& [name, value] : trial.constraints) {
-            system(std::string{constraint_prefix} + name, number_text(value));
-            list += (list.empty() ? "[" : ", ") + number_text(value);
-        }
-        system(std::string{constraint_list}, list + "]");
-    }
-    std::map<std::int64_t, std::pair<KnownRun, std::vector<std::int64_t>>> running_trials(std::int64_t study_id) {
-        std::map<std::int64_t, std::pair<KnownRun, std::vector<std::int64_t>>> runs;
-        Rows row = connection_->query(
-            "SELECT r.run_id, r.host, r.pid, r.started_ticks, r.heartbeat_at, r.ended_at, t.trial_id FROM hpo_runs r "
-            "JOIN hpo_trials h ON h.run_id = r.run_id JOIN trials t ON t.trial_id = h.trial_id "
-            "WHERE t.study_id = ?1 AND t.state = 'RUNNING'",
-            study_id);
-        while (row.next()) {
-            auto& [known, trial_ids] = runs[row.integer(0)];
-            known.run.id = row.integer(0);
-            known.run.host = row.text(1);
-            known.run.pid = row.integer(2);
-            known.run.started_ticks = row.text(3);
-            known.heartbeat = parse_time(row.text(4)).value_or(Time{});
-            known.ended = !row.is_null(5);
-            trial_ids.push_back(row.integer(6));
-        }
-        return runs;
-    }
-    void settle(std::int64_t trial_id, const Run& run) {
-        connection_->run("UPDATE trials SET state = 'FAIL', datetime_complete = ?2 WHERE trial_id = ?1", trial_id,
-                         time_text(now(), reader_->shape().zone));
-        connection_->run(
-            "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, 'true') "
-            "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
-            trial_id, lost_attribute);
-        std::vector<int> unfinished;
-        {
-            Rows row = connection_->query("SELECT attempt FROM hpo_attempts WHERE trial_id = ?1 AND outcome IS NULL", trial_id);
-            while (row.next()) unfinished.push_back(static_cast<int>(row.integer(0)));
-        }
-        for (const int attempt : unfinished) write_failure(*connection_, trial_id, attempt, lost_failure(run));
-        connection_->run("UPDATE hpo_attempts SET outcome = 'interrupted' WHERE trial_id = ?1 AND outcome IS NULL", trial_id);
-        owned_.erase(trial_id);
-    }
-
     std::unique_ptr<Connection> connection_;
     std::unique_ptr<TrialReader> reader_;
     std::string place_;

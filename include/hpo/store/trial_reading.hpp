@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/study.hpp"
@@ -17,15 +18,6 @@ namespace hpo::store {
 
 inline constexpr std::string_view constraint_prefix = "constraints:";
 inline constexpr std::string_view constraint_list = "constraints";
-
-/// Fills `fixed` from the system attribute `fixed_params`, which enqueued trials have.
-inline void read_fixed(Trial& trial) {
-    const auto attribute = trial.system_attributes.find("fixed_params");
-    if (attribute == trial.system_attributes.end()) return;
-    const Json object = parse_json(attribute->second);
-    if (!object.is_object()) return;
-    for (const auto& [name, value] : object.items()) trial.fixed.emplace_back(name, json_value(value));
-}
 
 /// Takes the constraints out of a trial's system attributes: `constraints:NAME`, each a number, or, when there are none of
 /// these, the list `constraints`, whose entries are then named "0", "1", ... What cannot be read stays an attribute.
@@ -48,6 +40,17 @@ inline void extract_constraints(Trial& trial) {
     }
     if (trial.constraints.empty()) trial.constraints = std::move(numbered);
     trial.system_attributes.erase(list);
+}
+
+/// The values that an enqueued trial must have: its system attribute `fixed_params`, in its order; empty when there is none.
+[[nodiscard]] inline std::vector<std::pair<std::string, Value>> fixed_params(const Attributes& system_attributes) {
+    std::vector<std::pair<std::string, Value>> fixed;
+    const auto stored = system_attributes.find("fixed_params");
+    if (stored == system_attributes.end()) return fixed;
+    const auto json = parse_json<nlohmann::ordered_json>(stored->second);
+    if (!json.is_object()) return fixed;
+    for (const auto& [name, value] : json.items()) fixed.emplace_back(name, json_value(value));
+    return fixed;
 }
 
 [[nodiscard]] inline TrialState parse_state(std::string_view place, std::string_view text) {
@@ -128,7 +131,7 @@ public:
         for (Trial& trial : trials) {
             if (trial.system_attributes.empty()) continue;
             extract_constraints(trial);
-            read_fixed(trial);
+            trial.fixed = fixed_params(trial.system_attributes);
         }
         if (shape_.has_hpo_tables) read_attempts(connection_, range, trials, distributions_);
         return trials;

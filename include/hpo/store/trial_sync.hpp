@@ -28,8 +28,9 @@ public:
         return !trials.empty() && seen != seen_.end() && seen->second.version == version;
     }
 
-    /// `is_own` tells the running trials that only the caller may change; they stay as they stand in `trials`.
-    void bring_up(TrialReader& reader, Connection& connection, std::int64_t study_id, std::vector<Trial>& trials, const Version& version,
+    /// `is_own` tells the running trials that only the caller may change; they stay as they stand in `trials`. True when a trial
+    /// was read.
+    bool bring_up(TrialReader& reader, Connection& connection, std::int64_t study_id, std::vector<Trial>& trials, const Version& version,
                   const std::function<bool(std::int64_t)>& is_own) {
         Seen& seen = seen_[{&trials, study_id}];
         if (trials.empty()) seen = {};
@@ -53,6 +54,7 @@ public:
             if (present && !is_finished(present->state) && !is_own(id)) seen.open.push_back(id);
         }
         seen.version = version;
+        return !wanted.empty();
     }
 
 private:

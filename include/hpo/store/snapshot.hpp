@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/stat.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/store/optuna_shape.hpp"
+#include "hpo/store/process_identity.hpp"
+#include "hpo/store/sqlite_connection.hpp"
+#include "hpo/store/trial_reading.hpp"
+
+namespace hpo::store {
+
+/// A view of a store that never writes to it: our files and Optuna's of any revision, also while a study runs, also in a
+/// read-only directory. Each call reads one consistent state.
+/// Thread safety: one thread an object.
+class Snapshot {
+public:
+    /// Opens the file of a path or `sqlite:///` address. Throws Error{Errc::store} or {Errc::store_schema}.
+    explicit Snapshot(const std::string& address) : path_{file_of(address)} { open(); }
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] std::vector<Study> studies() {
+        return consistent([&] { return shape().empty ? std::vector<Study>{} : reader_->studies(); });
+    }
+    /// The study of this name; throws unknown_name, which lists those that are there.
+    [[nodiscard]] Study study(const std::string& name) {
+        std::vector<std::string> names;
+        for (Study& study : studies()) {
+            if (study.name == name) return std::move(study);
+            names.push_back(study.name);
+        }
+        throw unknown_name("store '" + path_ + "'", "study", name, names);
+    }
+    /// Ordered by number; with attempts where the file has them.
+    [[nodiscard]] std::vector<Trial> trials(const Study& study) {
+        return consistent([&] { return shape().empty ? std::vector<Trial>{} : reader_->trials({study.id}); });
+    }
+    [[nodiscard]] std::vector<Rejection> rejections(const Study& study) {
+        return consistent([&] {
+            return shape().has_hpo_tables ? read_rejections(*connection_, study.id, reader_->distributions()) : std::vector<Rejection>{};
+        });
+    }
+    /// The processes that have worked on the study, with their last signs of life.
+    [[nodiscard]] std::vector<KnownRun> runs(const Study& study) {
+        return consistent([&] {
+            std::vector<KnownRun> runs;
+            if (!shape().has_hpo_tables) return runs;
+            Rows row = connection_->query(
+                "SELECT run_id, host, pid, started_ticks, configuration, heartbeat_at, ended_at FROM hpo_runs WHERE study_id = ?1 ORDER BY "
+                "run_id",
+                study.id);
+            while (row.next()) {
+                runs.push_back({{row.integer(0), row.text(1), row.integer(2), row.text(3), row.text(4)},
+                                parse_time(row.text(5)).value_or(Time{}),
+                                !row.is_null(6)});
+            }
+            return runs;
+        });
+    }
+
+private:
+    /// What the file looked like: a later difference means that somebody wrote to it.
+    struct Stamp {
+        std::int64_t size = 0;
+        std::int64_t modified_nanoseconds = 0;
+        bool has_log = false;
+        friend bool operator==(const Stamp&, const Stamp&) = default;
+    };
+    [[nodiscard]] Stamp stamp() const {
+        struct stat file {};
+        struct stat log {};
+        Stamp seen;
+        if (stat(path_.c_str(), &file) == 0) {
+            seen.size = file.st_size;
+            seen.modified_nanoseconds = file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec;
+        }
+        seen.has_log = stat((path_ + "-wal").c_str(), &log) == 0;
+        return seen;
+    }
+    /// True for a file in write-ahead mode: byte 18 of its header is 2.
+    [[nodiscard]] bool is_write_ahead() const {
+        std::array<char, 19> header{};
+        std::ifstream{path_, std::ios::binary}.read(header.data(), header.size());
+        return header[18] == 2;
+    }
+    /// A file in write-ahead mode that nobody has open lacks its log; SQLite would make one, unless it is told that the file
+    /// cannot change. Where there is a log, that promise would hide what is in it.
+    void open() {
+        require_openable(path_, false);
+        opened_ = stamp();
+        immutable_ = !opened_.has_log && is_write_ahead();
+        reader_.reset();
+        connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .immutable = immutable_});
+        reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] { return read_shape(*connection_); }));
+    }
+    [[nodiscard]] const OptunaShape& shape() const { return reader_->shape(); }
+
+    /// Reads, and when a file that was promised to be unchanging has changed meanwhile, opens it anew and reads again.
+    template <class Work>
+    auto consistent(Work&& work) -> decltype(work()) {
+        for (int tries = 0;; ++tries) {
+            try {
+                auto result = connection_->read(work);
+                if (!immutable_ || stamp() == opened_) return result;
+            } catch (const Error&) {
+                if (!immutable_ || stamp() == opened_) throw;
+            }
+            if (tries == 5) throw Error{Errc::store, "store '" + path_ + "': changes faster than it can be read; try again"};
+            open();
+        }
+    }
+
+    std::string path_;
+    Stamp opened_;
+    bool immutable_ = false;
+    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<TrialReader> reader_;
+};
+
+}  // namespace hpo::store

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/store/store.hpp"
+#include "hpo/testing/sample_trial.hpp"
+#include "hpo/testing/trial_text.hpp"
+
+#ifndef SECTION
+#error "include Catch2 before hpo/testing/store_contract.hpp"
+#endif
+
+namespace hpo::testing {
+
+/// The kind of Error that `work` throws; Errc::interrupted when it throws none.
+template <class Work>
+[[nodiscard]] Errc error_of(Work&& work) {
+    try {
+        work();
+    } catch (const Error& error) {
+        return error.code();
+    }
+    return Errc::interrupted;
+}
+
+/// All trials of a study, read anew.
+[[nodiscard]] inline std::vector<Trial> all_trials(Store& store, const Study& study) {
+    std::vector<Trial> trials;
+    store.refresh(study.id, trials);
+    return trials;
+}
+
+/// What every Store promises, as sections of a Catch2 test case: call it from a TEST_CASE with a function that makes an
+/// empty store (`std::unique_ptr<Store>`).
+template <class MakeStore>
+void check_store_contract(MakeStore&& make_store) {
+    const std::unique_ptr<Store> owner = make_store();
+    Store& store = *owner;
+    const std::vector<Direction> one{Direction::minimize};
+    const std::vector<Direction> two{Direction::minimize, Direction::maximize};
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto complete = [&](Trial& trial, double value) {
+        trial.state = TrialState::complete;
+        trial.values = {value};
+        store.finish(trial);
+    };
+
+    SECTION("a study is created once, and gone on with by name") {
+        const Study made = store.open_study("s", two, Store::Open::create);
+        CHECK(made.directions == two);
+        CHECK(store.open_study("s", two, Store::Open::resume).id == made.id);
+        CHECK(store.open_study("s", {}, Store::Open::resume).directions == two);
+        CHECK(store.open_study("s", two, Store::Open::create_or_resume).id == made.id);
+        CHECK(store.open_study("t", one, Store::Open::create_or_resume).id != made.id);
+        CHECK(error_of([&] { store.open_study("s", two, Store::Open::create); }) == Errc::usage);
+        CHECK(error_of([&] { store.open_study("s", one, Store::Open::resume); }) == Errc::bad_value);
+        CHECK(error_of([&] { store.open_study("", one, Store::Open::create); }) == Errc::bad_value);
+        CHECK(error_of([&] { store.open_study("u", {}, Store::Open::create); }) == Errc::bad_value);
+        CHECK(store.studies().size() == 2);
+        CHECK_THROWS_WITH(store.open_study("ss", one, Store::Open::resume),
+                          Catch::Contains("did you mean 's'?") || Catch::Contains("known: s, t"));
+    }
+    SECTION("study attributes are replaced by key") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        store.set_study_user_attribute(study.id, "seed", "1");
+        store.set_study_user_attribute(study.id, "seed", "{\"value\": [2, \"\xC3\xA9\"]}");
+        CHECK(store.studies().at(0).user_attributes == Attributes{{"seed", "{\"value\": [2, \"\xC3\xA9\"]}"}});
+    }
+    SECTION("trials are numbered within their study") {
+        const Study a = store.open_study("a", one, Store::Open::create);
+        const Study b = store.open_study("b", one, Store::Open::create);
+        for (int i = 0; i < 3; ++i) {
+            CHECK(store.begin_trial(a.id, std::nullopt).number == i);
+            CHECK(store.begin_trial(b.id, std::nullopt).number == i);
+        }
+        CHECK(all_trials(store, a).size() == 3);
+        CHECK(all_trials(store, b).at(2).number == 2);
+    }
+    SECTION("everything that a trial holds comes back") {
+        const Study study = store.open_study("s", two, Store::Open::create);
+        const Run run = store.begin_run(study.id, {});
+        Trial trial = store.begin_trial(study.id, run.id);
+        CHECK(trial.state == TrialState::running);
+        REQUIRE(trial.started);
+        trial.params = sample_params();
+        store.set_params(trial);
+        Attempt first = sample_attempt(0);
+        Attempt begun = first;
+        begun.outcome.reset();
+        begun.failure.reset();
+        begun.seconds.reset();
+        begun.memory.clear();
+        begun.reports.clear();
+        store.begin_attempt(trial, begun);
+        trial.attempts = {begun};
+        CHECK(text_of(all_trials(store, study).at(0)) == text_of(trial));
+        store.end_attempt(trial, first);
+        Attempt second;  // all defaults but the index
+        second.index = 1;
+        store.begin_attempt(trial, second);
+        second.outcome = OutcomeKind::complete;
+        store.end_attempt(trial, second);
+        trial.attempts = {first, second};
+        for (const auto& [step, value] :
+             std::map<std::int64_t, double>{{0, 1.5}, {7, nan}, {8, infinity}, {9, -infinity}, {1'000'000'000'000, 0.1}}) {
+            store.report(trial, {step, value});
+            trial.intermediate[step] = value;
+        }
+        trial.state = TrialState::complete;
+        trial.values = {infinity, -0.1};
+        trial.user_attributes = {{"oom", "true"}, {"note", "\"\xC3\xA9\\n\\\"\""}, {"list", "[1, {\"a\": null}]"}};
+        trial.system_attributes = {{"grid_id", "3"}};
+        trial.constraints = {{"memory", 0.5}, {"time", -infinity}};
+        trial.completed = Time{std::chrono::microseconds{1'790'000'002'000'003}};
+        store.finish(trial);
+        CHECK(text_of(all_trials(store, study).at(0)) == text_of(trial));
+    }
+    SECTION("a finished trial changes no more, and only a running one can be finished") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        Trial trial = store.begin_trial(study.id, std::nullopt);
+        CHECK(error_of([&] { store.finish(trial); }) == Errc::bad_value);
+        Trial nameless = trial;
+        CHECK(error_of([&] { complete(nameless, nan); }) == Errc::bad_value);
+        complete(trial, 1.0);
+        CHECK(error_of([&] { store.finish(trial); }) == Errc::store);
+        CHECK(error_of([&] { store.report(trial, {0, 1.0}); }) == Errc::store);
+        CHECK(error_of([&] { store.set_params(trial); }) == Errc::store);
+        CHECK(error_of([&] { store.begin_attempt(trial, {}); }) == Errc::store);
+        CHECK(all_trials(store, study).at(0).values == std::vector{1.0});
+    }
+    SECTION("a step reported twice keeps the later value") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Trial trial = store.begin_trial(study.id, std::nullopt);
+        store.report(trial, {3, 1.0});
+        store.report(trial, {3, 2.0});
+        CHECK(all_trials(store, study).at(0).intermediate == std::map<std::int64_t, double>{{3, 2.0}});
+    }
+    SECTION("a new attempt restarts the reports, and the old ones stay with theirs") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Trial trial = store.begin_trial(study.id, std::nullopt);
+        Attempt attempt;
+        store.begin_attempt(trial, attempt);
+        store.report(trial, {0, 1.0});
+        store.report(trial, {1, infinity});
+        store.report(trial, {2, nan});
+        store.restart_reports(trial, attempt);
+        store.report(trial, {0, 9.0});
+        const Trial stored = all_trials(store, study).at(0);
+        CHECK(stored.intermediate == std::map<std::int64_t, double>{{0, 9.0}});
+        attempt.reports = {{0, 1.0}, {1, infinity}, {2, nan}};
+        CHECK(text_of(stored.attempts.at(0)) == text_of(attempt));
+    }
+    SECTION("memory marks may come while the attempt runs, with its end, or both") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Trial trial = store.begin_trial(study.id, std::nullopt);
+        CHECK(error_of([&] { store.memory_mark(trial, 0, {}); }) == Errc::bad_value);
+        Attempt attempt;
+        store.begin_attempt(trial, attempt);
+        const std::vector<MemoryMark> marks = sample_attempt(0).memory;
+        store.memory_mark(trial, 0, marks[0]);
+        attempt.memory = {marks[0], marks[1]};
+        store.end_attempt(trial, attempt);
+        store.memory_mark(trial, 0, marks[2]);
+        attempt.memory = marks;
+        CHECK(text_of(all_trials(store, study).at(0).attempts.at(0)) == text_of(attempt));
+    }
+    SECTION("enqueued trials are taken in their order, each once, before new ones") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        store.enqueue(study.id, {{"x", 0.5}, {"model", std::string{"base"}}, {"n", std::int64_t{3}}});
+        const Trial waiting = store.enqueue(study.id, {});
+        CHECK(waiting.state == TrialState::waiting);
+        CHECK_FALSE(waiting.started);
+        Trial first = store.begin_trial(study.id, std::nullopt);
+        CHECK(first.number == 0);
+        CHECK(first.state == TrialState::running);
+        CHECK(first.started);
+        CHECK(first.system_attributes == Attributes{{"fixed_params", R"({"x": 0.5, "model": "base", "n": 3})"}});
+        REQUIRE(first.fixed.size() == 3);
+        CHECK(first.fixed[1] == std::pair<std::string, Value>{"model", std::string{"base"}});
+        CHECK(store.begin_trial(study.id, std::nullopt).number == 1);
+        CHECK(store.begin_trial(study.id, std::nullopt).number == 2);
+        store.enqueue(study.id, {});
+        CHECK(store.begin_trial(study.id, std::nullopt).number == 3);
+        complete(first, 1.0);
+        CHECK(all_trials(store, study).at(0).system_attributes.contains("fixed_params"));
+    }
+    SECTION("rejections come back in their order") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        Rejection bare;
+        bare.violation = infinity;
+        bare.at = Time{std::chrono::microseconds{5}};
+        store.reject(study.id, sample_rejection());
+        store.reject(study.id, bare);
+        const auto stored = store.rejections(study.id);
+        REQUIRE(stored.size() == 2);
+        CHECK(text_of(stored[0]) == text_of(sample_rejection()));
+        CHECK(text_of(stored[1]) == text_of(bare));
+    }
+    SECTION("a list is brought up to date, and the caller's running trials stay as they stand in it") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        std::vector<Trial> trials;
+        CHECK_FALSE(store.refresh(study.id, trials));
+        CHECK(trials.empty());
+        trials.push_back(store.begin_trial(study.id, std::nullopt));
+        trials[0].user_attributes["draft"] = "1";
+        store.enqueue(study.id, {{"x", 1.0}});
+        CHECK(store.refresh(study.id, trials));
+        CHECK_FALSE(store.refresh(study.id, trials));
+        REQUIRE(trials.size() == 2);
+        CHECK(trials[0].user_attributes.contains("draft"));
+        CHECK(trials[1].state == TrialState::waiting);
+        trials[1] = store.begin_trial(study.id, std::nullopt);
+        complete(trials[0], 1.0);
+        complete(trials[1], 2.0);
+        store.refresh(study.id, trials);
+        REQUIRE(trials.size() == 2);
+        CHECK(trials[1].values == std::vector{2.0});
+    }
+    SECTION("trials of a run that is gone are failed as lost; others are left alone") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Run here = store.begin_run(study.id, {});
+        CHECK(here.id >= 0);
+        CHECK_FALSE(here.host.empty());
+        CHECK_FALSE(here.started_ticks.empty());
+        const Run elsewhere =
+            store.begin_run(study.id, {.id = -1, .host = "another-host", .pid = 1, .started_ticks = "1", .configuration = "{}"});
+        const Run recycled =
+            store.begin_run(study.id, {.id = -1, .host = here.host, .pid = here.pid, .started_ticks = "1", .configuration = "{}"});
+        const Trial own = store.begin_trial(study.id, here.id);
+        const Trial remote = store.begin_trial(study.id, elsewhere.id);
+        const Trial lost = store.begin_trial(study.id, recycled.id);
+        const Trial nobodys = store.begin_trial(study.id, std::nullopt);
+        Attempt attempt;
+        store.begin_attempt(lost, attempt);
+        CHECK(store.settle_lost_trials(study.id, 3600) == 1);
+        CHECK(store.settle_lost_trials(study.id, 3600) == 0);
+        auto trials = all_trials(store, study);
+        CHECK(trials.at(own.number).state == TrialState::running);
+        CHECK(trials.at(remote.number).state == TrialState::running);
+        CHECK(trials.at(nobodys.number).state == TrialState::running);
+        const Trial& settled = trials.at(lost.number);
+        CHECK(settled.state == TrialState::fail);
+        CHECK(settled.completed);
+        CHECK(settled.user_attributes == Attributes{{std::string{lost_attribute}, "true"}});
+        CHECK_FALSE(counts_as_done(settled));
+        CHECK(settled.attempts.at(0).outcome == OutcomeKind::interrupted);
+        REQUIRE(settled.attempts.at(0).failure);
+        CHECK(settled.attempts.at(0).failure->kind == FailureKind::lost_worker);
+        store.heartbeat(elsewhere);
+        CHECK(store.settle_lost_trials(study.id, 3600) == 0);
+        CHECK(store.settle_lost_trials(study.id, -1) == 1);
+        CHECK(all_trials(store, study).at(remote.number).state == TrialState::fail);
+        store.end_run(here);
+        CHECK(store.settle_lost_trials(study.id, 3600) == 1);
+        CHECK(error_of([&] { store.report(own, {0, 1.0}); }) == Errc::store);
+    }
+    SECTION("a deleted study is gone with everything, and the others stay") {
+        const Study a = store.open_study("a", one, Store::Open::create);
+        const Study b = store.open_study("b", one, Store::Open::create);
+        Trial trial = store.begin_trial(a.id, store.begin_run(a.id, {}).id);
+        store.begin_attempt(trial, sample_attempt(0));
+        store.reject(a.id, sample_rejection());
+        Trial kept = store.begin_trial(b.id, std::nullopt);
+        complete(kept, 4.0);
+        store.delete_study(a.id);
+        CHECK(store.studies().size() == 1);
+        CHECK(all_trials(store, b).at(0).values == std::vector{4.0});
+        CHECK(error_of([&] { store.report(trial, {0, 1.0}); }) == Errc::store);
+        CHECK(error_of([&] { store.begin_trial(a.id, std::nullopt); }) == Errc::store);
+        const Study again = store.open_study("a", one, Store::Open::create);
+        CHECK(all_trials(store, again).empty());
+        const Trial fresh = store.begin_trial(again.id, std::nullopt);
+        CHECK(fresh.number == 0);
+        CHECK(all_trials(store, again).at(0).attempts.empty());
+        CHECK(store.rejections(again.id).empty());
+    }
+}
+
+}  // namespace hpo::testing
