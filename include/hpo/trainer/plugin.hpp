@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/failure/classify.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/thrown.hpp"
@@ -13,14 +14,14 @@
 
 namespace hpo {
 
-/// Runs one attempt; what the trainer throws becomes a failed outcome.
+/// Runs one attempt; what the trainer throws becomes a failed outcome, classified by its text.
 [[nodiscard]] inline AttemptOutcome run_guarded(Trainer& trainer, const TrainerJob& job, Progress& progress) {
     try {
         return trainer.run(job, progress);
     } catch (...) {
         const Thrown thrown = current_thrown();
         AttemptOutcome outcome;
-        outcome.failure = Failure{.kind = FailureKind::trainer_error, .message = thrown.message, .type = thrown.type};
+        outcome.failure = classify_text({.type = thrown.type, .message = thrown.message});
         return outcome;
     }
 }

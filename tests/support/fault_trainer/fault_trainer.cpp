@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A trainer without LibTorch that fails in every way that a trainer can, on request.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -76,8 +77,8 @@ public:
             std::signal(SIGTERM, SIG_IGN);
             spin();
         }
-        if (fault == "close_sockets") {
-            for (int fd = 3; fd < 64; ++fd) ::close(fd);
+        if (fault == "hang_up") {
+            for (int fd = 3; fd < 64; ++fd) ::shutdown(fd, SHUT_WR);
             spin();
         }
         if (fault == "write_garbage") {
@@ -113,12 +114,13 @@ public:
             outcome.failure = hpo::Failure{.kind = hpo::FailureKind::cuda_sticky, .message = "device-side assert triggered"};
         }
         if (fault == "big_report") {
-            progress.memory({.name = std::string(3 << 20U, 'm'), .seconds = 0, .step = std::nullopt, .reading = {}});
-            outcome.attributes["big"] = '"' + std::string(3 << 20U, 'b') + '"';
+            progress.memory({.name = std::string(1 << 20U, 'm'), .seconds = 0, .step = std::nullopt, .reading = {}});
+            outcome.attributes["big"] = '"' + std::string(1 << 20U, 'b') + '"';
         }
         if (const char* device = std::getenv("CUDA_VISIBLE_DEVICES")) outcome.attributes["cuda_visible_devices"] = hpo::json_quote(device);
         if (const char* settings = std::getenv("PYTORCH_CUDA_ALLOC_CONF")) outcome.attributes["alloc_conf"] = hpo::json_quote(settings);
         if (const char* threads = std::getenv("OMP_NUM_THREADS")) outcome.attributes["threads"] = hpo::json_quote(threads);
+        outcome.attributes["metered_device"] = hpo::json_quote(job.metered_device);
         outcome.attributes["device"] = hpo::json_quote(job.plan.device);
         outcome.attributes["seed"] = hpo::json_quote(std::to_string(job.seed));
         return outcome;

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/device/metered_device.hpp"
+#include "hpo/trainer/executor.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "hpo/worker/attempt_end.hpp"
+#include "hpo/worker/metered_account.hpp"
+#include "hpo/worker/oom_killer.hpp"
+#include "hpo/worker/pool_config.hpp"
+#include "hpo/worker/remote_worker.hpp"
+#include "hpo/worker/seat.hpp"
+
+namespace hpo::worker {
+
+/// Runs attempts in worker processes that stay warm between jobs, on one event loop. A worker that dies costs its
+/// attempt, with a Failure that says how, and nothing else; the next job finds a new one.
+///
+/// Thread safety: none. The thread that made the pool must live as long as it: the kernel kills workers with the thread
+/// that started them (PR_SET_PDEATHSIG).
+class Pool final : public Executor, private RemoteWorker::Listener {
+public:
+    /// Starts the first worker and waits until it is ready. Throws Error{plugin} when the trainer cannot be had.
+    explicit Pool(PoolConfig config) : config_{std::move(config)}, seats_(std::max<std::size_t>(config_.workers, 1)) {
+        if (config_.device_budget_bytes && config_.device == "cpu") {
+            metered_.emplace(make_metered_device(config_.account_folder, *config_.device_budget_bytes));
+        }
+        seats_[0].worker = start_worker(ExecutionPlan{.device = config_.device}, 0);
+        seats_[0].environment = environment_of(ExecutionPlan{.device = config_.device});
+        run_until(config_.start_timeout, [&] { return info_.has_value() || !seats_[0].worker; });
+        if (!info_) {
+            const std::string why = first_death_
+                                        ? first_death_->message + (first_death_->traceback.empty() ? "" : "\n" + first_death_->traceback)
+                                        : "no word within " + std::to_string(config_.start_timeout.count()) + " ms";
+            dismiss_all();
+            throw Error{Errc::plugin,
+                        first_death_ && first_death_->kind == FailureKind::lost_worker ? why : "trainer " + config_.trainer + ": " + why};
+        }
+    }
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+    ~Pool() override { dismiss_all(); }
+
+    [[nodiscard]] const TrainerInfo& info() const { return *info_; }
+
+    [[nodiscard]] std::size_t free_slots() const override {
+        std::size_t count = 0;
+        for (const Seat& seat : seats_) count += seat.running ? 0 : 1;
+        return count;
+    }
+
+    void submit(const Job& job, ExecutorEvents& events) override {
+        Environment environment = environment_of(job.plan);
+        Seat* const chosen = choose_seat(seats_, job, environment);
+        if (!chosen) throw Error{Errc::usage, "pool: no free slot for trial " + std::to_string(job.trial)};
+        Seat& seat = *chosen;
+        try {
+            if (seat.worker && (job.fresh_worker || seat.leaving || seat.environment != environment)) dismiss(seat);
+            if (!seat.worker) seat.worker = start_worker(job.plan, static_cast<std::size_t>(&seat - seats_.data()));
+        } catch (const Error& error) {
+            AttemptOutcome outcome;
+            outcome.failure = Failure{.kind = FailureKind::lost_worker, .message = error.what()};
+            events.on_end(job.trial, std::move(outcome));
+            return;
+        }
+        seat.environment = std::move(environment);
+        seat.last_trial = job.trial;
+        seat.running = Running{.trial = job.trial, .oom_kills_before = oom_kills()};
+        seat.worker->log().begin_attempt();
+        seat.worker->send(RunJob{trainer_job(job)});
+    }
+
+    void wait(ExecutorEvents& events, std::chrono::milliseconds timeout) override {
+        loop_.restart();
+        loop_.poll();
+        if (deliver(events)) return;
+        run_until(timeout, [&] { return !happened_.empty(); });
+        deliver(events);
+    }
+
+    void interrupt() override {
+        for (Seat& seat : seats_) {
+            if (!seat.running) continue;
+            seat.running->interrupted = true;
+            ask_to_stop(seat);
+        }
+    }
+
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return config_.device_budget_bytes; }
+
+    /// Asks an idle worker, or one more that is kept for questions; nothing also when no answer comes in time.
+    [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) override {
+        const auto answer = ask(AskProfile{trainer_job(Job{.params = params, .plan = plan})});
+        return answer ? answer->profile : std::nullopt;
+    }
+
+    /// What the trainer finds wrong with these parameters, without training. Throws Error{plugin} when it cannot say.
+    [[nodiscard]] std::vector<TrainerProblem> check(const ParamSet& params, const ExecutionPlan& plan) {
+        auto answer = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan})});
+        if (!answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": no answer to check; its worker died or took too long"};
+        if (answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *answer->error};
+        return std::move(answer->problems);
+    }
+
+private:
+    struct TrialStarted {
+        std::int64_t worker_pid;
+    };
+    /// Kept until `wait` or `submit` may deliver it.
+    struct Happening {
+        std::int64_t trial;
+        std::variant<TrialStarted, Report, MemoryMark, AttemptOutcome> what;
+    };
+
+    Environment environment_of(const ExecutionPlan& plan) const { return worker_environment(config_.environment, plan, config_.threads); }
+
+    std::shared_ptr<RemoteWorker> start_worker(const ExecutionPlan& plan, std::size_t number) {
+        ProcessSpec spec{.program = config_.worker_program, .environment = environment_of(plan)};
+        spec.arguments = {"--fd", std::to_string(channel_descriptor), "--parent", std::to_string(::getpid()), "--trainer", config_.trainer};
+        for (const auto& folder : config_.plugin_folders) {
+            spec.arguments.push_back("--plugin-dir");
+            spec.arguments.push_back(folder.string());
+        }
+        const auto log =
+            config_.log_folder.empty() ? std::filesystem::path{} : config_.log_folder / ("worker-" + std::to_string(number) + ".log");
+        return RemoteWorker::start(loop_, *this, std::move(spec), log);
+    }
+
+    TrainerJob trainer_job(const Job& job) const {
+        TrainerJob result{.study = job.study,
+                          .trial = job.trial,
+                          .attempt = job.attempt,
+                          .options = config_.options,
+                          .metric = config_.metric,
+                          .plan = job.plan,
+                          .seed = job.seed};
+        for (const Param& param : job.params) result.params.emplace(param.name, param.value());
+        if (result.metric.empty() && !info_->metrics.empty()) result.metric = info_->metrics.front().name;
+        result.plan.device = device_inside(job.plan.device);
+        if (metered_ && job.plan.device == "cpu") result.metered_device = metered_->file().string();
+        return result;
+    }
+
+    void dismiss(Seat& seat) {
+        seat.worker->dismiss();
+        seat.worker.reset();
+        seat.leaving = false;
+        if (metered_) metered_->reclaim_dead();
+    }
+    void dismiss_all() {
+        for (Seat& seat : seats_) {
+            if (seat.worker) dismiss(seat);
+        }
+        if (scout_) std::exchange(scout_, nullptr)->dismiss();
+    }
+
+    Seat* seat_of(const RemoteWorker& worker) {
+        for (Seat& seat : seats_) {
+            if (seat.worker.get() == &worker) return &seat;
+        }
+        return nullptr;
+    }
+
+    void ask_to_stop(Seat& seat) {
+        if (std::exchange(seat.running->stop_asked, true)) return;
+        seat.worker->send(Stop{});
+        seat.worker->hurry({config_.stop_grace, config_.kill_grace});
+    }
+
+    void on_event(RemoteWorker& worker, Event event) override {
+        if (const auto* ready = std::get_if<Ready>(&event)) {
+            if (ready->protocol != protocol_version) {
+                worker.end(config_.worker_program.string() + ": speaks protocol " + std::to_string(ready->protocol) +
+                           "; this program speaks " + std::to_string(protocol_version));
+            } else if (!info_) {
+                info_ = ready->info;
+            }
+        } else if (auto* answered = std::get_if<Answered>(&event)) {
+            answer_ = std::move(*answered);
+        } else if (Seat* seat = seat_of(worker); seat && seat->running) {
+            const std::int64_t trial = seat->running->trial;
+            if (std::holds_alternative<Started>(event)) happened_.push_back({trial, TrialStarted{worker.pid()}});
+            else if (const auto* reported = std::get_if<Reported>(&event)) happened_.push_back({trial, reported->report});
+            else if (auto* measured = std::get_if<Measured>(&event)) happened_.push_back({trial, std::move(measured->mark)});
+            else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*seat, std::move(*ended));
+        }
+    }
+
+    void on_ended(Seat& seat, Ended ended) {
+        const Running running = *std::exchange(seat.running, std::nullopt);
+        seat.worker->calm();
+        seat.leaving = ended.leaving;
+        AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
+        if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = seat.worker->log().tail();
+        happened_.push_back({running.trial, std::move(outcome)});
+    }
+
+    void on_gone(RemoteWorker& worker, const ProcessExit& exit) override {
+        if (metered_) metered_->reclaim_dead();
+        Seat* seat = seat_of(worker);
+        Death death{
+            .exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
+        if (!info_) first_death_ = explain_death(death);
+        if (!seat) {
+            scout_.reset();
+            return;
+        }
+        const auto kept = std::exchange(seat->worker, nullptr);
+        const auto running = std::exchange(seat->running, std::nullopt);
+        seat->leaving = false;
+        if (!running) return;
+        death.host_memory_was_short = exit.signal == SIGKILL && oom_kills() > running->oom_kills_before;
+        AttemptOutcome outcome = outcome_of_death(*running, death);
+        outcome.worker_pid = worker.pid();
+        happened_.push_back({running->trial, std::move(outcome)});
+    }
+
+    /// Hands on what has happened; false when that is nothing.
+    bool deliver(ExecutorEvents& events) {
+        if (happened_.empty()) return false;
+        while (!happened_.empty()) {
+            Happening happening = std::move(happened_.front());
+            happened_.pop_front();
+            std::visit([&](auto& what) { tell(events, happening.trial, what); }, happening.what);
+        }
+        return true;
+    }
+    static void tell(ExecutorEvents& events, std::int64_t trial, const TrialStarted& started) {
+        events.on_started(trial, started.worker_pid);
+    }
+    static void tell(ExecutorEvents& events, std::int64_t trial, const MemoryMark& mark) { events.on_memory(trial, mark); }
+    static void tell(ExecutorEvents& events, std::int64_t trial, AttemptOutcome& outcome) { events.on_end(trial, std::move(outcome)); }
+    void tell(ExecutorEvents& events, std::int64_t trial, const Report& report) {
+        const bool stop = events.on_report(trial, report);
+        for (Seat& seat : seats_) {
+            if (!seat.running || seat.running->trial != trial || seat.running->stop_asked) continue;
+            if (stop) ask_to_stop(seat);
+            else seat.worker->send(GoOn{});
+        }
+    }
+
+    /// A question to a worker that does nothing else; nothing when it dies or takes too long.
+    std::optional<Answered> ask(const Request& question) {
+        std::shared_ptr<RemoteWorker> asked;
+        for (Seat& seat : seats_) {
+            if (seat.idle()) asked = seat.worker;
+        }
+        if (!asked && !scout_) scout_ = start_worker(ExecutionPlan{.device = config_.device}, seats_.size());
+        if (!asked) asked = scout_;
+        answer_.reset();
+        asked->send(question);
+        run_until(config_.profile_timeout, [&] { return answer_ || (asked != scout_ && !seat_of(*asked)); });
+        if (!answer_) {
+            if (Seat* seat = seat_of(*asked)) dismiss(*seat);
+            else if (asked == scout_) std::exchange(scout_, nullptr)->dismiss();
+        }
+        return std::exchange(answer_, std::nullopt);
+    }
+
+    /// Runs the event loop until `done` says so or the time is over.
+    template <class F>
+    void run_until(std::chrono::milliseconds timeout, F&& done) {
+        const auto deadline = std::chrono::steady_clock::now() + timeout;
+        loop_.restart();
+        while (!done() && loop_.run_one_until(deadline) > 0) {
+        }
+    }
+
+    PoolConfig config_;
+    boost::asio::io_context loop_{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{loop_.get_executor()};
+    std::optional<device::MeteredDevice> metered_;
+    std::vector<Seat> seats_;
+    std::shared_ptr<RemoteWorker> scout_;  ///< answers questions while every other is busy
+    std::optional<TrainerInfo> info_;
+    std::optional<Failure> first_death_;
+    std::optional<Answered> answer_;
+    std::deque<Happening> happened_;
+};
+
+}  // namespace hpo::worker

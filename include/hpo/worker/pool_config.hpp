@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/trainer/trainer.hpp"
+#include "hpo/worker/environment.hpp"
+
+namespace hpo::worker {
+
+struct PoolConfig {
+    std::filesystem::path worker_program;  ///< hpo-worker
+    std::string trainer;
+    std::vector<std::filesystem::path> plugin_folders;  ///< before those that hpo-worker knows itself
+    Values options;                                     ///< fixed for all jobs
+    std::string metric;                                 ///< empty: the trainer's first
+    std::size_t workers = 1;
+    int threads = 1;  ///< for each worker
+    /// What all workers together may take of the device, in bytes. On "cpu" a metered device of this size is made.
+    std::optional<std::int64_t> device_budget_bytes;
+    std::string device = "cpu";
+    std::filesystem::path log_folder;  ///< worker-N.log; must exist. Empty: output is kept only for the failures' tails
+    Environment environment = inherited_environment();
+    std::filesystem::path account_folder = "/dev/shm";  ///< where a metered device's account lies while the pool lives
+
+    std::chrono::milliseconds start_timeout{60'000};    ///< until the first worker must be ready
+    std::chrono::milliseconds profile_timeout{60'000};  ///< for an answer to profile and check
+    std::chrono::milliseconds stop_grace{10'000};       ///< from a request to stop until SIGTERM
+    std::chrono::milliseconds kill_grace{2'000};        ///< from SIGTERM until SIGKILL
+};
+
+}  // namespace hpo::worker

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/worker/descriptor.hpp"
+
+namespace hpo::worker {
+
+/// How a process ended: one of the two.
+struct ProcessExit {
+    std::optional<int> status;
+    std::optional<int> signal;
+};
+
+/// "status 3", "signal 11".
+[[nodiscard]] inline std::string exit_text(const ProcessExit& exit) {
+    if (exit.status) return "status " + std::to_string(*exit.status);
+    return exit.signal ? "signal " + std::to_string(*exit.signal) : "gone";
+}
+
+struct ProcessSpec {
+    std::filesystem::path program;
+    std::vector<std::string> arguments;    ///< without the program's name
+    std::vector<std::string> environment;  ///< all of it, NAME=VALUE
+    int channel = -1;                      ///< becomes descriptor 3 of the process
+    int output = -1;                       ///< becomes its standard output; -1: shared with ours
+    int errors = -1;                       ///< becomes its standard error; -1: shared with ours
+};
+
+/// The descriptor under which a process finds its channel.
+inline constexpr int channel_descriptor = 3;
+
+/// A child process with a process group of its own; killed and reaped when this ends. Its standard input is empty and
+/// no descriptor passes to it but those of the spec. Linux 5.3 or later.
+///
+/// Design note: posix_spawn and a pidfd. Nothing is forked (a CUDA context would not survive it), and no handler of
+/// SIGCHLD is needed, so a program that has its own keeps it.
+class Process {
+public:
+    /// Throws Error{plugin} when the program cannot be started.
+    [[nodiscard]] static Process start(const ProcessSpec& spec) {
+        const Descriptor channel = lifted(spec.channel);
+        const Descriptor output = lifted(spec.output);
+        const Descriptor errors = lifted(spec.errors);
+
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        if (output) posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
+        if (errors) posix_spawn_file_actions_adddup2(&actions, errors.get(), STDERR_FILENO);
+        if (channel) posix_spawn_file_actions_adddup2(&actions, channel.get(), channel_descriptor);
+        posix_spawn_file_actions_addclosefrom_np(&actions, channel ? channel_descriptor + 1 : channel_descriptor);
+
+        posix_spawnattr_t attributes;
+        posix_spawnattr_init(&attributes);
+        sigset_t none;
+        sigset_t all;
+        sigemptyset(&none);
+        sigfillset(&all);
+        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setsigdefault(&attributes, &all);
+        posix_spawnattr_setpgroup(&attributes, 0);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+
+        std::vector<std::string> words{spec.program.string()};
+        words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
+        std::vector<std::string> settings = spec.environment;
+        pid_t pid = 0;
+        const int status = ::posix_spawn(&pid, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(settings).data());
+        posix_spawn_file_actions_destroy(&actions);
+        posix_spawnattr_destroy(&attributes);
+        if (status != 0) {
+            errno = status;
+            throw system_failure(spec.program.string() + ": cannot be started");
+        }
+        Process process{pid};
+        process.handle_ = Descriptor{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+        if (!process.handle_) throw system_failure("cannot watch process " + std::to_string(pid));
+        return process;
+    }
+
+    Process(Process&& other) noexcept
+        : pid_{std::exchange(other.pid_, 0)}, handle_{std::move(other.handle_)}, exit_{std::exchange(other.exit_, std::nullopt)} {}
+    Process& operator=(Process&&) = delete;
+    ~Process() {
+        if (pid_ == 0 || exit_) return;
+        signal(SIGKILL);
+        static_cast<void>(wait());
+    }
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    /// Readable once the process has ended; for poll and epoll.
+    [[nodiscard]] int handle() const noexcept { return handle_.get(); }
+
+    /// Sends a signal to the process and to all of its group. Nothing happens once it is reaped.
+    void signal(int number) noexcept {
+        if (exit_) return;
+        ::kill(-pid_, number);
+        ::kill(pid_, number);
+    }
+
+    /// How it ended, or nothing while it runs. What is left of its group is killed when it has ended.
+    [[nodiscard]] std::optional<ProcessExit> exit() {
+        if (!exit_) reap(WNOHANG);
+        return exit_;
+    }
+    /// Waits for its end.
+    ProcessExit wait() {
+        while (!exit_) reap(0);
+        return *exit_;
+    }
+    /// Waits for its end, but not longer than `timeout`.
+    std::optional<ProcessExit> wait(std::chrono::milliseconds timeout) {
+        const auto deadline = std::chrono::steady_clock::now() + timeout;
+        while (!exit()) {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+            if (left.count() <= 0) break;
+            ::pollfd entry{handle_.get(), POLLIN, 0};
+            ::poll(&entry, 1, static_cast<int>(left.count()));
+        }
+        return exit_;
+    }
+
+private:
+    explicit Process(pid_t pid) : pid_{pid} {}
+
+    void reap(int flags) {
+        ::siginfo_t info{};
+        if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | flags) != 0) {
+            if (errno != EINTR) exit_ = ProcessExit{};  // somebody else reaped it
+            return;
+        }
+        if (info.si_pid == 0) return;
+        ::kill(-pid_, SIGKILL);  // while the zombie still keeps the group's number from being given away
+        int status = 0;
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
+        exit_ = WIFSIGNALED(status) ? ProcessExit{std::nullopt, WTERMSIG(status)} : ProcessExit{WEXITSTATUS(status), std::nullopt};
+    }
+
+    /// A copy above the numbers that the process will use, so that no dup2 overwrites the source of a later one.
+    static Descriptor lifted(int number) {
+        if (number < 0) return {};
+        Descriptor copy{::fcntl(number, F_DUPFD_CLOEXEC, 16)};
+        if (!copy) throw system_failure("cannot copy a descriptor");
+        return copy;
+    }
+    static std::vector<char*> pointers(std::vector<std::string>& words) {
+        std::vector<char*> result;
+        for (std::string& word : words) result.push_back(word.data());
+        result.push_back(nullptr);
+        return result;
+    }
+
+    pid_t pid_ = 0;
+    Descriptor handle_;
+    std::optional<ProcessExit> exit_;
+};
+
+}  // namespace hpo::worker

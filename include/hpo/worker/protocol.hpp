@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hpo/trainer/json.hpp"
+
+/// What supervisor and worker say to each other: one JSON object a line over a socket pair, `op` names the message.
+/// The worker speaks first (Ready or Refused). A report is answered by GoOn or Stop before the trainer goes on.
+namespace hpo::worker {
+
+inline constexpr int protocol_version = 1;
+
+/// @name From the supervisor
+/// @{
+struct RunJob {
+    static constexpr std::string_view op = "job";
+    TrainerJob job;
+};
+struct GoOn {  ///< answers a report
+    static constexpr std::string_view op = "go_on";
+};
+struct Stop {  ///< the running attempt should end; also answers a report
+    static constexpr std::string_view op = "stop";
+};
+struct AskProfile {
+    static constexpr std::string_view op = "profile";
+    TrainerJob job;
+};
+struct AskCheck {
+    static constexpr std::string_view op = "check";
+    TrainerJob job;
+};
+struct Quit {
+    static constexpr std::string_view op = "quit";
+};
+using Request = std::variant<RunJob, GoOn, Stop, AskProfile, AskCheck, Quit>;
+/// @}
+
+/// @name From the worker
+/// @{
+struct Ready {
+    static constexpr std::string_view op = "ready";
+    int protocol = protocol_version;
+    TrainerInfo info;
+};
+struct Refused {  ///< the worker cannot go on, and leaves
+    static constexpr std::string_view op = "refused";
+    std::string what;
+};
+struct Started {
+    static constexpr std::string_view op = "started";
+};
+struct Reported {
+    static constexpr std::string_view op = "report";
+    Report report;
+};
+struct Measured {
+    static constexpr std::string_view op = "memory";
+    MemoryMark mark;
+};
+struct Ended {
+    static constexpr std::string_view op = "end";
+    AttemptOutcome outcome;
+    bool leaving = false;  ///< the process is poisoned and ends
+};
+struct Answered {  ///< to AskProfile and AskCheck
+    static constexpr std::string_view op = "answer";
+    std::optional<Profile> profile;
+    std::vector<TrainerProblem> problems;
+    std::optional<std::string> error;
+};
+using Event = std::variant<Ready, Refused, Started, Reported, Measured, Ended, Answered>;
+/// @}
+
+/// A message as its line, the line's end included.
+template <class... M>
+[[nodiscard]] std::string message_line(const std::variant<M...>& message) {
+    return std::visit(
+        [](const auto& m) {
+            Json json = encode(m);
+            json["op"] = std::string{m.op};
+            return json_line(json) + '\n';
+        },
+        message);
+}
+
+/// Reads a line; throws Error{bad_value} for what is no message of the kind asked for.
+template <class Message>
+[[nodiscard]] Message parse_message(std::string_view line) {
+    const Json json = parse_json(line, "message");
+    std::string op;
+    if (!json.is_object()) detail::refuse(json, "message", "an object");
+    if (const auto found = json.find("op"); found != json.end()) decode(*found, "op", op);
+    std::optional<Message> message;
+    std::vector<std::string> known;
+    const auto attempt = [&]<class M>(std::in_place_type_t<M>) {
+        known.emplace_back(M::op);
+        if (op == M::op) message = decoded<M>(json, op);
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (attempt(std::in_place_type<std::variant_alternative_t<I, Message>>), ...); }
+    (std::make_index_sequence<std::variant_size_v<Message>>{});
+    if (!message) throw unknown_name("message", "op", op, known);
+    return std::move(*message);
+}
+
+}  // namespace hpo::worker
+
+namespace hpo {
+
+template <>
+struct JsonMembers<worker::RunJob> {
+    static constexpr std::tuple list{JsonMember{"job", &worker::RunJob::job}};
+};
+template <>
+struct JsonMembers<worker::GoOn> {
+    static constexpr std::tuple<> list{};
+};
+template <>
+struct JsonMembers<worker::Stop> {
+    static constexpr std::tuple<> list{};
+};
+template <>
+struct JsonMembers<worker::AskProfile> {
+    static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}};
+};
+template <>
+struct JsonMembers<worker::AskCheck> {
+    static constexpr std::tuple list{JsonMember{"job", &worker::AskCheck::job}};
+};
+template <>
+struct JsonMembers<worker::Quit> {
+    static constexpr std::tuple<> list{};
+};
+template <>
+struct JsonMembers<worker::Ready> {
+    static constexpr std::tuple list{JsonMember{"protocol", &worker::Ready::protocol}, JsonMember{"info", &worker::Ready::info}};
+};
+template <>
+struct JsonMembers<worker::Refused> {
+    static constexpr std::tuple list{JsonMember{"what", &worker::Refused::what}};
+};
+template <>
+struct JsonMembers<worker::Started> {
+    static constexpr std::tuple<> list{};
+};
+template <>
+struct JsonMembers<worker::Reported> {
+    static constexpr std::tuple list{JsonMember{"report", &worker::Reported::report}};
+};
+template <>
+struct JsonMembers<worker::Measured> {
+    static constexpr std::tuple list{JsonMember{"mark", &worker::Measured::mark}};
+};
+template <>
+struct JsonMembers<worker::Ended> {
+    static constexpr std::tuple list{JsonMember{"outcome", &worker::Ended::outcome}, JsonMember{"leaving", &worker::Ended::leaving}};
+};
+template <>
+struct JsonMembers<worker::Answered> {
+    static constexpr std::tuple list{JsonMember{"profile", &worker::Answered::profile}, JsonMember{"problems", &worker::Answered::problems},
+                                     JsonMember{"error", &worker::Answered::error}};
+};
+
+}  // namespace hpo

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "hpo/trainer/trainer.hpp"
+#include "hpo/worker/channel.hpp"
+#include "hpo/worker/protocol.hpp"
+
+namespace hpo::worker {
+
+/// One attempt's Progress: reports go to the supervisor and wait for its word.
+///
+/// Design note: a report waits for the answer, so that a trial is pruned at the step that the pruner judged, however
+/// fast the steps are; without it the same study would prune at other steps on a busier machine.
+class RemoteProgress final : public Progress {
+public:
+    explicit RemoteProgress(Channel& channel) : channel_{channel} {}
+
+    [[nodiscard]] bool report(std::int64_t step, double value) override {
+        std::unique_lock lock{mutex_};
+        if (stop_) return false;
+        ++unanswered_;
+        lock.unlock();
+        channel_.send(message_line(Event{Reported{{step, value}}}));
+        lock.lock();
+        answered_.wait(lock, [&] { return unanswered_ == 0 || stop_; });
+        return !stop_;
+    }
+    [[nodiscard]] bool stop_requested() const override { return stop_; }
+    void memory(const MemoryMark& mark) override { channel_.send(message_line(Event{Measured{mark}})); }
+    void log(std::string_view line) override {
+        const std::string text = std::string{line} + '\n';
+        static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+    }
+
+    /// @name The supervisor's word, from the thread that listens
+    /// @{
+    void go_on() {
+        const std::lock_guard lock{mutex_};
+        if (unanswered_ > 0) --unanswered_;
+        answered_.notify_all();
+    }
+    void stop() {
+        const std::lock_guard lock{mutex_};
+        stop_ = true;
+        answered_.notify_all();
+    }
+    /// @}
+    void begin_attempt() {
+        const std::lock_guard lock{mutex_};
+        stop_ = false;
+        unanswered_ = 0;
+    }
+
+private:
+    Channel& channel_;
+    std::mutex mutex_;
+    std::condition_variable answered_;
+    int unanswered_ = 0;
+    std::atomic<bool> stop_ = false;
+};
+
+/// A worker's life: says Ready, then obeys until the supervisor quits, vanishes or talks nonsense. Every request runs
+/// in a thread of its own (an out-of-memory inside a backward pass leaves nothing behind in a thread that has ended),
+/// while this one listens.
+class WorkerLoop {
+public:
+    WorkerLoop(Channel& channel, Trainer& trainer) : channel_{channel}, trainer_{trainer}, progress_{channel} {}
+    WorkerLoop(const WorkerLoop&) = delete;
+    WorkerLoop& operator=(const WorkerLoop&) = delete;
+    ~WorkerLoop() {
+        if (thread_.joinable()) thread_.detach();
+    }
+
+    /// Returns the exit status. An attempt may still be running then: the caller must end the process with _exit, and
+    /// neither this object nor the trainer may be destroyed before.
+    [[nodiscard]] int serve() {
+        try {
+            channel_.send(message_line(Event{Ready{.info = trainer_.info()}}));
+            while (const auto line = channel_.receive()) {
+                auto request = parse_message<Request>(*line);
+                if (std::holds_alternative<Quit>(request)) break;
+                std::visit([&](auto& r) { obey(r); }, request);
+            }
+            return 0;
+        } catch (const Error& error) {
+            channel_.send(message_line(Event{Refused{error.what()}}));
+            return exit_code(error.code());
+        }
+    }
+
+private:
+    void obey(RunJob& request) {
+        begin([this, job = std::move(request.job)] { run(job); });
+    }
+    void obey(AskProfile& request) {
+        begin([this, job = std::move(request.job)] { answer([&](Answered& answered) { answered.profile = trainer_.profile(job); }); });
+    }
+    void obey(AskCheck& request) {
+        begin([this, job = std::move(request.job)] { answer([&](Answered& answered) { answered.problems = trainer_.check(job); }); });
+    }
+    void obey(const GoOn&) { progress_.go_on(); }
+    void obey(const Stop&) { progress_.stop(); }
+    void obey(const Quit&) {}
+
+    void begin(std::function<void()> work) {
+        if (busy_) throw Error{Errc::usage, "message: a request while another one is worked on; expected go_on, stop, quit"};
+        if (thread_.joinable()) thread_.join();  // it has said its last word, or busy_ would be set
+        busy_ = true;
+        progress_.begin_attempt();
+        thread_ = std::thread{std::move(work)};
+    }
+    /// The thread's last word; the next request may come at once.
+    void finish(const Event& event) {
+        std::fflush(stdout);
+        std::fflush(stderr);
+        const std::string line = message_line(event);
+        busy_ = false;
+        channel_.send(line);
+    }
+    void run(const TrainerJob& job) {
+        const auto begin = std::chrono::steady_clock::now();
+        channel_.send(message_line(Event{Started{}}));
+        AttemptOutcome outcome = trainer_.run(job, progress_);
+        outcome.worker_pid = ::getpid();
+        outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        const bool poisoned =
+            outcome.failure && (outcome.failure->kind == FailureKind::cuda_sticky || outcome.failure->kind == FailureKind::hardware);
+        finish(Ended{std::move(outcome), poisoned});
+        if (poisoned) channel_.stop_receiving();
+    }
+    template <class F>
+    void answer(F&& fill) {
+        Answered answered;
+        try {
+            fill(answered);
+        } catch (const Error& error) {
+            answered.error = error.what();
+        }
+        finish(std::move(answered));
+    }
+
+    Channel& channel_;
+    Trainer& trainer_;
+    RemoteProgress progress_;
+    std::atomic<bool> busy_ = false;
+    std::thread thread_;
+};
+
+}  // namespace hpo::worker

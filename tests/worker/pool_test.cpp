@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/worker/pool.hpp"
+
+#include <sys/resource.h>
+
+#include "support/catch.hpp"
+#include "support/pool.hpp"
+
+using namespace hpo;
+using namespace hpo::test;
+
+TEST_CASE("a job's value comes back from a worker, which stays for the next job") {
+    worker::Pool pool{fault_config()};
+    CHECK(pool.info().name == "fault");
+    CHECK(pool.free_slots() == 1);
+    const auto first = run(pool, fault_job(0));
+    CHECK(first.kind == OutcomeKind::complete);
+    CHECK(first.values == std::vector{(0.5 - 0.3) * (0.5 - 0.3)});
+    CHECK(first.attributes.at("seed") == "\"7\"");
+    CHECK(first.worker_pid > 0);
+    const auto second = run(pool, fault_job(1, "none", 0.3));
+    CHECK(second.values == std::vector{0.0});
+    CHECK(second.worker_pid == first.worker_pid);
+    CHECK(run(pool, fault_job(2, "nan")).values.size() == 1);
+    CHECK(std::isnan(run(pool, fault_job(3, "nan")).values.at(0)));
+}
+
+TEST_CASE("every fault costs its attempt and nothing else") {
+    struct Case {
+        const char* fault;
+        FailureKind kind;
+        const char* message;
+        bool worker_dies;
+        std::optional<int> signal;
+        std::optional<int> status;
+    };
+    const std::vector<Case> cases{
+        {"throw", FailureKind::trainer_error, "asked to throw", false, {}, {}},
+        {"throw_int", FailureKind::trainer_error, "no std::exception", false, {}, {}},
+        {"segv", FailureKind::crash, "SIGSEGV", true, SIGSEGV, {}},
+        {"abort", FailureKind::crash, "SIGABRT", true, SIGABRT, {}},
+        {"sigkill_self", FailureKind::crash, "SIGKILL", true, SIGKILL, {}},
+        {"exit", FailureKind::trainer_error, "status 3", true, {}, 3},
+        {"_exit", FailureKind::trainer_error, "status 4", true, {}, 4},
+        {"oom_text", FailureKind::out_of_memory, "Tried to allocate 2.00 GiB", false, {}, {}},
+        {"no_values", FailureKind::trainer_error, "without a value", false, {}, {}},
+        {"stops_unasked", FailureKind::trainer_error, "without being asked", false, {}, {}},
+        {"hang_up", FailureKind::lost_worker, "closed its socket", true, SIGKILL, {}},
+        {"write_garbage", FailureKind::lost_worker, "nobody understands", true, SIGKILL, {}},
+        {"sticky", FailureKind::cuda_sticky, "device-side assert", true, {}, {}},
+    };
+    worker::Pool pool{fault_config(2)};
+    Record neighbour;  // one attempt that nothing may disturb
+    pool.submit(with(fault_job(1000, "hang"), "steps", 1), neighbour);
+    REQUIRE(wait_until(pool, neighbour, [&] { return !neighbour.reports.empty(); }));
+    std::int64_t trial = 0;
+    for (const Case& wanted : cases) {
+        CAPTURE(wanted.fault);
+        const auto outcome = run(pool, fault_job(++trial, wanted.fault));
+        CHECK(outcome.kind == OutcomeKind::failed);
+        REQUIRE(outcome.failure);
+        CHECK(to_text(outcome.failure->kind) == to_text(wanted.kind));
+        CHECK_THAT(outcome.failure->message, Catch::Contains(wanted.message));
+        CHECK(outcome.failure->signal == wanted.signal);
+        CHECK(outcome.failure->exit_status == wanted.status);
+        const auto next = run(pool, fault_job(++trial));
+        CHECK(next.kind == OutcomeKind::complete);
+        CHECK((next.worker_pid != outcome.worker_pid) == wanted.worker_dies);
+    }
+    CHECK(neighbour.ended == 0);
+    CHECK(lives(neighbour.pids.at(1000)));
+}
+
+TEST_CASE("what a worker prints disturbs nothing, and its last words go with the failure of its own attempt alone") {
+    worker::Pool pool{fault_config()};
+    CHECK(run(pool, fault_job(0, "chatter")).kind == OutcomeKind::complete);
+    const auto failed = run(pool, fault_job(1, "throw_after_chatter"));
+    REQUIRE(failed.failure);
+    CHECK(failed.failure->traceback == "last words of trial 1\n");
+    const auto later = run(pool, fault_job(2, "abort"));
+    REQUIRE(later.failure);
+    CHECK_THAT(later.failure->traceback, !Catch::Contains("last words"));
+}
+
+TEST_CASE("a named log folder keeps the output of every worker") {
+    const auto folder = std::filesystem::temp_directory_path() / ("hpo_pool_test_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    auto config = fault_config();
+    config.log_folder = folder;
+    {
+        worker::Pool pool{config};
+        CHECK(run(pool, fault_job(0, "throw_after_chatter")).failure);
+        CHECK(run(pool, fault_job(1, "throw_after_chatter")).failure);
+    }
+    std::ifstream file{folder / "worker-0.log"};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    CHECK_THAT(text, Catch::Contains("last words of trial 0") && Catch::Contains("last words of trial 1"));
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a report waits for its answer, so a trial stops at the step that was judged") {
+    worker::Pool pool{fault_config()};
+    Record record;
+    record.stop_at_step = 4;
+    pool.submit(with(fault_job(0), "steps", 1000), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+    CHECK(record.ends[0][0].kind == OutcomeKind::stopped);
+    REQUIRE(record.reports[0].size() == 5);
+    CHECK(record.reports[0].back().step == 4);
+    CHECK(run(pool, with(fault_job(1), "steps", 3)).worker_pid == record.pids[0]);
+}
+
+TEST_CASE("a trainer that does not stop when asked is killed, and the attempt counts as stopped") {
+    for (const char* fault : {"spin_ignoring_stop", "ignore_sigterm"}) {
+        CAPTURE(fault);
+        worker::Pool pool{fault_config()};
+        Record record;
+        record.stop_at_step = 0;
+        pool.submit(with(fault_job(0, fault), "steps", 1), record);
+        // The report is answered by a stop, which the trainer obeys; so ask one that no longer reports.
+        REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+        CHECK(record.ends[0][0].kind == OutcomeKind::stopped);
+
+        Record spinning;
+        pool.submit(fault_job(1, fault), spinning);
+        REQUIRE(wait_until(pool, spinning, [&] { return spinning.pids.contains(1); }));
+        std::this_thread::sleep_for(50ms);
+        const auto begin = std::chrono::steady_clock::now();
+        pool.interrupt();
+        REQUIRE(wait_until(pool, spinning, [&] { return spinning.ended == 1; }));
+        CHECK(std::chrono::steady_clock::now() - begin < 3s);
+        CHECK(spinning.ends[1][0].kind == OutcomeKind::interrupted);
+        CHECK_FALSE(lives(spinning.pids[1]));
+        CHECK(run(pool, fault_job(2)).kind == OutcomeKind::complete);
+    }
+}
+
+TEST_CASE("interrupt ends every running attempt as interrupted") {
+    worker::Pool pool{fault_config(3)};
+    Record record;
+    for (int i = 0; i < 3; ++i) pool.submit(fault_job(i, "hang"), record);
+    CHECK(pool.free_slots() == 0);
+    CHECK_THROWS_WITH(pool.submit(fault_job(9), record), Catch::Contains("no free slot"));
+    pool.interrupt();
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 3; }));
+    for (int i = 0; i < 3; ++i) CHECK(record.ends[i][0].kind == OutcomeKind::interrupted);
+    CHECK(pool.free_slots() == 3);
+}
+
+TEST_CASE("a worker killed from outside costs its trial an attempt and nothing else") {
+    worker::Pool pool{fault_config(2)};
+    Record record;
+    pool.submit(fault_job(0, "spin_ignoring_stop"), record);
+    pool.submit(with(fault_job(1, "slow"), "seconds", 0.5), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.pids.size() == 2; }));
+    for (const int signal : {SIGKILL, SIGSEGV}) {
+        ::kill(static_cast<pid_t>(record.pids[0]), signal);
+        REQUIRE(wait_until(pool, record, [&] { return record.ends.contains(0); }));
+        REQUIRE(record.ends[0][0].failure);
+        CHECK(record.ends[0][0].failure->kind == FailureKind::crash);
+        CHECK(record.ends[0][0].failure->signal == signal);
+        record.ends.erase(0);
+        record.pids.erase(0);
+        if (signal == SIGSEGV) break;
+        pool.submit(fault_job(0, "spin_ignoring_stop"), record);
+        REQUIRE(wait_until(pool, record, [&] { return record.pids.contains(0); }));
+    }
+    REQUIRE(wait_until(pool, record, [&] { return record.ends.contains(1); }));
+    CHECK(record.ends[1][0].kind == OutcomeKind::complete);
+}
+
+TEST_CASE("large messages pass in both directions") {
+    worker::Pool pool{fault_config()};
+    Record record;
+    Job job = fault_job(0, "big_report");
+    job.study = std::string(2 << 20U, 's');
+    pool.submit(job, record);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+    CHECK(record.ends[0][0].kind == OutcomeKind::complete);
+    CHECK(record.ends[0][0].attributes.at("big").size() > 1 << 20);
+    REQUIRE(record.marks[0].size() == 1);
+    CHECK(record.marks[0][0].name.size() == 1 << 20);
+}
+
+TEST_CASE("a retry with a smaller micro-batch fits where the first attempt did not") {
+    worker::Pool pool{fault_config()};
+    Job job = fault_job(0, "oom_once_above");
+    job.plan.effective_batch = 32;
+    const auto first = run(pool, job);
+    REQUIRE(first.failure);
+    CHECK(first.failure->kind == FailureKind::out_of_memory);
+    CHECK(first.failure->requested_bytes == 2LL << 30U);
+    job.plan.micro_batch = 8;
+    job.attempt = 1;
+    const auto second = run(pool, job);
+    CHECK(second.kind == OutcomeKind::complete);
+    CHECK(second.worker_pid == first.worker_pid);
+    job.fresh_worker = true;
+    CHECK(run(pool, job).worker_pid != first.worker_pid);
+}
+
+TEST_CASE("a plan's device and allocator settings are in the environment before the worker starts") {
+    auto config = fault_config();
+    config.threads = 3;
+    worker::set_variable(config.environment, "CUDA_VISIBLE_DEVICES", "4,5,6");
+    worker::Pool pool{config};
+    Job job = fault_job(0);
+    const auto on_cpu = run(pool, job);
+    CHECK(on_cpu.attributes.at("cuda_visible_devices") == "\"\"");
+    CHECK(on_cpu.attributes.at("threads") == "\"3\"");
+    CHECK(on_cpu.attributes.count("alloc_conf") == 0);
+    job.plan.device = "cuda:1";
+    job.plan.expandable_segments = true;
+    job.plan.allocator_settings = "max_split_size_mb:64";
+    const auto on_gpu = run(pool, job);
+    CHECK(on_gpu.attributes.at("cuda_visible_devices") == "\"5\"");
+    CHECK(on_gpu.attributes.at("device") == "\"cuda:0\"");
+    CHECK(on_gpu.attributes.at("alloc_conf") == "\"expandable_segments:True,max_split_size_mb:64\"");
+    CHECK(on_gpu.worker_pid != on_cpu.worker_pid);
+    CHECK(run(pool, job).worker_pid == on_gpu.worker_pid);
+}
+
+TEST_CASE("profile and check are answered by an idle worker, by a scout while all are busy, and not for ever") {
+    auto config = fault_config();
+    config.profile_timeout = 2000ms;
+    worker::Pool pool{config};
+    ParamSet params = fault_job(0).params;
+    REQUIRE(pool.profile(params, {}));
+    CHECK(pool.profile(params, {})->activation_bytes_per_example == 4);
+    CHECK(pool.check(params, {}).empty());
+    CHECK_FALSE(pool.profile(fault_job(0, "none", -1).params, {}));
+
+    Record record;
+    pool.submit(fault_job(0, "hang"), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.pids.contains(0); }));
+    CHECK(pool.profile(params, {})->weight_bytes == 8);
+    pool.interrupt();
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+
+    params.set("unheard_of", FloatDistribution{0, 1}, 0);
+    CHECK_FALSE(pool.profile(params, {}));
+    REQUIRE(pool.check(params, {}).size() == 1);
+    CHECK(pool.check(params, {})[0].where == "unheard_of");
+
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK_FALSE(pool.profile(with(fault_job(0), "profile_seconds", 60).params, {}));
+    CHECK(std::chrono::steady_clock::now() - begin < 4s);
+    CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+}
+
+TEST_CASE("a pool whose trainer cannot be had says why and leaves nothing") {
+    const auto before = open_descriptors();
+    auto config = fault_config();
+    config.trainer = "fualt";
+    CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("trainer fualt: no libhpo_trainer_fualt.so; did you mean 'fault'?"));
+    config = fault_config();
+    config.worker_program = "/nonexistent/hpo-worker";
+    CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("/nonexistent/hpo-worker: cannot be started: No such file"));
+    config.worker_program = "/bin/true";
+    CHECK_THROWS_WITH(worker::Pool{config}, Catch::Contains("trainer fault: the process ended with status 0"));
+    config.worker_program = "/bin/echo";
+    CHECK_THROWS_AS(worker::Pool{config}, Error);
+    CHECK(children().empty());
+    CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("a metered device has an account while the pool lives, of the size asked for, 0 and 1 byte included") {
+    for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{600} << 20U}) {
+        auto config = fault_config();
+        config.device_budget_bytes = bytes;
+        worker::Pool pool{config};
+        CHECK(pool.capacity_bytes() == bytes);
+        const auto outcome = run(pool, fault_job(0));
+        CHECK(outcome.kind == OutcomeKind::complete);
+        const std::string quoted = outcome.attributes.at("metered_device");
+        const auto file = std::filesystem::path{quoted.substr(1, quoted.size() - 2)};
+        CHECK(device::MeteredDevice::open(file).occupancy().capacity_bytes == bytes);
+    }
+    for (const auto& item : std::filesystem::directory_iterator{"/dev/shm"}) {
+        CHECK_THAT(item.path().filename().string(), !Catch::StartsWith("hpo-device-" + std::to_string(::getpid())));
+    }
+}
+
+TEST_CASE("neither descriptors nor processes are left after 200 crashes") {
+    worker::Pool pool{fault_config(2)};
+    const auto fill_both_seats = [&] {
+        Record record;
+        for (int i = 0; i < 2; ++i) pool.submit(with(fault_job(-1 - i, "slow"), "seconds", 0.1), record);
+        CHECK(wait_until(pool, record, [&] { return record.ended == 2; }));
+    };
+    fill_both_seats();
+    const auto descriptors_before = open_descriptors();
+    const auto children_before = children().size();
+    Record record;
+    std::int64_t next = 2;
+    while (record.ended < 200) {
+        while (pool.free_slots() > 0 && next < 202) {
+            pool.submit(fault_job(next, next % 2 ? "sigkill_self" : "_exit"), record);
+            ++next;
+        }
+        pool.wait(record, 1000ms);
+    }
+    for (const auto& [trial, ends] : record.ends) {
+        CHECK(ends.size() == 1);
+        CHECK(ends[0].failure);
+    }
+    fill_both_seats();
+    CHECK(open_descriptors() == descriptors_before);
+    CHECK(children().size() == children_before);
+}
+
+TEST_CASE("a trial without work costs at most 5 ms in a warm worker") {
+    worker::Pool pool{fault_config(2)};
+    Record record;
+    pool.submit(fault_job(-2), record);
+    pool.submit(fault_job(-1), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 2; }));
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::int64_t next = 0; record.ended < 1002;) {
+        while (pool.free_slots() > 0 && next < 1000) pool.submit(fault_job(next++), record);
+        pool.wait(record, 1000ms);
+    }
+    const double each_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / 1000;
+    for (const auto& [trial, ends] : record.ends) CHECK((ends.size() == 1 && ends[0].kind == OutcomeKind::complete));
+    WARN("1,000 trials without work through 2 warm workers: " << each_ms << " ms each");
+    CHECK(each_ms <= 5.0);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// hpo-worker: the process that loads a trainer and runs its attempts, one at a time; started by a pool.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "describe.hpp"
+#include "hpo/worker/worker_loop.hpp"
+
+namespace {
+
+using hpo::PluginFolders;
+
+struct Arguments {
+    int descriptor = -1;
+    int parent = 0;
+    std::string trainer;
+    std::vector<std::string> folders;
+    std::string described;
+};
+
+/// Given folders, then HPO_PLUGIN_PATH, then those beside this program.
+PluginFolders search_path(const std::vector<std::string>& given) {
+    PluginFolders folders{given.begin(), given.end()};
+    if (const char* path = std::getenv("HPO_PLUGIN_PATH")) {
+        const std::string_view list{path};
+        for (std::size_t begin = 0; begin <= list.size();) {
+            const auto end = std::min(list.find(':', begin), list.size());
+            if (end > begin) folders.emplace_back(list.substr(begin, end - begin));
+            begin = end + 1;
+        }
+    }
+    const auto prefix = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+    folders.push_back(prefix / "lib/hpo/trainers");
+    if (std::string_view{HPO_LIBDIR} != "lib") folders.push_back(prefix / HPO_LIBDIR / "hpo/trainers");
+    return folders;
+}
+
+/// Dies with the supervisor, also when that died before this took effect.
+void follow_parent(int parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (parent > 0 && ::getppid() != parent) ::_exit(0);
+}
+
+int describe(const Arguments& arguments) {
+    hpo::worker::WorkerDescription description{.version = HPO_VERSION, .plugin_abi = hpo::abi::version};
+    const PluginFolders folders = search_path(arguments.folders);
+    for (const auto& folder : folders) description.folders.push_back(folder.string());
+    if (arguments.described.empty()) description.plugins = hpo::tools::describe_all(folders);
+    else description.plugins.push_back(hpo::tools::describe_here(arguments.described, folders));
+    const std::string text = hpo::encode(description).dump(2, ' ', false, hpo::Json::error_handler_t::replace) + '\n';
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    const bool refused = !arguments.described.empty() && description.plugins.front().error;
+    return refused ? hpo::exit_code(hpo::Errc::plugin) : 0;
+}
+
+int serve(const Arguments& arguments) {
+    follow_parent(arguments.parent);
+    // What a trainer starts must not keep the socket open after us.
+    ::fcntl(arguments.descriptor, F_SETFD, FD_CLOEXEC);
+    // Neither is ever destroyed: an attempt may run until the last moment.
+    auto& channel = *new hpo::worker::Channel{hpo::worker::Descriptor{arguments.descriptor}};
+    try {
+        auto& trainer = *hpo::load_trainer(arguments.trainer, search_path(arguments.folders)).release();
+        return (new hpo::worker::WorkerLoop{channel, trainer})->serve();
+    } catch (const hpo::Error& error) {
+        channel.send(hpo::worker::message_line(hpo::worker::Event{hpo::worker::Refused{error.what()}}));
+        throw;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Runs a trainer's attempts for a supervisor, or describes trainer plugins", "hpo-worker"};
+    Arguments arguments;
+    auto* const descriptor = app.add_option("--fd", arguments.descriptor, "descriptor of the socket to the supervisor");
+    auto* const trainer = app.add_option("--trainer", arguments.trainer, "name of the trainer plugin")->needs(descriptor);
+    descriptor->needs(trainer);
+    app.add_option("--parent", arguments.parent, "process id of the supervisor; the worker dies with it")->needs(descriptor);
+    app.add_option("--plugin-dir", arguments.folders, "folder with plugins, before all others (repeatable)")->allow_extra_args(false);
+    auto* const described = app.add_option("--describe", arguments.described, "print JSON about one plugin, or about all")
+                                ->expected(0, 1)
+                                ->excludes(descriptor);
+    app.set_version_flag("--version", HPO_VERSION);
+
+    int status = 0;
+    try {
+        app.parse(argc, argv);
+        if (*described) status = describe(arguments);
+        else if (*descriptor) status = serve(arguments);
+        else throw hpo::Error{hpo::Errc::usage, "command line: nothing to do; expected --describe, or --fd and --trainer"};
+    } catch (const CLI::Success& success) {
+        return app.exit(success);
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "hpo-worker: error: command line: %s\n", error.what());
+        status = hpo::exit_code(hpo::Errc::usage);
+    } catch (const hpo::Error& error) {
+        std::fprintf(stderr, "hpo-worker: error: %s\n", error.what());
+        status = hpo::exit_code(error.code());
+    }
+    std::fflush(stdout);
+    std::fflush(stderr);
+    ::_exit(status);
+}
