@@ -75,11 +75,11 @@ public:
             database_ = std::make_unique<SQLite::Database>(options.write ? path_ : read_uri(), flags);
             sqlite3_extended_result_codes(database_->getHandle(), 1);
             sqlite3_busy_handler(database_->getHandle(), &wait_for_lock, &options_);
+            if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
+                throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
+            }
             database_->exec("PRAGMA cache_size = -8000");
         });
-        if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
-            throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
-        }
     }
 
     Connection(const Connection&) = delete;
