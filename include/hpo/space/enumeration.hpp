@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/space/narrowing.hpp"
+#include "hpo/space/space_trial.hpp"
+
+namespace hpo {
+
+/// The values that a trial may give one parameter, by position. A continuous parameter has one position, its middle.
+class Axis {
+public:
+    Axis(const Distribution& distribution, const Narrowing& within) {
+        if (const auto* categorical = std::get_if<CategoricalDistribution>(&distribution)) {
+            for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
+                if (within.admits(static_cast<double>(i))) indices_.push_back(static_cast<double>(i));
+            }
+            size_ = indices_.size();
+            return;
+        }
+        const Distribution part = narrowed(distribution, within).value();
+        if (const auto* whole = std::get_if<IntDistribution>(&part)) {
+            low_ = static_cast<double>(whole->low);
+            step_ = static_cast<double>(whole->step);
+            size_ = static_cast<std::uint64_t>((whole->high - whole->low) / whole->step) + 1;
+            return;
+        }
+        const auto& real = std::get<FloatDistribution>(part);
+        low_ = real.low;
+        high_ = real.high;
+        log_ = real.log;
+        if (real.step) {
+            step_ = *real.step;
+            size_ = static_cast<std::uint64_t>(std::floor((real.high - real.low) / step_ + 1e-8)) + 1;
+        }
+        continuous_ = !real.step && real.low < real.high;
+    }
+
+    [[nodiscard]] bool is_continuous() const noexcept { return continuous_; }
+    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+    /// The internal value at a position below `size`.
+    [[nodiscard]] double value(std::uint64_t position) const {
+        if (!indices_.empty()) return indices_[position];
+        return continuous_ ? continuous_value(0.5) : std::min(low_ + static_cast<double>(position) * step_, highest());
+    }
+    /// The position of the share `u` in [0, 1] of the axis.
+    [[nodiscard]] std::uint64_t position(double u) const {
+        return std::min(size_ - 1, static_cast<std::uint64_t>(u * static_cast<double>(size_)));
+    }
+    /// The internal value at the share `u` in [0, 1], also of a continuous axis.
+    [[nodiscard]] double value_at(double u) const { return continuous_ ? continuous_value(u) : value(position(u)); }
+    /// The position of an internal value of the axis; 0 on a continuous one.
+    [[nodiscard]] std::uint64_t position_of(double internal) const {
+        if (continuous_) return 0;
+        if (!indices_.empty()) {
+            return static_cast<std::uint64_t>(std::find(indices_.begin(), indices_.end(), internal) - indices_.begin());
+        }
+        return step_ > 0 ? static_cast<std::uint64_t>(std::llround((internal - low_) / step_)) : 0;
+    }
+
+private:
+    [[nodiscard]] double highest() const { return high_ > low_ ? high_ : std::numeric_limits<double>::infinity(); }
+    [[nodiscard]] double continuous_value(double u) const {
+        const double value = log_ ? std::exp(std::log(low_) + u * (std::log(high_) - std::log(low_))) : low_ + u * (high_ - low_);
+        return std::clamp(value, low_, high_);
+    }
+
+    std::vector<double> indices_;  ///< of a categorical
+    double low_ = 0;
+    double high_ = 0;
+    double step_ = 0;
+    std::uint64_t size_ = 1;
+    bool log_ = false;
+    bool continuous_ = false;
+};
+
+/// One question that a space asked, and the answer it got.
+struct PathStep {
+    std::string name;
+    Distribution distribution;
+    Narrowing within;
+    Axis axis;
+    double internal = 0;
+};
+
+/// One run of a space: its questions in order, and how it ended.
+struct SpacePath {
+    std::vector<PathStep> steps;
+    bool refused = false;  ///< by `require`
+};
+
+/// Runs the space once; `choose(depth, name, axis)` gives each internal value.
+template <class Choose>
+[[nodiscard]] SpacePath walk(const Space& space, Choose&& choose) {
+    struct Source final : ParamSource {
+        Choose& choose;
+        SpacePath path;
+        explicit Source(Choose& choice) : choose{choice} {}
+        double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet&) override {
+            Axis axis{distribution, within};
+            const double internal = choose(path.steps.size(), name, std::as_const(axis));
+            path.steps.push_back({name, distribution, within, std::move(axis), internal});
+            return internal;
+        }
+    };
+    Source source{choose};
+    SpaceTrial trial{source};
+    try {
+        space(trial);
+    } catch (const SpaceRejection&) {
+        source.path.refused = true;
+    }
+    return std::move(source.path);
+}
+
+/// What an enumeration met.
+struct Enumerated {
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;  ///< runs that `require` ended, each as early as it did
+    bool complete = false;      ///< false: stopped at the limit
+};
+
+/// Visits every combination of a space once, continuous parameters at their middle: `visit(params, refused)`. Stops after
+/// `most_runs`. The order is that of counting: the parameter asked for last changes fastest. Throws bad_value for a space
+/// that asks other questions after the same answers.
+template <class Visit>
+Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Visit&& visit) {
+    struct Digit {
+        std::uint64_t position, size;
+    };
+    struct Source final : ParamSource {
+        std::vector<Digit> digits;
+        std::size_t depth = 0;
+        double draw(const std::string&, const Distribution& distribution, const Narrowing& within, const ParamSet&) override {
+            const Axis axis{distribution, within};
+            if (depth == digits.size()) digits.push_back({0, axis.size()});
+            if (digits[depth].size != axis.size()) throw changed();
+            return axis.value(digits[depth++].position);
+        }
+        static Error changed() {
+            return bad_value("space", "other questions after the same answers", "a space that depends on its trial alone");
+        }
+    };
+    Source source;
+    Enumerated result;
+    for (std::uint64_t runs = 0; runs < most_runs; ++runs) {
+        source.depth = 0;
+        SpaceTrial trial{source};
+        bool refused = false;
+        try {
+            space(trial);
+        } catch (const SpaceRejection&) {
+            refused = true;
+        }
+        if (source.depth != source.digits.size()) throw Source::changed();
+        ++(refused ? result.refused : result.accepted);
+        visit(trial.params(), refused);
+        while (!source.digits.empty() && ++source.digits.back().position == source.digits.back().size) source.digits.pop_back();
+        if (source.digits.empty()) {
+            result.complete = true;
+            break;
+        }
+    }
+    return result;
+}
+
+}  // namespace hpo

@@ -1,0 +1,89 @@
+-- Fine-tune BERT-like models on one GPU with 24 GB, where large models do not fit with long texts in large batches.
+--
+--   hpo-tune space scripts/lua/bert_24gb.lua                           how many combinations, for each model
+--   hpo-tune space scripts/lua/bert_24gb.lua --set limits=effective
+--
+-- There are two ways to keep large models inside the memory, and the script has both.
+--
+--   limits = "narrow"     The usual one: large models get smaller batches, less accumulation and shorter texts.
+--                         7 x 6 x 13 = 546 combinations for a base model, 3 x 4 x 9 = 108 for a large one: four fifths of
+--                         the space are never tried with the better models.
+--   limits = "effective"  What the optimizer sees is the effective batch, batch x accumulation, so that is what is
+--                         searched. Which part of it is in memory at a time is left to the guard and the recovery policy,
+--                         who can halve it without changing the trial. Base and large models then have the same space,
+--                         and a text length that no micro-batch makes fit shows as an infeasible trial.
+
+local hpo = require "hpo"
+
+local limits = hpo.option("limits", "narrow", "how large models are kept inside the memory: narrow or effective")
+if limits ~= "narrow" and limits ~= "effective" then
+  error("limits: got '" .. limits .. "'; expected narrow or effective")
+end
+
+local models = {
+  "bert-base-uncased", "roberta-base", "microsoft/deberta-v3-base",
+  "bert-large-uncased", "roberta-large", "microsoft/deberta-v3-large", "xlm-roberta-base",
+}
+
+-- Models of more than 250 million parameters; XLM-RoBERTa's many words make its base model one of them.
+local function is_heavy(model)
+  return model:find("large", 1, true) ~= nil or model:find("xlm-roberta", 1, true) ~= nil
+end
+
+local batches = { 8, 12, 16, 24, 32, 48, 64 }
+local accumulations = { 1, 2, 3, 4, 6, 8 }
+
+-- The distinct products of the 42 pairs, in order.
+local function effective_batches()
+  local seen, products = {}, {}
+  for _, batch in ipairs(batches) do
+    for _, steps in ipairs(accumulations) do
+      local product = batch * steps
+      if not seen[product] then
+        seen[product] = true
+        table.insert(products, product)
+      end
+    end
+  end
+  table.sort(products)
+  return products
+end
+
+return hpo.study {
+  name      = "bert-24gb",
+  trainer   = "text_classifier",
+  objective = { metric = "macro_f1", direction = "maximize" },
+  sampler   = "tpe",
+  pruner    = "median",
+  guard     = "formula",
+  recovery  = "shrink_micro_batch",
+
+  space = function(trial)
+    local heavy = is_heavy(trial:categorical("model.name", models))
+    if limits == "narrow" then
+      -- `max` and `only` narrow this trial; the parameter's distribution stays the same for all models, so that what is
+      -- learned from one is not lost for the others. `heavy and 384` is false for a base model: not narrowed.
+      trial:int("tok.max_length", 128, 512, { step = 32, max = heavy and 384 })
+      trial:categorical("train.batch_size", batches, { only = heavy and { 8, 12, 16 } })
+      trial:categorical("train.grad_accum", accumulations, { only = heavy and { 1, 2, 3, 4 } })
+    else
+      trial:int("tok.max_length", 128, 512, { step = 32 })
+      trial:categorical("train.batch_size", effective_batches())
+    end
+    trial:float("optim.lr", 1e-6, 1e-3, { log = true })
+    trial:float("optim.weight_decay", 1e-6, 1e-1, { log = true })
+    trial:float("train.dropout", 0.0, 0.5)
+  end,
+
+  -- Asked before the recovery policy; it decides where this returns nothing.
+  on_oom = function(trial, failure, plan)
+    -- Much of the memory is held by the allocator but free in pieces: a fresh process with growing segments gets it back.
+    if failure.fragmentation > 0.2 and failure.attempt == 1 then
+      return hpo.retry { fresh_worker = true, expandable_segments = true, reason = "memory is fragmented" }
+    end
+    -- Not even one text at a time fits: recomputing activations is slower, but the same trial.
+    if plan.micro_batch == 1 and not plan.activation_checkpointing then
+      return hpo.retry { activation_checkpointing = true, reason = "does not fit at micro-batch 1" }
+    end
+  end,
+}

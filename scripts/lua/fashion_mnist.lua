@@ -1,0 +1,61 @@
+-- Classify the Fashion-MNIST images with an MLP, a small CNN or a ResNet, on a device whose memory is too small for part
+-- of the search space.
+--
+--   hpo-tune run scripts/lua/fashion_mnist.lua
+--   hpo-analyze oom --study fashion_mnist
+--
+-- Some trials run out of memory. They come back with half the micro-batch and the same effective batch, so the trial is
+-- still the one that was suggested; `hpo-analyze oom` then says what happened, and where in the space.
+
+local hpo = require "hpo"
+
+-- Knobs, each set with `--set NAME=VALUE`. The defaults make a study of a few minutes on two processor cores.
+local data     = hpo.option("data", "/usr/share/datasets/fashion-mnist", "folder of the images (Debian: dataset-fashion-mnist)")
+local epochs   = hpo.option("epochs", 3, "passes over the training images")
+local examples = hpo.option("train_examples", 3000, "images to train on; 0: all of them")
+local held_out = hpo.option("validation_examples", 1000, "images held out for the accuracy that is optimised")
+
+return hpo.study {
+  name      = "fashion_mnist",
+  -- A trainer is named, or a table: its name first, then options that are the same in every trial.
+  trainer   = { "image_classifier", data = data, epochs = epochs, train_examples = examples, validation_examples = held_out },
+  objective = { metric = "accuracy", direction = "maximize" },
+  trials    = 30,
+
+  -- What one device may hold. The largest configurations below need several times as much.
+  device        = "cpu",
+  device_memory = "192MiB",
+
+  sampler  = "tpe",
+  pruner   = "median",
+  guard    = "unlimited",           -- predict nothing: this study is to meet its failures
+  recovery = "shrink_micro_batch",  -- and to survive them
+
+  space = function(trial)
+    -- What is asked may depend on what has been answered: these parameters exist only for their kind of model.
+    local kind = trial:categorical("model.kind", { "mlp", "cnn", "resnet" })
+    if kind == "mlp" then
+      trial:int("model.width", 64, 512, { step = 64 })
+      trial:int("model.depth", 1, 3)
+    else
+      trial:categorical("model.channels", { 4, 8, 16, 32 })
+      -- One parameter has one distribution; `max` narrows it where it would take too long.
+      trial:int("model.depth", 1, 3, { max = kind == "resnet" and 2 })
+    end
+    trial:float("train.dropout", 0.0, 0.5)
+
+    -- The effective batch: how many images one step of the optimizer averages over. How many of them are in memory at a
+    -- time is not searched; it is the plan's, and recovery may change it.
+    trial:categorical("train.batch_size", { 64, 128, 256, 512, 1024, 2048 })
+
+    local optimizer = trial:categorical("optim.kind", { "sgd", "adamw" })
+    trial:float("optim.lr", 1e-4, 1e-1, { log = true })
+    trial:float("optim.weight_decay", 1e-6, 1e-2, { log = true })
+    if optimizer == "sgd" then
+      trial:float("optim.momentum", 0.0, 0.95)
+    end
+
+    -- A hard constraint: a proposal that breaks it is drawn again, and costs nothing.
+    trial:require(not (kind == "resnet" and trial.params["model.channels"] == 32), "too slow without a GPU")
+  end,
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "hpo/script/study_script.hpp"
+#include "hpo/space/count.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+const std::filesystem::path folder = std::filesystem::path{HPO_SOURCE_DIR} / "scripts" / "lua";
+
+hpo::script::StudyScript shipped(const char* file, std::map<std::string, std::string, std::less<>> set = {}) {
+    return hpo::script::StudyScript::load(folder / file, {.set = std::move(set)});
+}
+
+}  // namespace
+
+TEST_CASE("every script that ships loads and can be counted") {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator{folder}) {
+        CAPTURE(entry.path().string());
+        REQUIRE(entry.path().extension() == ".lua");
+        const auto script = hpo::script::StudyScript::load(entry.path());
+        CHECK(hpo::count(script.space()).combinations >= 1);
+        CHECK_FALSE(script.description().trainer.empty());
+        for (const auto& option : script.description().options) CHECK_FALSE(option.help.empty());
+        names.insert(script.description().name);
+    }
+    CHECK(names.size() >= 3);
+}
+
+TEST_CASE("the BERT space has 546 combinations for a base model and 108 for a large one") {
+    const auto counted = hpo::count(shipped("bert_24gb.lua").space());
+    CHECK(counted.exact);
+    CHECK(counted.branches_by == "model.name");
+    REQUIRE(counted.branches.size() == 7);
+    for (std::size_t i = 0; i < 7; ++i) {
+        CAPTURE(hpo::display_text(counted.branches[i].value));
+        CHECK(counted.branches[i].combinations == (i < 3 ? 546 : 108));
+    }
+    CHECK(counted.combinations == 3 * 546 + 4 * 108);
+    CHECK(counted.continuous == std::vector<std::string>{"optim.lr", "optim.weight_decay", "train.dropout"});
+}
+
+TEST_CASE("with the effective batch as the parameter all BERT models have the same 17 x 13") {
+    const auto script = shipped("bert_24gb.lua", {{"limits", "effective"}});
+    const auto counted = hpo::count(script.space(), {.by = "model.name"});
+    REQUIRE(counted.branches.size() == 7);
+    for (const auto& branch : counted.branches) CHECK(branch.combinations == 17 * 13);
+    CHECK(hpo::count(script.space()).branches_by.empty());
+    CHECK_THROWS_WITH(shipped("bert_24gb.lua", {{"limits", "none"}}), Catch::Contains("limits: got 'none'; expected narrow or effective"));
+}
+
+TEST_CASE("the Fashion-MNIST study pins what its demonstration needs") {
+    const auto script = shipped("fashion_mnist.lua");
+    const auto& study = script.description();
+    CHECK(study.name == "fashion_mnist");
+    CHECK(study.trainer == "image_classifier");
+    CHECK(study.objectives == std::vector<hpo::script::Objective>{{"accuracy", hpo::Direction::maximize}});
+    CHECK(study.guard == "unlimited");
+    CHECK(study.recovery == "shrink_micro_batch");
+    CHECK(study.run_options.contains("device-memory"));
+    const auto counted = hpo::count(script.space());
+    CHECK(counted.exact);
+    CHECK(counted.branches_by == "model.kind");
+    REQUIRE(counted.branches.size() == 3);
+    CHECK(counted.branches[0].combinations == 8 * 3 * 6 * 2);
+    CHECK(counted.branches[1].combinations == 4 * 3 * 6 * 2);
+    CHECK(counted.branches[2].combinations == 3 * 2 * 6 * 2);
+    CHECK(counted.branches[2].refused == 2 * 6 * 2);
+}

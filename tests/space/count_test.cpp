@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/space/count.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using hpo::count;
+using hpo::CountOptions;
+using hpo::Space;
+using hpo::SpaceTrial;
+using hpo::Value;
+
+namespace {
+
+std::vector<Value> texts(std::initializer_list<const char*> names) {
+    std::vector<Value> values;
+    for (const char* name : names) values.emplace_back(std::string{name});
+    return values;
+}
+std::vector<Value> wholes(std::initializer_list<std::int64_t> numbers) { return {numbers.begin(), numbers.end()}; }
+
+}  // namespace
+
+TEST_CASE("a product is the product of its axes, and continuous axes are named") {
+    const auto counted = count([](SpaceTrial& trial) {
+        trial.suggest_int("a", 1, 10);
+        trial.suggest_int("b", 0, 20, {.step = 5});
+        trial.suggest_float("c", 0, 0.3, {.step = 0.1});
+        trial.suggest_categorical("d", wholes({1, 2, 4}));
+        trial.suggest_float("e", 1e-5, 1e-1, {.log = true});
+        trial.suggest_float("f", 2, 2);
+    });
+    CHECK(counted.combinations == 10 * 5 * 4 * 3);
+    CHECK(counted.exact);
+    CHECK(counted.refused == 0);
+    CHECK(counted.continuous == std::vector<std::string>{"e"});
+    CHECK(counted.branches_by.empty());
+}
+
+TEST_CASE("a space without parameters has one combination") {
+    CHECK(count([](SpaceTrial&) {}).combinations == 1);
+}
+
+TEST_CASE("branches are counted by the categorical that branches") {
+    const Space space = [](SpaceTrial& trial) {
+        trial.suggest_int("always", 1, 3);
+        const auto kind = std::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn", "none"})));
+        if (kind == "mlp") trial.suggest_int("width", 1, 4);
+        if (kind == "cnn") {
+            trial.suggest_int("channels", 1, 5);
+            trial.suggest_float("dropout", 0, 1);
+        }
+        trial.suggest_categorical("batch", wholes({8, 16}));
+    };
+    const auto counted = count(space);
+    CHECK(counted.combinations == 3 * (4 + 5 + 1) * 2);
+    CHECK(counted.branches_by == "kind");
+    REQUIRE(counted.branches.size() == 3);
+    CHECK(counted.branches[0].value == Value{std::string{"mlp"}});
+    CHECK(counted.branches[0].combinations == 24);
+    CHECK(counted.branches[1].combinations == 30);
+    CHECK(counted.branches[2].combinations == 6);
+    CHECK(counted.continuous == std::vector<std::string>{"dropout"});
+
+    const auto by_batch = count(space, {.by = "batch"});
+    CHECK(by_batch.branches_by == "batch");
+    CHECK(by_batch.branches.at(1).combinations == 30);
+    CHECK_THROWS_WITH(count(space, {.by = "bach"}),
+                      "space: unknown categorical parameter 'bach'; did you mean 'batch'?; known: kind, batch");
+}
+
+TEST_CASE("branches with as many combinations but other parameters are branches") {
+    const auto counted = count([](SpaceTrial& trial) {
+        const auto kind = trial.suggest_categorical("kind", wholes({0, 1}));
+        trial.suggest_int(kind == Value{std::int64_t{0}} ? "a" : "b", 1, 3);
+    });
+    CHECK(counted.combinations == 6);
+    CHECK(counted.branches_by == "kind");
+}
+
+TEST_CASE("refused combinations are excluded and counted") {
+    const auto counted = count([](SpaceTrial& trial) {
+        const auto a = trial.suggest_int("a", 1, 10);
+        const auto b = trial.suggest_int("b", 1, 10);
+        trial.require(a + b <= 10, "too much");
+    });
+    CHECK(counted.combinations == 45);
+    CHECK(counted.refused == 55);
+    CHECK(counted.exact);
+}
+
+TEST_CASE("a product of 10^12 is counted in milliseconds, also with branches and a refusal") {
+    const Space space = [](SpaceTrial& trial) {
+        for (int i = 0; i < 12; ++i) trial.suggest_int("x" + std::to_string(i), 1, 10);
+        trial.suggest_float("lr", 0, 1);
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    const auto counted = count(space);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds{1});  // some 20 ms optimised
+    CHECK(counted.combinations == 1'000'000'000'000ULL);
+    CHECK(counted.exact);
+    CHECK(counted.continuous == std::vector<std::string>{"lr"});
+
+    const auto branched = count([](SpaceTrial& trial) {
+        const auto model = trial.suggest_categorical("model", texts({"base", "large"}));
+        const bool large = model == Value{std::string{"large"}};
+        const auto length =
+            trial.suggest_int("length", 32, 512, {.step = 32, .max = large ? std::optional<std::int64_t>{384} : std::nullopt});
+        const auto batch = trial.suggest_int("batch", 1, 50);
+        trial.require(length * batch <= 16000, "too large");
+        for (int i = 0; i < 8; ++i) trial.suggest_int("x" + std::to_string(i), 1, 10);
+        if (large) trial.suggest_categorical("extra", wholes({1, 2, 3}));
+    });
+    std::uint64_t base = 0;
+    std::uint64_t large = 0;
+    for (int length = 32; length <= 512; length += 32) {
+        for (int batch = 1; batch <= 50; ++batch) {
+            if (length * batch > 16000) continue;
+            base += 100'000'000;
+            if (length <= 384) large += 300'000'000;
+        }
+    }
+    CHECK(branched.exact);
+    CHECK(branched.combinations == base + large);
+    REQUIRE(branched.branches_by == "model");
+    CHECK(branched.branches[0].combinations == base);
+    CHECK(branched.branches[1].combinations == large);
+}
+
+TEST_CASE("a long axis multiplies where its sub-trees agree, else the count is at least") {
+    const auto agreeing = count([](SpaceTrial& trial) {
+        trial.suggest_int("seed", 1, 65535);
+        trial.suggest_int("x", 1, 1'000'000);
+        trial.suggest_int("y", 1, 7);
+    });
+    CHECK(agreeing.combinations == 65535ULL * 1'000'000 * 7);
+    CHECK(agreeing.exact);
+
+    const auto differing = count([](SpaceTrial& trial) {
+        const auto x = trial.suggest_int("x", 1, 1'000'000);
+        if (x > 123'456) trial.suggest_int("y", 1, 7);
+    });
+    CHECK_FALSE(differing.exact);
+    CHECK(differing.combinations == 123'456 + 7 * (1'000'000 - 123'456ULL));
+}
+
+TEST_CASE("a requirement over all parameters is factored where few of their sums differ") {
+    const auto counted = count([](SpaceTrial& trial) {
+        std::int64_t sum = 0;
+        for (int i = 0; i < 10; ++i) sum += trial.suggest_int("x" + std::to_string(i), 0, 9);
+        trial.require(sum % 2 == 0, "odd");
+    });
+    CHECK(counted.exact);
+    CHECK(counted.combinations == 5'000'000'000ULL);
+}
+
+TEST_CASE("what cannot be factored is counted as far as it was met") {
+    const Space tangled = [](SpaceTrial& trial) {
+        hpo::Seed all{1};
+        for (int i = 0; i < 10; ++i) all = all.derive(static_cast<std::uint64_t>(trial.suggest_int("x" + std::to_string(i), 0, 9)));
+        trial.require(all.value % 2 == 0, "half of them, without any rule");
+    };
+    const auto counted = count(tangled, {.enumerate_at_most = 5000});
+    CHECK_FALSE(counted.exact);
+    CHECK(counted.combinations > 1000);
+    CHECK(counted.combinations < 5000);
+}
+
+TEST_CASE("a branch on a continuous value is not called exact") {
+    const auto counted = count([](SpaceTrial& trial) {
+        const double lr = trial.suggest_float("lr", 0, 1);
+        if (lr > 0.7) trial.suggest_int("warmup", 1, 4);
+        trial.suggest_int("x", 1, 3);
+    });
+    CHECK_FALSE(counted.exact);
+    CHECK(counted.combinations >= 3);
+}
+
+TEST_CASE("more combinations than a number holds are at least the largest") {
+    const auto counted = count([](SpaceTrial& trial) {
+        for (int i = 0; i < 30; ++i) trial.suggest_int("x" + std::to_string(i), 1, 10);
+    });
+    CHECK_FALSE(counted.exact);
+    CHECK(counted.combinations == std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_CASE("a space that is not a function of its answers is refused") {
+    int calls = 0;
+    CHECK_THROWS_WITH(count([&](SpaceTrial& trial) {
+                          trial.suggest_int("x", 1, 3);
+                          if (++calls % 2 == 0) trial.suggest_int("y", 1, 3);
+                      }),
+                      Catch::Contains("other questions after the same answers"));
+}
+
+namespace {
+
+/// A random conditional space of small axes: later ones may depend on the value of an earlier one, be narrowed by it, or
+/// be refused together with it.
+struct RandomSpace {
+    struct Question {
+        int size = 2;
+        int parent = -1;  ///< asked only when the parent's value is below `below`
+        int below = 1;
+        int narrowed_by = -1;
+        bool categorical = false;
+    };
+    std::vector<Question> questions;
+    int refused_pair = -1;
+
+    explicit RandomSpace(hpo::Rng rng) {
+        const auto count = 1 + rng.below(6);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            Question question;
+            question.size = 1 + static_cast<int>(rng.below(5));
+            question.categorical = rng.below(2) == 0;
+            if (i > 0 && rng.below(2) == 0) {
+                question.parent = static_cast<int>(rng.below(i));
+                question.below = 1 + static_cast<int>(rng.below(3));
+            }
+            if (i > 0 && rng.below(3) == 0) question.narrowed_by = static_cast<int>(rng.below(i));
+            questions.push_back(question);
+        }
+        if (count > 1 && rng.below(2) == 0) refused_pair = static_cast<int>(rng.below(count - 1));
+    }
+
+    /// The values 0, 1, ... that question `i` may take after `values`; empty when it is not asked.
+    [[nodiscard]] int allowed(std::size_t i, const std::vector<int>& values) const {
+        const Question& question = questions[i];
+        if (question.parent >= 0 &&
+            (values[static_cast<std::size_t>(question.parent)] < 0 || values[static_cast<std::size_t>(question.parent)] >= question.below))
+            return 0;
+        if (question.narrowed_by >= 0 && values[static_cast<std::size_t>(question.narrowed_by)] > 0) return std::min(question.size, 2);
+        return question.size;
+    }
+    [[nodiscard]] bool refuses(std::size_t i, const std::vector<int>& values) const {
+        return refused_pair >= 0 && i == static_cast<std::size_t>(refused_pair) + 1 && values[i] > 0 && values[i] == values[i - 1];
+    }
+
+    void operator()(SpaceTrial& trial) const {
+        std::vector<int> values(questions.size(), -1);
+        for (std::size_t i = 0; i < questions.size(); ++i) {
+            const int most = allowed(i, values);
+            if (most == 0) continue;
+            const std::string name = "q" + std::to_string(i);
+            const Question& question = questions[i];
+            if (question.categorical) {
+                std::vector<Value> choices;
+                for (std::int64_t v = 0; v < question.size; ++v) choices.emplace_back(v);
+                const std::vector<Value> only(choices.begin(), choices.begin() + most);
+                values[i] = static_cast<int>(std::get<std::int64_t>(trial.suggest_categorical(name, choices, {.only = only})));
+            } else {
+                values[i] = static_cast<int>(trial.suggest_int(name, 0, question.size - 1, {.max = most - 1}));
+            }
+            trial.require(!refuses(i, values), "equal neighbours");
+        }
+    }
+
+    /// Combinations by brute force over this description, without the space.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> by_hand(std::size_t i, std::vector<int>& values) const {
+        if (i == questions.size()) return {1, 0};
+        const int most = allowed(i, values);
+        if (most == 0) return by_hand(i + 1, values);
+        std::pair<std::uint64_t, std::uint64_t> sum{0, 0};
+        for (int v = 0; v < most; ++v) {
+            values[i] = v;
+            const auto below = refuses(i, values) ? std::pair<std::uint64_t, std::uint64_t>{0, 1} : by_hand(i + 1, values);
+            sum.first += below.first;
+            sum.second += below.second;
+        }
+        values[i] = -1;
+        return sum;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("random conditional spaces count as brute force does, enumerated and factored") {
+    for (std::uint64_t round = 0; round < 150; ++round) {
+        CAPTURE(round);
+        const RandomSpace space{hpo::Seed{3}.derive(round).rng()};
+        std::vector<int> values(space.questions.size(), -1);
+        const auto [accepted, refused] = space.by_hand(0, values);
+        for (const CountOptions& options : {CountOptions{}, CountOptions{.enumerate_up_to = 0}}) {
+            CAPTURE(options.enumerate_up_to);
+            const auto counted = count(space, options);
+            CHECK(counted.combinations == accepted);
+            CHECK(counted.refused == refused);
+            CHECK(counted.exact);
+        }
+    }
+}
