@@ -50,7 +50,7 @@ public:
 
 private:
     static constexpr std::uint64_t longest_walked_axis = 64;
-    static constexpr std::int64_t most_walks = 200'000;
+    static constexpr std::int64_t most_walks = 100'000;
 
     struct Node;
     /// Positions of an axis with sub-trees that look the same.
