@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hpo/analysis/attribute_value.hpp"
+#include "hpo/core/bytes.hpp"
+#include "hpo/core/trial.hpp"
+#include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
+
+namespace hpo::analysis {
+
+/// One failed attempt, whoever ran the study: from our attempts, or from the attributes that other programs leave.
+struct FailureCase {
+    const Trial* trial = nullptr;      ///< valid as long as the trials that were read
+    const Attempt* attempt = nullptr;  ///< null for a study that another program ran
+    Failure failure;
+    std::optional<double> seconds;          ///< that the attempt took
+    std::optional<MemoryReading> at_start;  ///< the device when the attempt began
+    std::string process;                    ///< who ran it, as far as that is known
+    bool victim = false;                    ///< the process was already poisoned: no fault of this trial
+    std::optional<std::int64_t> victim_of;  ///< the trial that poisoned it
+    bool recovered = false;                 ///< a later attempt of the same trial ran to its end
+
+    [[nodiscard]] const ParamSet& params() const { return attempt && attempt->changed_params ? *attempt->changed_params : trial->params; }
+    /// Ran out of memory, on the device or on the host; a refusal before launch did not.
+    [[nodiscard]] bool is_oom() const {
+        return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);
+    }
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::optional<double> trial_seconds(const Trial& trial) {
+    if (!trial.started || !trial.completed || *trial.completed < *trial.started) return std::nullopt;
+    return std::chrono::duration<double>(*trial.completed - *trial.started).count();
+}
+
+/// The reading that monitors of other programs leave, in GiB.
+[[nodiscard]] inline std::optional<MemoryReading> foreign_reading(std::string_view json) {
+    if (json.empty() || json.front() != '{') return std::nullopt;
+    const auto member = [&](std::string_view name) -> std::optional<std::int64_t> {
+        const auto gib = json_member_number(json, name);
+        if (!gib || *gib < 0 || *gib > 0x1.0p20) return std::nullopt;
+        return static_cast<std::int64_t>(*gib * 0x1.0p30);
+    };
+    MemoryReading reading;
+    reading.allocated = member("allocated");
+    reading.reserved = member("reserved");
+    reading.free = member("free");
+    reading.capacity = member("total");
+    return reading;
+}
+
+/// What the attributes and the state of a trial that another program ran say about its failure; nothing when it did not fail. Only
+/// attributes that report a failure are read: a free-text note about memory is not one.
+[[nodiscard]] inline std::optional<Failure> foreign_failure(const Trial& trial) {
+    const Attributes& attributes = trial.user_attributes;
+    const std::string message =
+        attribute_text(attributes, {"error_message", "cuda_error_msg", "oom_error", "oom_message", "error", "exception"}).value_or("");
+    const std::string reason = attribute_text(attributes, {"prune_reason", "fail_reason"}).value_or("");
+    const bool marked =
+        attribute_is_set(attributes, "oom") || attribute_is_set(attributes, "oom_error") || reason == "oom" || reason.starts_with("OOM");
+    const std::string lower_reason = hpo::detail::lower_case(reason);
+    if (!marked && hpo::detail::mentions_any(lower_reason, {"oom_prevention", "oom prevention", "estimated memory"})) {
+        Failure prevented;
+        prevented.kind = FailureKind::predicted_oom;
+        prevented.message = reason;
+        prevented.cause = OomCause::capacity;
+        prevented.evidence = "refused before launch: " + reason;
+        return prevented;
+    }
+    const bool failed = trial.state == TrialState::fail;
+    if (!marked && message.empty() && !attribute_is_set(attributes, "cuda_error")) {
+        if (!failed) return std::nullopt;
+        Failure silent;
+        silent.kind = FailureKind::lost_worker;
+        silent.message = "the trial failed and left no word";
+        return silent;
+    }
+    Failure failure =
+        classify_text({.type = attribute_text(attributes, {"cuda_error_type", "error_type"}).value_or(""), .message = message});
+    failure.traceback = attribute_text(attributes, {"error_traceback", "traceback"}).value_or("");
+    if (marked && failure.kind != FailureKind::host_out_of_memory) failure.kind = FailureKind::out_of_memory;
+    // A trial that ran to a finite value and carries some error text did not fail.
+    const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
+    if (finished_well && !marked) return std::nullopt;
+    return failure;
+}
+
+[[nodiscard]] inline std::string foreign_process(const Trial& trial) {
+    std::string who;
+    for (const std::string_view name : {"worker", "worker_id", "hostname", "host", "pid", "process_id"}) {
+        const std::string_view json = attribute_json(trial.user_attributes, name);
+        if (json.empty()) continue;
+        if (!who.empty()) who += ' ';
+        who += json_string(json).value_or(std::string{json});
+    }
+    return who;
+}
+
+[[nodiscard]] inline std::optional<MemoryReading> start_of(const Trial& trial, const Attempt* attempt) {
+    if (!attempt) return foreign_reading(attribute_json(trial.user_attributes, "gpu_memory_start"));
+    for (const MemoryMark& mark : attempt->memory) {
+        if (mark.name == "trial_start") return mark.reading;
+    }
+    return std::nullopt;
+}
+
+}  // namespace detail
+
+/// The highest memory that the trial was seen to use on its device.
+[[nodiscard]] inline std::optional<std::int64_t> peak_of(const Trial& trial) {
+    std::optional<std::int64_t> peak;
+    for (const Attempt& attempt : trial.attempts) {
+        for (const auto& value : {attempt.peak_reserved, attempt.peak_allocated}) {
+            if (value && (!peak || *value > *peak)) peak = value;
+        }
+    }
+    if (peak || !trial.attempts.empty()) return peak;
+    const auto gb = json_number(attribute_json(trial.user_attributes, "peak_memory_gb"));
+    return gb && *gb >= 0 && *gb < 1e6 ? std::optional{static_cast<std::int64_t>(*gb * 1e9)} : std::nullopt;
+}
+
+/// Every failed attempt of finished trials, in order of trial and attempt; running and waiting trials have none. Causes are what the
+/// failure itself tells: what other trials add is explain_by_history's (analysis/history_cause.hpp).
+[[nodiscard]] inline std::vector<FailureCase> failure_cases(std::span<const Trial> trials) {
+    std::vector<FailureCase> cases;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (!attempt.failure) continue;
+            FailureCase entry{.trial = &trial,
+                              .attempt = &attempt,
+                              .failure = *attempt.failure,
+                              .seconds = attempt.seconds,
+                              .at_start = detail::start_of(trial, &attempt),
+                              .process = {},
+                              .victim_of = {}};
+            if (attempt.worker_pid > 0) entry.process = std::to_string(attempt.worker_pid);
+            entry.recovered = trial.state == TrialState::complete;
+            cases.push_back(std::move(entry));
+        }
+        if (!trial.attempts.empty() || !is_finished(trial.state)) continue;
+        if (auto failure = detail::foreign_failure(trial)) {
+            FailureCase entry{.trial = &trial,
+                              .failure = std::move(*failure),
+                              .seconds = detail::trial_seconds(trial),
+                              .at_start = detail::start_of(trial, nullptr),
+                              .process = detail::foreign_process(trial),
+                              .victim_of = {}};
+            entry.recovered = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
+            cases.push_back(std::move(entry));
+        }
+    }
+    for (FailureCase& entry : cases) {
+        if (is_memory(entry.failure.kind) && !entry.failure.cause) explain_oom(entry.failure, {.at_start = entry.at_start, .capacity = {}});
+    }
+    return cases;
+}
+
+}  // namespace hpo::analysis

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+
+#include "hpo/analysis/condition.hpp"
+#include "hpo/core/failure.hpp"
+
+namespace hpo::analysis {
+
+/// A region with the share of its trials that ran out of memory.
+struct OomRegion {
+    Region region;
+    std::size_t trials = 0;
+    std::size_t oom = 0;
+    [[nodiscard]] double rate() const { return trials > 0 ? static_cast<double>(oom) / static_cast<double>(trials) : 0; }
+};
+
+namespace detail {
+
+/// A Lua string literal: the escapes that Lua and JSON do not share are written as decimal bytes.
+[[nodiscard]] inline std::string lua_quote(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            quoted += '\\';
+            quoted += c;
+        } else if (byte < 0x20 || byte == 0x7F) {
+            const std::string digits = std::to_string(byte);
+            quoted += "\\" + std::string(3 - digits.size(), '0') + digits;
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + "\"";
+}
+
+[[nodiscard]] inline std::string lua_literal(const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return lua_quote(*text);
+    if (std::holds_alternative<std::monostate>(value)) return "nil";
+    return json_text(value);
+}
+
+[[nodiscard]] inline std::string lua_condition(const Condition& condition) {
+    const std::string param = "p[" + lua_quote(condition.param) + "]";
+    if (condition.relation == Condition::Relation::one_of) {
+        std::string text;
+        for (const Value& choice : condition.choices) text += (text.empty() ? "" : " or ") + param + " == " + lua_literal(choice);
+        return condition.choices.size() > 1 ? "(" + text + ")" : text;
+    }
+    return param + " ~= nil and " + param + (condition.relation == Condition::Relation::at_least ? " >= " : " <= ") +
+           condition.bound_text();
+}
+
+}  // namespace detail
+
+/// A Lua chunk with the rule that would have prevented what the study shows: `require_fits(trial)`, to be called at the end of
+/// `space`, refuses exactly the regions; `on_oom`, for the study's table, answers what no region can: fragmentation and leaks by a fresh
+/// worker, the rest by smaller micro-batches of the same effective batch. It returns both in a table. Empty when there is nothing to
+/// prevent.
+[[nodiscard]] inline std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes) {
+    if (causes.empty()) return {};
+    std::string text = "local hpo = require \"hpo\"\n";
+    if (!regions.empty()) {
+        text += "\n-- Call at the end of space(trial).\nlocal function require_fits(trial)\n  local p = trial.params\n";
+        for (const OomRegion& region : regions) {
+            std::string conditions;
+            for (const Condition& condition : region.region)
+                conditions += (conditions.empty() ? "" : " and ") + detail::lua_condition(condition);
+            const std::string why = std::to_string(region.oom) + " of " + std::to_string(region.trials) +
+                                    " trials ran out of memory with " + describe(region.region);
+            text += "  trial:require(not (" + conditions + "),\n    " + detail::lua_quote(why) + ")\n";
+        }
+        text += "end\n";
+    }
+    text += "\n-- Give to hpo.study { on_oom = ... }.\nlocal function on_oom(trial, failure, plan)\n";
+    if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
+        text +=
+            "  if failure.cause == \"fragmentation\" or failure.cause == \"leak\" then\n    return hpo.retry { fresh_worker = true, "
+            "expandable_segments = true }\n  end\n";
+    }
+    text +=
+        "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\nend\n";
+    text += regions.empty() ? "\nreturn { on_oom = on_oom }\n" : "\nreturn { require_fits = require_fits, on_oom = on_oom }\n";
+    return text;
+}
+
+}  // namespace hpo::analysis
