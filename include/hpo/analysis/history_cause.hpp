@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/demand.hpp"
+#include "hpo/analysis/demand_model.hpp"
 #include "hpo/analysis/failure_case.hpp"
 
 namespace hpo::analysis {
@@ -98,18 +98,33 @@ inline void find_leaks(std::span<FailureCase> cases, std::span<const Trial> tria
     }
 }
 
-/// A failure that is known to be an out-of-memory and gave no figures: the same demand, or less, exhausted the device in another trial.
-inline void find_silent_capacity(std::span<FailureCase> cases, std::span<const DemandAxis> axes) {
+/// A failure that is known to be an out-of-memory and gave no figures: the same demand, or less, exhausted the device in another trial; or
+/// the peaks of the others say that it needs more than the device has.
+inline void find_silent_capacity(std::span<FailureCase> cases, std::span<const Trial> trials) {
+    const auto silent = [](const FailureCase& entry) {
+        return entry.is_oom() && entry.failure.cause == OomCause::unknown && entry.failure.message.empty();
+    };
+    if (std::ranges::none_of(cases, silent)) return;
+    const DemandModel model{memory_examples(trials, cases)};
+    std::optional<std::int64_t> capacity;
+    for (const FailureCase& other : cases) {
+        if (const auto size = other.failure.memory.capacity; size && (!capacity || *size > *capacity)) capacity = size;
+    }
     for (FailureCase& entry : cases) {
-        if (!entry.is_oom() || entry.failure.cause != OomCause::unknown || !entry.failure.message.empty()) continue;
-        for (const FailureCase& other : cases) {
-            if (&other == &entry || !other.is_oom() || other.failure.cause != OomCause::capacity ||
-                !at_least_as_demanding(axes, entry.params(), other.params()))
-                continue;
+        if (!silent(entry)) continue;
+        const auto witness = std::ranges::find_if(cases, [&](const FailureCase& other) {
+            return other.is_oom() && other.failure.cause == OomCause::capacity && other.trial != entry.trial &&
+                   at_least_as_demanding(model.axes(), entry.params(), other.params());
+        });
+        const auto need = model.bytes(entry.params(), 0);
+        if (witness != cases.end()) {
             entry.failure.cause = OomCause::capacity;
             entry.failure.evidence =
-                "no message was kept; trial " + std::to_string(other.trial->number) + ", which needs no more, exhausted the device";
-            break;
+                "no message was kept; trial " + std::to_string(witness->trial->number) + ", which needs no more, exhausted the device";
+        } else if (need && capacity && *need > static_cast<double>(*capacity)) {
+            entry.failure.cause = OomCause::capacity;
+            entry.failure.evidence = "no message was kept; by the peaks of the other trials it needs about " +
+                                     format_bytes(static_cast<std::int64_t>(*need)) + " of " + format_bytes(*capacity);
         }
     }
 }
@@ -120,7 +135,7 @@ inline void find_silent_capacity(std::span<FailureCase> cases, std::span<const D
 inline void explain_by_history(std::span<FailureCase> cases, std::span<const Trial> trials) {
     detail::find_victims(cases);
     detail::find_leaks(cases, trials);
-    detail::find_silent_capacity(cases, demand_axes(memory_examples(trials, cases)));
+    detail::find_silent_capacity(cases, trials);
 }
 
 }  // namespace hpo::analysis

@@ -151,10 +151,10 @@ namespace detail {
 
     const std::vector<Example> examples = memory_examples(trials, cases);
     report.regions = detail::counted_regions(learn_regions(examples), trials, out_of_memory, not_run);
-    const std::vector<DemandAxis> axes = demand_axes(examples);
+    const DemandModel model{examples};
     for (FailureCase& entry : cases) {
         if (!entry.is_oom()) continue;
-        auto change = smallest_change(entry, fitted, axes);
+        auto change = smallest_change(entry, fitted, model);
         report.cases.push_back({.failed = std::move(entry), .change = std::move(change)});
     }
     report.prediction = prediction_quality(trials, rejections);

@@ -122,9 +122,9 @@ struct Candidate {
 
 /// Finds the few regions, of one or two conditions each, where positives are dense: subgroup discovery with the measure
 /// sqrt(coverage) * (rate - rate of all) (Kloesgen 1996), greedily, each next region judged on the positives not yet covered. A region
-/// has at least three positives (two when there are under six), a rate of at least a half and of 1.5 times the rate of all; a second
-/// condition has to earn its place. Exhaustive over the candidate conditions and deterministic; 20,000 examples of ten parameters take well
-/// under a second.
+/// has at least three positives (two when there are under six), a rate of at least 65 % and of 1.5 times the rate of all; a
+/// second condition has to earn its place. Exhaustive over the candidate conditions and deterministic; 20,000 examples of ten parameters
+/// take well under a second.
 [[nodiscard]] inline std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::size_t most = 3) {
     const std::size_t words = (examples.size() + 63) / 64;
     detail::Bits everything(words), positive(words);
@@ -158,7 +158,7 @@ struct Candidate {
         const auto score = [&](const detail::Counted& counted, double log_tried, double to_beat) {
             if (counted.positives < least) return 0.0;
             const double rate = static_cast<double>(counted.positives) / static_cast<double>(counted.examples);
-            if (rate < 0.5 || rate < 1.5 * base) return 0.0;
+            if (rate < 0.65 || rate < 1.5 * base) return 0.0;
             const double value = std::sqrt(static_cast<double>(counted.examples)) * (rate - base);
             return value > to_beat && detail::log_chance(counted, base) + log_tried < std::log(0.5) ? value : 0.0;
         };

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "hpo/analysis/demand.hpp"
+#include "hpo/analysis/demand_model.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/history_cause.hpp"
 #include "hpo/failure/source_attributes.hpp"
@@ -22,14 +23,21 @@ struct Change {
     enum class Basis {
         attempt,  ///< a later attempt of the same trial did fit
         trial,    ///< another trial that needs at least as much did fit
-        figures,  ///< follows from the figures; nobody has tried it
+        peaks,    ///< the peaks of the other trials say so; nobody has tried it
+        figures,  ///< follows from the failure's own figures; nobody has tried it
     } basis = Basis::figures;
     std::string what;                     ///< "micro-batch 16 instead of 64"
     std::optional<std::int64_t> witness;  ///< the trial that shows it, for Basis::trial
 };
 
 [[nodiscard]] constexpr std::string_view to_text(Change::Basis basis) {
-    return basis == Change::Basis::attempt ? "attempt" : basis == Change::Basis::trial ? "trial" : "figures";
+    switch (basis) {
+        case Change::Basis::attempt: return "attempt";
+        case Change::Basis::trial: return "trial";
+        case Change::Basis::peaks: return "peaks";
+        case Change::Basis::figures: return "figures";
+    }
+    return "figures";
 }
 
 namespace detail {
@@ -61,14 +69,32 @@ namespace detail {
     return std::nullopt;
 }
 
-/// The best of the trials that ran, that differ on one axis only to the easier side and are at least as demanding on all others.
-[[nodiscard]] inline std::optional<Change> change_by_trial(const FailureCase& entry, std::span<const Trial* const> fitted,
-                                                           std::span<const DemandAxis> axes) {
-    std::optional<Change> best;
-    double best_size = HUGE_VAL;
-    const auto micro_batch = [](const Trial& trial) {
-        return trial.attempts.empty() ? std::nullopt : trial.attempts.back().plan.effective_micro_batch();
+/// A change with its size: 1 is halving; a switch costs less, another choice more.
+struct SizedChange {
+    Change change;
+    double size = 0;
+};
+
+[[nodiscard]] inline double change_size(const DemandAxis& axis, const Value& from, const Value& to) {
+    const auto number = [](const Value& value) {
+        if (const auto* real = std::get_if<double>(&value)) return *real;
+        if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        return 0.0;
     };
+    if (axis.direction == 0) return std::holds_alternative<bool>(to) ? 0.6 : 4.0;
+    const double a = number(from);
+    const double b = number(to);
+    return a != 0 && b != 0 && (a > 0) == (b > 0) ? std::fabs(std::log2(a / b)) : 2.0;
+}
+
+[[nodiscard]] inline std::string change_text(const std::string& param, const Value& from, const Value& to) {
+    return param + " " + display_text(to) + " instead of " + display_text(from);
+}
+
+/// The nearest of the trials that ran, that differ on one axis only to the easier side and are at least as demanding on all others.
+[[nodiscard]] inline std::optional<SizedChange> change_by_trial(const FailureCase& entry, std::span<const Trial* const> fitted,
+                                                                std::span<const DemandAxis> axes) {
+    std::optional<SizedChange> best;
     const auto own_micro = entry.attempt ? entry.attempt->plan.effective_micro_batch() : std::nullopt;
     for (const Trial* other : fitted) {
         const DemandAxis* changed = nullptr;
@@ -80,22 +106,50 @@ namespace detail {
             changed = &axis;
         }
         if (!comparable || !changed) continue;
-        if (const auto micro = micro_batch(*other);
-            own_micro && micro && *micro < *own_micro && *micro != other->attempts.back().plan.effective_batch)
-            continue;
+        if (own_micro && !other->attempts.empty()) {  // a trial that was run in smaller pieces shows nothing about this one
+            const ExecutionPlan& plan = other->attempts.back().plan;
+            const auto micro = plan.effective_micro_batch();
+            if (micro && *micro < *own_micro && micro != plan.effective_batch) continue;
+        }
         const Value from = *entry.params().value(changed->param);
         const Value to = *other->params.value(changed->param);
-        double size = std::holds_alternative<bool>(to) ? 0.6 : 4.0;  // a switch costs less than halving; another choice more
-        if (changed->direction != 0) {
-            const double a = *entry.params().number(changed->param);
-            const double b = *other->params.number(changed->param);
-            size = a != 0 && b != 0 && (a > 0) == (b > 0) ? std::fabs(std::log2(a / b)) : 2.0;
+        const double size = change_size(*changed, from, to);
+        if (best && size >= best->size) continue;
+        best =
+            SizedChange{.change = {.basis = Change::Basis::trial, .what = change_text(changed->param, from, to), .witness = other->number},
+                        .size = size};
+    }
+    return best;
+}
+
+/// The nearest value of one axis, among those seen in the study, at which the peaks of the other trials promise a fit with two
+/// standard deviations to spare and 7 % of the device left for what no allocator counts.
+[[nodiscard]] inline std::optional<SizedChange> change_by_peaks(const FailureCase& entry, std::span<const Trial* const> fitted,
+                                                                const DemandModel& model) {
+    std::optional<SizedChange> best;
+    auto capacity = entry.failure.memory.capacity;
+    if (!capacity && entry.at_start) capacity = entry.at_start->capacity;
+    if (!capacity || (entry.attempt && entry.attempt->plan.micro_batch)) return best;
+    for (const DemandAxis& axis : model.axes()) {
+        const Param* param = entry.params().find(axis.param);
+        if (!param) continue;
+        std::set<double> tried;
+        for (const Trial* other : fitted) {
+            const Param* theirs = other->params.find(axis.param);
+            if (!theirs || theirs->internal == param->internal || theirs->distribution->index() != param->distribution->index() ||
+                !tried.insert(theirs->internal).second)
+                continue;
+            if (!contains(*param->distribution, theirs->internal)) continue;
+            ParamSet changed = entry.params();
+            changed.set(Param{.name = param->name, .distribution = param->distribution, .internal = theirs->internal});
+            const double size = change_size(axis, param->value(), changed.find(axis.param)->value());
+            const auto need = model.bytes(changed, 2);
+            if (!need || *need > 0.93 * static_cast<double>(*capacity) || (best && size >= best->size)) continue;
+            best = SizedChange{.change = {.basis = Change::Basis::peaks,
+                                          .what = change_text(param->name, param->value(), changed.find(axis.param)->value()),
+                                          .witness = {}},
+                               .size = size};
         }
-        if (size >= best_size) continue;
-        best_size = size;
-        best = Change{.basis = Change::Basis::trial,
-                      .what = changed->param + " " + display_text(to) + " instead of " + display_text(from),
-                      .witness = other->number};
     }
     return best;
 }
@@ -135,15 +189,19 @@ namespace detail {
 
 }  // namespace detail
 
-/// The smallest single change that would have fitted: shown by a later attempt of the trial, else by another trial, else derived from
-/// the figures (for causes outside the configuration always so); nothing when there is none to name.
+/// The smallest single change that would have fitted: shown by a later attempt of the trial, else by another trial (a much smaller
+/// change that the peaks of all trials promise is preferred), else derived from the figures, for causes outside the configuration always
+/// so; nothing when there is none to name. `fitted` are the trials that ran.
 [[nodiscard]] inline std::optional<Change> smallest_change(const FailureCase& entry, std::span<const Trial* const> fitted,
-                                                           std::span<const DemandAxis> axes) {
+                                                           const DemandModel& model) {
     if (!entry.is_oom()) return std::nullopt;
     if (auto change = detail::change_by_attempt(entry)) return change;
     const OomCause cause = entry.failure.cause.value_or(OomCause::unknown);
     if (follows_from_configuration(cause) && cause != OomCause::limit) {  // a witness may have run under another cap
-        if (auto change = detail::change_by_trial(entry, fitted, axes)) return change;
+        const auto shown = detail::change_by_trial(entry, fitted, model.axes());
+        const auto promised = detail::change_by_peaks(entry, fitted, model);
+        if (shown && (!promised || shown->size <= std::max(1.01, 1.5 * promised->size))) return shown->change;
+        if (promised) return promised->change;
     }
     return detail::change_by_figures(entry);
 }

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/analysis/condition.hpp"
+#include "hpo/analysis/demand.hpp"
+#include "hpo/analysis/region_learner.hpp"
+
+namespace hpo::analysis {
+
+/// What one parameter adds to the logarithm of a trial's demand: a straight line over (the logarithm of) a number, or a level for each
+/// choice.
+struct DemandTerm {
+    DemandAxis axis;
+    bool logarithmic = false;
+    double slope = 0;
+    double centre = 0;  ///< of the number
+    double level = 0;   ///< at the centre
+    std::vector<std::pair<Value, double>> levels;
+    double freedom = 1;
+
+    /// Nothing for a value that was never seen, 0 for a trial without the parameter.
+    [[nodiscard]] std::optional<double> at(const ParamSet& params) const {
+        const auto value = params.value(axis.param);
+        if (!value) return 0.0;
+        if (axis.direction == 0) {
+            const auto found = std::ranges::find(levels, *value, &std::pair<Value, double>::first);
+            return found == levels.end() ? std::nullopt : std::optional{found->second};
+        }
+        const double number = params.number(axis.param).value_or(0);
+        if (logarithmic && number <= 0) return std::nullopt;
+        return level + slope * ((logarithmic ? std::log(number) : number) - centre);
+    }
+};
+
+/// What trials need, as the study shows it: the parameters that memory depends on, and, where peaks were measured, how much.
+class DemandModel {
+public:
+    /// Forward selection: each step takes the parameter that explains most of what is left of the trials' demand (the logarithm of
+    /// their peaks where at least half are known, with those that did not fit above all others; else whether they fitted), as long as
+    /// chance does that less than once in a hundred. Parameters that memory cannot depend on (seeds, learning rates and their like) are
+    /// left out.
+    explicit DemandModel(std::span<const Example> examples) {
+        read_demand(examples);
+        std::set<std::string> names;
+        for (const Example& example : examples) {
+            for (const Param& param : *example.params) {
+                if (!is_memory_neutral(param.name)) names.insert(param.name);
+            }
+        }
+        double sum = 0;
+        for (const auto& value : residual_) {
+            sum += value.value_or(0);
+            count_ += value ? 1 : 0;
+        }
+        if (count_ < 6) return;
+        mean_ = sum / count_;
+        for (auto& value : residual_) {
+            if (value) *value -= mean_;
+        }
+        select(examples, names);
+        for (int round = 0; round < 20 && !terms_.empty(); ++round) {  // backfitting, so that the order of selection leaves no trace
+            for (DemandTerm& term : terms_) {
+                subtract(examples, term, -1);
+                if (auto again = fit(examples, term.axis.param)) term = std::move(*again);
+                subtract(examples, term, 1);
+            }
+        }
+        spread_ = std::sqrt(left() / std::max(count_ - used_, 1.0));
+        for (const DemandTerm& term : terms_) axes_.push_back(term.axis);
+    }
+
+    [[nodiscard]] std::span<const DemandAxis> axes() const noexcept { return axes_; }
+
+    /// The bytes that a trial with these parameters needs, `deviations` standard deviations to the safe side. Nothing without measured
+    /// peaks or without any parameter that matters.
+    [[nodiscard]] std::optional<double> bytes(const ParamSet& params, double deviations) const {
+        if (!from_peaks_ || terms_.empty()) return std::nullopt;
+        double demand = mean_ + deviations * spread_;
+        for (const DemandTerm& term : terms_) {
+            const auto part = term.at(params);
+            if (!part) return std::nullopt;
+            demand += *part;
+        }
+        return std::exp(demand);
+    }
+
+private:
+    void read_demand(std::span<const Example> examples) {
+        double highest = 0;
+        std::size_t known = 0, negatives = 0;
+        for (const Example& example : examples) {
+            if (example.positive) continue;
+            ++negatives;
+            if (!example.peak_bytes || *example.peak_bytes <= 0) continue;
+            ++known;
+            highest = std::max(highest, *example.peak_bytes);
+        }
+        from_peaks_ = known >= 8 && 2 * known >= negatives;
+        for (const Example& example : examples) {
+            if (!from_peaks_) residual_.emplace_back(example.positive ? 1.0 : 0.0);
+            else if (example.positive) residual_.emplace_back(std::log(highest * 1.2));
+            else if (example.peak_bytes && *example.peak_bytes > 0) residual_.emplace_back(std::log(*example.peak_bytes));
+            else residual_.emplace_back(std::nullopt);
+        }
+    }
+
+    [[nodiscard]] double left() const {
+        double sum = 0;
+        for (const auto& value : residual_) sum += value ? *value * *value : 0;
+        return sum;
+    }
+
+    void subtract(std::span<const Example> examples, const DemandTerm& term, double sign) {
+        for (std::size_t i = 0; i < residual_.size(); ++i) {
+            if (residual_[i]) *residual_[i] -= sign * term.at(*examples[i].params).value_or(0);
+        }
+    }
+
+    [[nodiscard]] double explained(std::span<const Example> examples, const DemandTerm& term) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < residual_.size(); ++i) {
+            if (!residual_[i]) continue;
+            const double rest = *residual_[i] - term.at(*examples[i].params).value_or(0);
+            sum += *residual_[i] * *residual_[i] - rest * rest;
+        }
+        return sum;
+    }
+
+    void select(std::span<const Example> examples, std::set<std::string>& names) {
+        while (!names.empty()) {
+            std::optional<DemandTerm> best;
+            double best_excess = 1;
+            for (const std::string& name : names) {
+                auto term = fit(examples, name);
+                const double remaining_freedom = count_ - used_ - (term ? term->freedom : 0);
+                if (!term || remaining_freedom < 3) continue;
+                const double gain = explained(examples, *term);
+                const double f = gain / term->freedom / std::max((left() - gain) / remaining_freedom, 1e-12);
+                const double excess = f / (2.3 + 4.7 / term->freedom);  // near the 1 % points of F
+                if (excess <= best_excess) continue;
+                best_excess = excess;
+                best = std::move(term);
+            }
+            if (!best) return;
+            subtract(examples, *best, 1);
+            used_ += best->freedom;
+            names.erase(best->axis.param);
+            terms_.push_back(std::move(*best));
+        }
+    }
+
+    /// The least-squares term of one parameter for the residual; nothing when it has too few values.
+    [[nodiscard]] std::optional<DemandTerm> fit(std::span<const Example> examples, const std::string& name) const {
+        DemandTerm term;
+        term.axis.param = name;
+        std::vector<std::pair<double, double>> points;
+        std::vector<double> counts;
+        bool numeric = true;
+        term.logarithmic = true;
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+            const auto value = residual_[i] ? examples[i].params->value(name) : std::nullopt;
+            if (!value) continue;
+            numeric = numeric && (std::holds_alternative<double>(*value) || std::holds_alternative<std::int64_t>(*value));
+            points.emplace_back(examples[i].params->number(name).value_or(0), *residual_[i]);
+            term.logarithmic = term.logarithmic && points.back().first > 0;
+            if (numeric) continue;
+            auto found = std::ranges::find(term.levels, *value, &std::pair<Value, double>::first);
+            if (found == term.levels.end()) {
+                found = term.levels.insert(found, {*value, 0.0});
+                counts.push_back(0);
+            }
+            found->second += *residual_[i];
+            counts[static_cast<std::size_t>(found - term.levels.begin())] += 1;
+        }
+        if (points.size() < 6) return std::nullopt;
+        if (!numeric) {
+            if (term.levels.size() < 2 || term.levels.size() > points.size() / 2) return std::nullopt;
+            for (std::size_t i = 0; i < counts.size(); ++i) term.levels[i].second /= counts[i];
+            term.freedom = static_cast<double>(term.levels.size() - 1);
+            return term;
+        }
+        double xx = 0, xy = 0;
+        for (auto& [x, y] : points) {
+            if (term.logarithmic) x = std::log(x);
+            term.centre += x / static_cast<double>(points.size());
+            term.level += y / static_cast<double>(points.size());
+        }
+        for (const auto& [x, y] : points) {
+            xx += (x - term.centre) * (x - term.centre);
+            xy += (x - term.centre) * y;
+        }
+        if (!(xx > 1e-12)) return std::nullopt;
+        term.slope = xy / xx;
+        term.axis.direction = term.slope > 0 ? 1 : -1;
+        return term;
+    }
+
+    std::vector<std::optional<double>> residual_;
+    std::vector<DemandTerm> terms_;
+    std::vector<DemandAxis> axes_;
+    bool from_peaks_ = false;
+    double mean_ = 0;
+    double spread_ = 0;
+    double count_ = 0;
+    double used_ = 1;
+};
+
+}  // namespace hpo::analysis
