@@ -72,7 +72,7 @@ namespace detail {
                 conditions += (conditions.empty() ? "" : " and ") + detail::lua_condition(condition);
             const std::string why = std::to_string(region.oom) + " of " + std::to_string(region.trials) +
                                     " trials ran out of memory with " + describe(region.region);
-            text += "  trial:require(not (" + conditions + "),\n    " + detail::lua_quote(why) + ")\n";
+            text += "  trial:require(not (\n" + conditions + "\n    ),\n    " + detail::lua_quote(why) + ")\n";
         }
         text += "end\n";
     }

@@ -137,10 +137,9 @@ namespace detail {
     report.recovered_trials = recovered.size();
     report.capacity_bytes = detail::usual_capacity(trials, cases);
 
+    report.trials = trials.size();
     std::vector<const Trial*> fitted;
     for (const Trial& trial : trials) {
-        if (trial.state == TrialState::waiting) continue;
-        ++report.trials;
         report.total_seconds += detail::trial_seconds(trial).value_or(0);
         if (ran_well(trial) && (!failed.contains(&trial) || recovered.contains(&trial))) fitted.push_back(&trial);
         if (const auto peak = peak_of(trial); peak && (!report.highest_peak || *peak > report.highest_peak->bytes))

@@ -27,7 +27,10 @@ struct Change {
         figures,  ///< follows from the failure's own figures; nobody has tried it
     } basis = Basis::figures;
     std::string what;                     ///< "micro-batch 16 instead of 64"
+    std::optional<std::int64_t> bytes;    ///< how much of it at least, for memory to wait for and caps to raise
     std::optional<std::int64_t> witness;  ///< the trial that shows it, for Basis::trial
+
+    [[nodiscard]] std::string text() const { return bytes ? what + " (at least " + format_bytes(*bytes) + ")" : what; }
 };
 
 [[nodiscard]] constexpr std::string_view to_text(Change::Basis basis) {
@@ -64,7 +67,7 @@ namespace detail {
         std::string what = plan_difference(entry.attempt->plan, later.plan);
         if (later.changed_params) what += (what.empty() ? "" : ", ") + std::string{"changed parameters"};
         if (what.empty()) what = later.worker_pid != entry.attempt->worker_pid ? "another worker process" : "the same again";
-        return Change{.basis = Change::Basis::attempt, .what = std::move(what), .witness = {}};
+        return Change{.basis = Change::Basis::attempt, .what = std::move(what), .bytes = {}, .witness = {}};
     }
     return std::nullopt;
 }
@@ -115,9 +118,9 @@ struct SizedChange {
         const Value to = *other->params.value(changed->param);
         const double size = change_size(*changed, from, to);
         if (best && size >= best->size) continue;
-        best =
-            SizedChange{.change = {.basis = Change::Basis::trial, .what = change_text(changed->param, from, to), .witness = other->number},
-                        .size = size};
+        best = SizedChange{
+            .change = {.basis = Change::Basis::trial, .what = change_text(changed->param, from, to), .bytes = {}, .witness = other->number},
+            .size = size};
     }
     return best;
 }
@@ -147,6 +150,7 @@ struct SizedChange {
             if (!need || *need > 0.93 * static_cast<double>(*capacity) || (best && size >= best->size)) continue;
             best = SizedChange{.change = {.basis = Change::Basis::peaks,
                                           .what = change_text(param->name, param->value(), changed.find(axis.param)->value()),
+                                          .bytes = {},
                                           .witness = {}},
                                .size = size};
         }
@@ -157,18 +161,17 @@ struct SizedChange {
 [[nodiscard]] inline std::optional<Change> change_by_figures(const FailureCase& entry) {
     const Failure& failure = entry.failure;
     const MemoryReading& memory = failure.memory;
-    const auto change = [](std::string what) { return Change{.basis = Change::Basis::figures, .what = std::move(what), .witness = {}}; };
+    const auto change = [](std::string what, std::optional<std::int64_t> bytes = {}) {
+        return Change{.basis = Change::Basis::figures, .what = std::move(what), .bytes = bytes, .witness = {}};
+    };
+    std::optional<std::int64_t> needed;
+    if (failure.requested_bytes && memory.reserved) needed = *failure.requested_bytes + *memory.reserved;
     switch (failure.cause.value_or(OomCause::unknown)) {
         case OomCause::fragmentation: return change("expandable segments (LibTorch 2.1 or later), or a fresh worker process");
         case OomCause::leak: return change("a fresh worker process before the trial");
         case OomCause::host: return change("fewer data loader workers, or less data held in host memory");
-        case OomCause::neighbour:
-            if (!failure.requested_bytes) return change("waiting until the other processes have gone");
-            return change("waiting until " + format_bytes(*failure.requested_bytes + memory.reserved.value_or(0)) +
-                          " of the device are free for it");
-        case OomCause::limit:
-            if (!failure.requested_bytes || !memory.reserved) return change("a higher cap");
-            return change("a cap of at least " + format_bytes(*failure.requested_bytes + *memory.reserved));
+        case OomCause::neighbour: return change("waiting until enough of the device is free", needed);
+        case OomCause::limit: return change("a higher cap", needed);
         case OomCause::unknown:
         case OomCause::workspace:
         case OomCause::capacity: break;

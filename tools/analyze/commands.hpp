@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "input.hpp"
+
+namespace hpo_analyze {
+
+struct TrialsOptions {
+    std::string state;      ///< only trials in this state; empty: all
+    std::size_t limit = 0;  ///< the last so many; 0: all
+};
+struct BestOptions {
+    std::size_t top = 1;
+};
+struct OomOptions {
+    bool all_cases = false;  ///< every case with its evidence, not only a sample
+};
+
+void summary(const Query& query);
+void trials(const Query& query, const TrialsOptions& options);
+void trial(const Query& query, std::int64_t number);
+void best(const Query& query, const BestOptions& options);
+void oom(const Query& query, const OomOptions& options);
+
+}  // namespace hpo_analyze

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "hpo/core/error.hpp"
+
+namespace {
+
+/// One line on stderr, `hpo-analyze: error: ...`.
+int refuse(const std::string& what, int status) {
+    std::cout.flush();
+    std::cerr << "hpo-analyze: error: " << what.substr(0, what.find('\n')) << '\n';
+    return status;
+}
+
+/// A first word that is no subcommand, named with the nearest that is.
+std::string explain(const CLI::ParseError& error, int argc, char** argv) {
+    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom"};
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "--store" || word == "--study") {
+            ++i;
+            continue;
+        }
+        if (word.starts_with("-")) continue;
+        if (std::find(known.begin(), known.end(), word) == known.end()) return hpo::unknown_name("", "command", word, known).what();
+        break;
+    }
+    return std::string{error.what()} + "; see hpo-analyze --help";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace hpo_analyze;
+    CLI::App app{"Explains studies from their store: ours, or any Optuna SQLite file. Never writes to it.", "hpo-analyze"};
+    app.set_version_flag("--version", std::string{HPO_VERSION});
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.footer(
+        "Examples:\n"
+        "  hpo-analyze summary                                 every study of hpo.db\n"
+        "  hpo-analyze oom --store runs/optuna.db --study bert why trials ran out of memory\n"
+        "  hpo-analyze oom --json | jq .rule_lua               the rule that would prevent it\n"
+        "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
+        "Exit status: 0 done, 2 wrong use, 3 the store cannot be read.");
+
+    Query query;
+    app.add_option("--store", query.store, "a path or sqlite:///path")->capture_default_str();
+    app.add_option("--study", query.study, "the study's name; not needed where there is one");
+    app.add_flag("--json", query.json, "one JSON document instead of text");
+
+    std::function<void()> work;
+    app.add_subcommand("summary", "states, best value, time and failures of a study, or of every study")->callback([&] {
+        work = [&] { summary(query); };
+    });
+
+    TrialsOptions trials_options;
+    auto* list = app.add_subcommand("trials", "one line for each trial");
+    list->add_option("--state", trials_options.state, "only these: complete, pruned, failed, running, waiting");
+    list->add_option("--last", trials_options.limit, "only the last N");
+    list->callback([&] { work = [&] { trials(query, trials_options); }; });
+
+    std::int64_t number = -1;
+    auto* one = app.add_subcommand("trial", "all that is known of one trial");
+    one->add_option("number", number, "the trial's number within its study")->required();
+    one->callback([&] { work = [&] { trial(query, number); }; });
+
+    BestOptions best_options;
+    auto* winner = app.add_subcommand("best", "the best feasible trial, or the Pareto front of several objectives");
+    winner->add_option("--top", best_options.top, "the best N")->check(CLI::PositiveNumber)->capture_default_str();
+    winner->callback([&] { work = [&] { best(query, best_options); }; });
+
+    OomOptions oom_options;
+    auto* memory = app.add_subcommand("oom", "why trials ran out of memory, where, what would have fitted, and the rule for it");
+    memory->add_flag("--cases", oom_options.all_cases, "every case with its evidence");
+    memory->callback([&] { work = [&] { oom(query, oom_options); }; });
+
+    try {
+        app.parse(argc, argv);
+        work();
+        std::cout.flush();
+        return std::cout ? 0 : refuse("standard output: cannot be written", 1);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) return app.exit(error);
+        return refuse(explain(error, argc, argv), 2);
+    } catch (const hpo::Error& error) {
+        return refuse(error.what(), exit_code(error.code()));
+    } catch (const std::exception& error) {
+        return refuse(error.what(), 1);
+    }
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/oom.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "text.hpp"
+
+namespace hpo_analyze {
+
+namespace {
+
+using hpo::analysis::OomCase;
+using hpo::analysis::OomReport;
+
+Json case_json(const OomCase& entry) {
+    const hpo::Failure& failure = entry.failed.failure;
+    const hpo::Attempt* attempt = entry.failed.attempt;
+    return {{"trial", entry.failed.trial->number},
+            {"attempt", attempt ? Json(attempt->index) : Json(nullptr)},
+            {"cause", failure.cause ? Json(to_text(*failure.cause)) : Json("unknown")},
+            {"evidence", failure.evidence},
+            {"where", failure.where.empty() ? Json(nullptr) : Json(failure.where)},
+            {"requested_bytes", or_null(failure.requested_bytes)},
+            {"allocated_bytes", or_null(failure.memory.allocated)},
+            {"reserved_bytes", or_null(failure.memory.reserved)},
+            {"free_bytes", or_null(failure.memory.free)},
+            {"capacity_bytes", or_null(failure.memory.capacity)},
+            {"predicted_bytes", attempt && attempt->estimate ? or_null(attempt->estimate->need) : Json(nullptr)},
+            {"params", to_json(entry.failed.params())},
+            {"plan", attempt ? to_json(attempt->plan) : Json(nullptr)},
+            {"fix", entry.change ? Json(entry.change->text()) : Json(nullptr)},
+            {"fix_basis", entry.change ? Json(to_text(entry.change->basis)) : Json(nullptr)},
+            {"fix_witness", entry.change ? or_null(entry.change->witness) : Json(nullptr)},
+            {"seconds", or_null(entry.failed.seconds)},
+            {"recovered", entry.failed.recovered}};
+}
+
+Json report_json(const StudyData& data, const OomReport& report) {
+    Json causes = Json::object();
+    for (const auto& [cause, tally] : report.causes) causes[std::string{to_text(cause)}] = tally.count;
+    Json regions = Json::array();
+    for (const auto& region : report.regions) {
+        regions.push_back({{"where", describe(region.region)}, {"trials", region.trials}, {"oom", region.oom}, {"rate", region.rate()}});
+    }
+    Json cases = Json::array();
+    for (const OomCase& entry : report.cases) cases.push_back(case_json(entry));
+    Json others = Json::object();
+    for (const auto& [name, tally] : report.others) others[name] = tally.count;
+    const auto& p = report.prediction;
+    return {{"study", data.study.name},
+            {"capacity_bytes", or_null(report.capacity_bytes)},
+            {"trials", report.trials},
+            {"oom_trials", report.oom_trials},
+            {"oom_attempts", report.oom_attempts},
+            {"recovered_trials", report.recovered_trials},
+            {"wasted_seconds", report.wasted_seconds},
+            {"trial_seconds", report.total_seconds},
+            {"causes", std::move(causes)},
+            {"regions", std::move(regions)},
+            {"cases", std::move(cases)},
+            {"prediction",
+             {{"attempts", p.attempts},
+              {"median_relative_error", or_null(p.median_relative_error)},
+              {"underestimated", p.underestimated},
+              {"oom_attempts_predicted_to_fit", p.oom_attempts_predicted_to_fit},
+              {"oom_attempts_without_prediction", p.oom_attempts_without_prediction},
+              {"refused_before_launch", p.refused_before_launch}}},
+            {"rule_lua", report.rule_lua.empty() ? Json(nullptr) : Json(report.rule_lua)},
+            {"other_failures", std::move(others)},
+            {"highest_peak_bytes", report.highest_peak ? Json(report.highest_peak->bytes) : Json(nullptr)},
+            {"unexplained_infinite_trials", report.unexplained_infinite}};
+}
+
+std::string_view cause_meaning(hpo::OomCause cause) {
+    switch (cause) {
+        case hpo::OomCause::capacity: return "the trial itself needs more than the device has";
+        case hpo::OomCause::fragmentation: return "it would fit into memory that was reserved but not in use";
+        case hpo::OomCause::leak: return "earlier trials left memory behind";
+        case hpo::OomCause::neighbour: return "other processes held the memory";
+        case hpo::OomCause::limit: return "a cap that the process set itself";
+        case hpo::OomCause::host: return "host memory, not the device's";
+        case hpo::OomCause::workspace: return "a library's temporary did not fit";
+        case hpo::OomCause::unknown: return "nothing was kept that tells";
+    }
+    return "";
+}
+
+std::string basis_text(const hpo::analysis::Change& change) {
+    switch (change.basis) {
+        case hpo::analysis::Change::Basis::attempt: return "a later attempt ran so";
+        case hpo::analysis::Change::Basis::trial: return "trial " + std::to_string(change.witness.value_or(-1)) + " ran so";
+        case hpo::analysis::Change::Basis::peaks: return "by the other trials' peaks";
+        case hpo::analysis::Change::Basis::figures: return "not tried";
+    }
+    return {};
+}
+
+std::string other_text(const std::string& name, std::size_t count) {
+    const std::map<std::string, std::string> words{{"victim", "of a process that was already poisoned"},
+                                                   {"prevented", "refused before launch"},
+                                                   {"device_assert", "device-side assert"},
+                                                   {"lost_worker", "without a word"}};
+    const auto found = words.find(name);
+    return std::to_string(count) + " " + name + (found == words.end() || name == "device_assert" ? "" : " (" + found->second + ")");
+}
+
+void print_nothing(const Page& page, const StudyData& data, const OomReport& report) {
+    std::string text = "No out-of-memory in study " + data.study.name + ": none in " + counted(report.trials, "trial");
+    if (report.highest_peak) {
+        text +=
+            "; highest peak " + hpo::format_bytes(report.highest_peak->bytes) + " in trial " + std::to_string(report.highest_peak->trial);
+        if (report.capacity_bytes && *report.capacity_bytes > 0) {
+            text += ", " + percent(static_cast<double>(report.highest_peak->bytes) / static_cast<double>(*report.capacity_bytes)) +
+                    " of the device";
+        }
+    }
+    page.paragraph(text);
+}
+
+void print_causes(const Page& page, const OomReport& report) {
+    page.heading("Why");
+    std::vector<std::pair<hpo::OomCause, hpo::analysis::Tally>> sorted(report.causes.begin(), report.causes.end());
+    std::ranges::stable_sort(sorted, std::greater{}, [](const auto& entry) { return entry.second.count; });
+    using Align = Table::Align;
+    Table table{{{"cause"}, {"count", Align::right}, {"lost", Align::right}, {""}}, Table::Last::wrap};
+    for (const auto& [cause, tally] : sorted)
+        table.row({std::string{to_text(cause)}, std::to_string(tally.count), duration(tally.seconds), std::string{cause_meaning(cause)}});
+    table.print(page, 2);
+}
+
+void print_others(const Page& page, const OomReport& report) {
+    std::string text;
+    for (const auto& [name, tally] : report.others) text += (text.empty() ? "" : ", ") + other_text(name, tally.count);
+    if (!text.empty()) page.paragraph("  Not counted: " + text + ".", 2);
+    if (report.unexplained_infinite > 0) {
+        page.paragraph("  " + counted(report.unexplained_infinite, "complete trial") + " told an infinite value and nothing that says why.",
+                       2);
+    }
+}
+
+void print_regions(const Page& page, const OomReport& report) {
+    page.line();
+    page.heading("Where");
+    if (report.regions.empty()) page.line("  No region of the parameters stands out.");
+    for (const auto& region : report.regions) {
+        page.paragraph("  " + std::to_string(region.oom) + " of " + counted(region.trials, "trial") + " (" + percent(region.rate()) +
+                           ") with " + describe(region.region),
+                       6);
+    }
+}
+
+void print_changes(const Page& page, const OomReport& report) {
+    page.line();
+    page.heading("What would have fitted");
+    std::vector<std::pair<hpo::OomCause, hpo::analysis::Tally>> sorted(report.causes.begin(), report.causes.end());
+    std::ranges::stable_sort(sorted, std::greater{}, [](const auto& entry) { return entry.second.count; });
+    Table table{{{"cause"}, {"of", Table::Align::right}, {"smallest single change"}}, Table::Last::wrap};
+    for (const auto& [cause, tally] : sorted) {
+        struct Group {
+            std::string what;
+            std::string basis;
+            std::size_t count = 0;
+            std::optional<std::int64_t> least;
+            std::optional<std::int64_t> most;
+        };
+        std::vector<Group> groups;
+        for (const OomCase& entry : report.cases) {
+            if (entry.failed.failure.cause.value_or(hpo::OomCause::unknown) != cause) continue;
+            const std::string what = entry.change ? entry.change->what : "none to name";
+            auto found = std::ranges::find(groups, what, &Group::what);
+            if (found == groups.end())
+                found = groups.insert(
+                    found, Group{.what = what, .basis = entry.change ? basis_text(*entry.change) : std::string{}, .least = {}, .most = {}});
+            ++found->count;
+            const auto bytes = entry.change ? entry.change->bytes : std::nullopt;
+            if (bytes) found->least = std::min(found->least.value_or(*bytes), *bytes);
+            if (bytes) found->most = std::max(found->most.value_or(*bytes), *bytes);
+        }
+        std::ranges::stable_sort(groups, std::greater{}, &Group::count);
+        for (std::size_t i = 0; i < groups.size() && i < 4; ++i) {
+            const Group& group = groups[i];
+            std::string amount;
+            if (group.most)
+                amount =
+                    ": " + (*group.least == *group.most ? "" : hpo::format_bytes(*group.least) + " to ") + hpo::format_bytes(*group.most);
+            table.row({i == 0 ? std::string{to_text(cause)} : "", std::to_string(group.count) + "/" + std::to_string(tally.count),
+                       group.what + amount + (group.basis.empty() || group.basis == "not tried" ? "" : " (" + group.basis + ")")});
+        }
+        if (groups.size() > 4) table.row({"", "", "and " + std::to_string(groups.size() - 4) + " others: --cases"});
+    }
+    table.print(page, 2);
+}
+
+void print_cases(const Page& page, const OomReport& report, bool all) {
+    page.line();
+    page.heading(all ? "Cases" : "Cases, one for each cause (--cases lists all)");
+    std::set<hpo::OomCause> shown;
+    for (const OomCase& entry : report.cases) {
+        const hpo::OomCause cause = entry.failed.failure.cause.value_or(hpo::OomCause::unknown);
+        if (!all && !shown.insert(cause).second) continue;
+        std::string text = "  trial " + std::to_string(entry.failed.trial->number);
+        if (entry.failed.attempt) text += ", attempt " + std::to_string(entry.failed.attempt->index);
+        text += ", " + std::string{to_text(cause)};
+        if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
+        page.paragraph(text + ": " + entry.failed.failure.evidence + ".", 6);
+        if (all && entry.change) page.paragraph("      fix: " + entry.change->text() + " (" + basis_text(*entry.change) + ")", 11);
+    }
+}
+
+void print_prediction(const Page& page, const OomReport& report) {
+    page.line();
+    page.heading("Predictions");
+    const auto& p = report.prediction;
+    if (p.attempts > 0) {
+        page.paragraph("  " + counted(p.attempts, "attempt") + " with prediction and measured peak: off by " +
+                           percent(p.median_relative_error.value_or(0)) + " in the median, too low in " + std::to_string(p.underestimated) +
+                           " (" + percent(static_cast<double>(p.underestimated) / static_cast<double>(p.attempts)) + ").",
+                       2);
+    }
+    if (p.oom_attempts_predicted_to_fit > 0)
+        page.line("  " + counted(p.oom_attempts_predicted_to_fit, "attempt") + " ran out of memory although predicted to fit.");
+    if (p.oom_attempts_without_prediction > 0)
+        page.line("  " + counted(p.oom_attempts_without_prediction, "attempt") + " ran out of memory without a prediction.");
+    if (p.refused_before_launch > 0) page.line("  " + std::to_string(p.refused_before_launch) + " refused before launch.");
+    if (p.attempts + p.oom_attempts_predicted_to_fit + p.oom_attempts_without_prediction + p.refused_before_launch == 0)
+        page.line("  None were made.");
+}
+
+}  // namespace
+
+void oom(const Query& query, const OomOptions& options) {
+    const StudyData data = read_study(query);
+    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections);
+    if (query.json) {
+        print(report_json(data, report));
+        return;
+    }
+    const Page page = Page::standard_output();
+    if (report.oom_attempts == 0) {
+        print_nothing(page, data, report);
+        print_others(page, report);
+        return;
+    }
+    page.heading("Out of memory in study " + data.study.name);
+    std::string cost = "  " + std::to_string(report.oom_trials) + " of " + counted(report.trials, "trial") + " (" +
+                       percent(static_cast<double>(report.oom_trials) / static_cast<double>(report.trials)) + ")";
+    if (report.oom_attempts != report.oom_trials) cost += ", " + counted(report.oom_attempts, "attempt");
+    cost +=
+        report.recovered_trials > 0 ? "; " + std::to_string(report.recovered_trials) + " recovered in a later attempt" : "; none recovered";
+    cost += "; " + duration(report.wasted_seconds) + " lost";
+    if (report.total_seconds > 0)
+        cost += " of " + duration(report.total_seconds) + " (" + percent(report.wasted_seconds / report.total_seconds) + ")";
+    if (report.capacity_bytes) cost += "; device of " + hpo::format_bytes(*report.capacity_bytes);
+    page.paragraph(cost, 2);
+    page.line();
+    print_causes(page, report);
+    print_others(page, report);
+    print_regions(page, report);
+    print_changes(page, report);
+    print_cases(page, report, options.all_cases);
+    print_prediction(page, report);
+    page.line();
+    page.heading("Rule (Lua)");
+    std::string_view rest = report.rule_lua;
+    while (!rest.empty()) {
+        const auto end = std::min(rest.find('\n'), rest.size());
+        page.line(end == 0 ? std::string{} : "  " + std::string{rest.substr(0, end)});
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+}
+
+}  // namespace hpo_analyze

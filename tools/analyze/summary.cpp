@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/summary.hpp"
+
+#include "commands.hpp"
+#include "hpo/analysis/oom.hpp"
+#include "json.hpp"
+#include "text.hpp"
+
+namespace hpo_analyze {
+
+namespace {
+
+Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::OomReport& memory) {
+    Json states = Json::object();
+    for (std::size_t i = 0; i < summary.by_state.size(); ++i) states[std::string{hpo::trial_state_names[i]}] = summary.by_state[i];
+    Json best = Json::array();
+    for (const hpo::Trial* trial : summary.best) best.push_back(brief_json(*trial));
+    Json directions = Json::array();
+    for (const hpo::Direction direction : data.study.directions) directions.push_back(to_text(direction));
+    Json failures = Json::object();
+    for (const auto& [name, tally] : memory.others) failures[name] = tally.count;
+    return {{"study", data.study.name},
+            {"directions", std::move(directions)},
+            {"trials", summary.trials},
+            {"states", std::move(states)},
+            {"infeasible", summary.infeasible},
+            {"rejections", summary.rejections},
+            {"best", std::move(best)},
+            {"first_start", time_or_null(summary.first_start)},
+            {"last_end", time_or_null(summary.last_end)},
+            {"wall_seconds", or_null(summary.wall_seconds())},
+            {"trial_seconds", summary.trial_seconds},
+            {"oom_trials", memory.oom_trials},
+            {"recovered_trials", memory.recovered_trials},
+            {"wasted_seconds", memory.wasted_seconds},
+            {"capacity_bytes", or_null(memory.capacity_bytes)},
+            {"highest_peak_bytes", memory.highest_peak ? Json(memory.highest_peak->bytes) : Json(nullptr)},
+            {"failures", std::move(failures)}};
+}
+
+std::string states_text(const hpo::analysis::Summary& summary) {
+    std::string text;
+    for (const hpo::TrialState state :
+         {hpo::TrialState::complete, hpo::TrialState::pruned, hpo::TrialState::fail, hpo::TrialState::running, hpo::TrialState::waiting}) {
+        const std::size_t count = summary.by_state[static_cast<std::size_t>(state)];
+        if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + lower_state(state);
+    }
+    return text;
+}
+
+void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::OomReport& memory) {
+    std::string directions;
+    for (const hpo::Direction direction : data.study.directions)
+        directions += (directions.empty() ? "" : ", ") + std::string{to_text(direction)};
+    page.heading("Study " + data.study.name + " (" + directions + ") in " + data.store);
+    const auto entry = [&](std::string_view name, const std::string& text) {
+        std::string label = "  " + std::string{name};
+        label.resize(12, ' ');
+        page.paragraph(label + text, 12);
+    };
+    entry("trials", std::to_string(summary.trials) + (summary.trials > 0 ? ": " + states_text(summary) : ""));
+    if (summary.infeasible > 0) entry("", std::to_string(summary.infeasible) + " infeasible");
+    if (summary.rejections > 0) entry("", counted(summary.rejections, "proposal") + " refused before launch");
+    if (data.study.directions.size() > 1) {
+        entry("best",
+              summary.best.empty() ? "no trial yet" : counted(summary.best.size(), "trial") + " on the Pareto front (hpo-analyze best)");
+    } else if (summary.best.empty()) {
+        entry("best", "no complete and feasible trial yet");
+    } else {
+        const hpo::Trial& best = *summary.best.front();
+        entry("best", "trial " + std::to_string(best.number) + ": " + values_text(best) + " with " + params_text(best.params));
+    }
+    if (summary.first_start) {
+        std::string text = clock_time(*summary.first_start);
+        if (summary.last_end) text += " to " + clock_time(*summary.last_end);
+        entry("time", text);
+    }
+    if (summary.timed_trials > 0) {
+        const double mean = summary.trial_seconds / static_cast<double>(summary.timed_trials);
+        std::string text = duration(summary.trial_seconds) + " of trials, " + duration(mean) + " each";
+        if (const auto wall = summary.wall_seconds(); wall && *wall > 0) text += ", in " + duration(*wall);
+        entry("", text);
+    }
+    if (memory.oom_trials > 0) {
+        std::string causes;
+        for (const auto& [cause, tally] : memory.causes)
+            causes += (causes.empty() ? "" : ", ") + std::to_string(tally.count) + " " + std::string{to_text(cause)};
+        entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
+                            " of them recovered: " + causes + "; " + duration(memory.wasted_seconds) + " lost (hpo-analyze oom)");
+    } else {
+        entry("memory", "no trial ran out of memory");
+    }
+    if (memory.highest_peak) {
+        std::string text =
+            "highest peak " + hpo::format_bytes(memory.highest_peak->bytes) + " in trial " + std::to_string(memory.highest_peak->trial);
+        if (memory.capacity_bytes && *memory.capacity_bytes > 0)
+            text += ", " + percent(static_cast<double>(memory.highest_peak->bytes) / static_cast<double>(*memory.capacity_bytes)) +
+                    " of the device";
+        entry("", text);
+    }
+    std::string failures;
+    for (const auto& [name, tally] : memory.others) failures += (failures.empty() ? "" : ", ") + std::to_string(tally.count) + " " + name;
+    if (!failures.empty()) entry("failures", failures);
+}
+
+}  // namespace
+
+void summary(const Query& query) {
+    const std::vector<StudyData> all = read_studies(query);
+    if (query.json && (!query.study.empty() || all.size() == 1)) {
+        print(summary_json(all.front(), hpo::analysis::summarise(all.front().study, all.front().trials, all.front().rejections),
+                           hpo::analysis::oom_report(all.front().trials, all.front().rejections)));
+        return;
+    }
+    Json list = Json::array();
+    const Page page = Page::standard_output();
+    if (all.empty() && !query.json) page.line("no study in " + query.store);
+    bool first = true;
+    for (const StudyData& data : all) {
+        const auto numbers = hpo::analysis::summarise(data.study, data.trials, data.rejections);
+        const auto memory = hpo::analysis::oom_report(data.trials, data.rejections);
+        if (query.json) {
+            list.push_back(summary_json(data, numbers, memory));
+            continue;
+        }
+        if (!first) page.line();
+        first = false;
+        print_text(page, data, numbers, memory);
+    }
+    if (query.json) print(list);
+}
+
+}  // namespace hpo_analyze

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "text.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "hpo/core/value.hpp"
+#include "hpo/store/stored_time.hpp"
+
+namespace hpo_analyze {
+
+namespace {
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
+
+std::size_t characters(std::string_view text) { return static_cast<std::size_t>(std::ranges::count_if(text, begins_character)); }
+
+std::string cut(std::string_view text, std::size_t most) {
+    if (characters(text) <= most) return std::string{text};
+    if (most == 0) return {};
+    std::size_t end = 0;
+    for (std::size_t seen = 0; end < text.size(); ++end) {
+        if (begins_character(text[end]) && seen++ == most - 1) break;
+    }
+    return std::string{text.substr(0, end)} + "…";
+}
+
+std::string printable(std::string_view text) {
+    std::string clean{text};
+    std::ranges::replace_if(
+        clean, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+    return clean;
+}
+
+}  // namespace
+
+Page Page::standard_output() {
+    const bool terminal = isatty(STDOUT_FILENO) != 0;
+    std::size_t width = 120;
+    winsize size{};
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) width = size.ws_col;
+    else if (const char* columns = std::getenv("COLUMNS"); columns && std::atoi(columns) >= 40)
+        width = static_cast<std::size_t>(std::atoi(columns));
+    const char* no_colour = std::getenv("NO_COLOR");
+    return Page{std::cout, width, terminal && (!no_colour || *no_colour == '\0')};
+}
+
+void Page::heading(std::string_view text) const { out_ << (colour_ ? "\033[1m" : "") << text << (colour_ ? "\033[0m" : "") << '\n'; }
+
+void Page::line(std::string_view text) const { out_ << text << '\n'; }
+
+void Page::paragraph(std::string_view text, std::size_t indent) const {
+    std::string line;
+    bool first = true;
+    const auto flush = [&] {
+        out_ << line << '\n';
+        line.assign(indent, ' ');
+        first = false;
+    };
+    std::size_t leading = text.find_first_not_of(' ');
+    if (leading == std::string_view::npos) leading = 0;
+    line.assign(leading, ' ');
+    bool empty = true;
+    for (std::size_t at = leading; at < text.size();) {
+        const std::size_t space = std::min(text.find(' ', at), text.size());
+        const std::string_view word = text.substr(at, space - at);
+        if (!empty && characters(line) + 1 + characters(word) > width_) {
+            flush();
+            empty = true;
+        }
+        if (!empty) line += ' ';
+        line += word;
+        empty = false;
+        at = space + 1;
+        while (at < text.size() && text[at] == ' ') {  // several spaces are kept: they align
+            line += ' ';
+            ++at;
+        }
+    }
+    out_ << line << '\n';
+}
+
+void Table::print(const Page& page, std::size_t indent) const {
+    std::vector<std::size_t> widths;
+    for (const Column& column : columns_) widths.push_back(characters(column.title));
+    for (const auto& row : rows_) {
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], characters(row[i]));
+    }
+    std::size_t fixed = indent;
+    for (std::size_t i = 0; i + 1 < widths.size(); ++i) fixed += widths[i] + 2;
+    widths.back() = std::max(std::min(widths.back(), page.width() > fixed ? page.width() - fixed : 0), std::size_t{12});
+    const auto print_row = [&](std::vector<std::string> cells) {
+        cells.resize(columns_.size());
+        std::string line(indent, ' ');
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            const bool wraps = last_ == Last::wrap && i + 1 == columns_.size();
+            const std::string cell = wraps ? printable(cells[i]) : cut(printable(cells[i]), widths[i]);
+            const std::string padding(widths[i] - std::min(widths[i], characters(cell)), ' ');
+            line += columns_[i].align == Align::right ? padding + cell : cell + padding;
+            if (i + 1 < columns_.size()) line += "  ";
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        if (last_ == Last::wrap) page.paragraph(line, fixed);
+        else page.out() << line << '\n';
+    };
+    std::vector<std::string> titles;
+    for (const Column& column : columns_) titles.push_back(column.title);
+    if (std::ranges::any_of(columns_, [](const Column& column) { return !column.title.empty(); })) print_row(titles);
+    for (const auto& row : rows_) print_row(row);
+}
+
+std::string lower_state(hpo::TrialState state) {
+    std::string text{to_text(state)};
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return state == hpo::TrialState::fail ? "failed" : text;
+}
+
+std::string duration(double seconds) {
+    char text[64];
+    const auto whole = static_cast<long long>(std::llround(seconds));
+    if (seconds < 0.001) return "0 s";
+    if (seconds < 10) std::snprintf(text, sizeof text, seconds < 1 ? "%.3f s" : "%.1f s", seconds);
+    else if (whole < 60) std::snprintf(text, sizeof text, "%lld s", whole);
+    else if (whole < 3600) std::snprintf(text, sizeof text, "%lld min %02lld s", whole / 60, whole % 60);
+    else std::snprintf(text, sizeof text, "%lld h %02lld min", whole / 3600, whole % 3600 / 60);
+    return text;
+}
+
+std::string clock_time(hpo::Time time) { return hpo::store::time_text(time).substr(0, 19) + " UTC"; }
+
+std::string percent(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%", share * 100);
+    return text;
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+    return std::to_string(count) + " " + std::string{noun} + (count == 1 ? "" : "s");
+}
+
+std::string values_text(const hpo::Trial& trial) {
+    std::string text;
+    for (const double value : trial.values) text += (text.empty() ? "" : ", ") + hpo::display_text(value);
+    return text.empty() ? "-" : text;
+}
+
+std::string params_text(const hpo::ParamSet& params) {
+    std::string text;
+    for (const hpo::Param& param : params) text += (text.empty() ? "" : ", ") + param.name + " " + hpo::display_text(param.value());
+    return text;
+}
+
+std::string one_line(std::string_view text, std::size_t most) { return cut(printable(text.substr(0, text.find('\n'))), most); }
+
+}  // namespace hpo_analyze

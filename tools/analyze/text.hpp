@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/study.hpp"
+
+namespace hpo_analyze {
+
+/// Where text goes and how it may look there.
+class Page {
+public:
+    Page(std::ostream& out, std::size_t width, bool colour) : out_{out}, width_{width}, colour_{colour} {}
+    /// Standard output: as wide as its terminal (120 columns elsewhere, COLUMNS counts), coloured only on a terminal and without NO_COLOR.
+    [[nodiscard]] static Page standard_output();
+
+    [[nodiscard]] std::size_t width() const noexcept { return width_; }
+    [[nodiscard]] std::ostream& out() const noexcept { return out_; }
+    void heading(std::string_view text) const;
+    void line(std::string_view text = {}) const;
+    /// Breaks at spaces; lines after the first are indented by `indent`.
+    void paragraph(std::string_view text, std::size_t indent = 0) const;
+
+private:
+    std::ostream& out_;
+    std::size_t width_;
+    bool colour_;
+};
+
+/// Rows under a header, columns as wide as their contents; where the page is too narrow, the last column is cut with "…" or continues
+/// below.
+class Table {
+public:
+    enum class Align { left, right };
+    enum class Last { cut, wrap };
+    struct Column {
+        std::string title;
+        Align align = Align::left;
+    };
+    explicit Table(std::vector<Column> columns, Last last = Last::cut) : columns_{std::move(columns)}, last_{last} {}
+    void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    void print(const Page& page, std::size_t indent = 0) const;
+
+private:
+    std::vector<Column> columns_;
+    Last last_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+[[nodiscard]] std::string lower_state(hpo::TrialState state);
+/// "3 h 49 min", "55 s", "0.21 s".
+[[nodiscard]] std::string duration(double seconds);
+/// "2026-11-21 09:37:09 UTC".
+[[nodiscard]] std::string clock_time(hpo::Time time);
+[[nodiscard]] std::string percent(double share);
+/// "1 trial", "2 trials".
+[[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
+/// The values of a trial, "-" for none.
+[[nodiscard]] std::string values_text(const hpo::Trial& trial);
+[[nodiscard]] std::string params_text(const hpo::ParamSet& params);
+/// One line, control characters as spaces, at most `most` characters.
+[[nodiscard]] std::string one_line(std::string_view text, std::size_t most);
+
+}  // namespace hpo_analyze

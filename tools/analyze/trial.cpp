@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "commands.hpp"
+#include "hpo/analysis/oom.hpp"
+#include "json.hpp"
+#include "text.hpp"
+
+namespace hpo_analyze {
+
+namespace {
+
+Json failure_json(const hpo::Failure& failure) {
+    return {{"kind", to_text(failure.kind)},
+            {"message", failure.message},
+            {"type", failure.type},
+            {"code", or_null(failure.code)},
+            {"signal", or_null(failure.signal)},
+            {"exit_status", or_null(failure.exit_status)},
+            {"where", failure.where},
+            {"traceback", failure.traceback},
+            {"requested_bytes", or_null(failure.requested_bytes)},
+            {"memory", to_json(failure.memory)},
+            {"cause", failure.cause ? Json(to_text(*failure.cause)) : Json(nullptr)},
+            {"evidence", failure.evidence}};
+}
+
+std::string_view outcome_text(hpo::OutcomeKind kind) {
+    switch (kind) {
+        case hpo::OutcomeKind::complete: return "complete";
+        case hpo::OutcomeKind::stopped: return "stopped";
+        case hpo::OutcomeKind::failed: return "failed";
+        case hpo::OutcomeKind::interrupted: return "interrupted";
+    }
+    return "failed";
+}
+
+Json attempt_json(const hpo::Attempt& attempt) {
+    Json marks = Json::array();
+    for (const hpo::MemoryMark& mark : attempt.memory) {
+        marks.push_back({{"name", mark.name}, {"seconds", mark.seconds}, {"step", or_null(mark.step)}, {"reading", to_json(mark.reading)}});
+    }
+    return {{"index", attempt.index},
+            {"plan", to_json(attempt.plan)},
+            {"changed_params", attempt.changed_params ? to_json(*attempt.changed_params) : Json(nullptr)},
+            {"predicted_bytes", attempt.estimate ? or_null(attempt.estimate->need) : Json(nullptr)},
+            {"predicted_by", attempt.estimate ? Json(attempt.estimate->source) : Json(nullptr)},
+            {"worker_pid", attempt.worker_pid > 0 ? Json(attempt.worker_pid) : Json(nullptr)},
+            {"started", time_or_null(attempt.started)},
+            {"seconds", or_null(attempt.seconds)},
+            {"outcome", attempt.outcome ? Json(outcome_text(*attempt.outcome)) : Json(nullptr)},
+            {"peak_allocated_bytes", or_null(attempt.peak_allocated)},
+            {"peak_reserved_bytes", or_null(attempt.peak_reserved)},
+            {"approximate", attempt.approximate},
+            {"decision", attempt.decision},
+            {"memory", std::move(marks)},
+            {"failure", attempt.failure ? failure_json(*attempt.failure) : Json(nullptr)}};
+}
+
+std::string plan_text(const hpo::ExecutionPlan& plan) {
+    std::string text = plan.device;
+    if (const auto micro = plan.effective_micro_batch()) {
+        text += ", micro-batch " + std::to_string(*micro);
+        if (plan.accumulation_steps() > 1) text += " x " + std::to_string(plan.accumulation_steps()) + " steps";
+    }
+    if (plan.effective_batch) text += ", effective batch " + std::to_string(*plan.effective_batch);
+    if (plan.activation_checkpointing) text += ", activation checkpointing";
+    if (plan.precision != hpo::Precision::fp32) text += ", " + std::string{to_text(plan.precision)};
+    if (plan.expandable_segments) text += ", expandable segments";
+    if (plan.cap_bytes) text += ", cap " + hpo::format_bytes(*plan.cap_bytes);
+    return text;
+}
+
+void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, const std::optional<hpo::analysis::Change>& change) {
+    const hpo::Failure& failure = entry.failure;
+    const auto item = [&](std::string_view name, const std::string& text) {
+        std::string label = "    " + std::string{name};
+        label.resize(15, ' ');
+        page.paragraph(label + text, 15);
+    };
+    item("failed", std::string{to_text(failure.kind)} + (failure.cause ? ", cause " + std::string{to_text(*failure.cause)} : "") +
+                       (failure.where.empty() ? "" : ", in " + failure.where));
+    if (entry.victim)
+        item("victim",
+             "the process was already poisoned" + (entry.victim_of ? " by trial " + std::to_string(*entry.victim_of) : std::string{}));
+    if (!failure.evidence.empty()) item("evidence", failure.evidence);
+    if (change) item("would fit", change->text() + (change->witness ? " (trial " + std::to_string(*change->witness) + " ran so)" : ""));
+    if (!failure.message.empty()) item("message", one_line(failure.message, 400));
+    if (!failure.traceback.empty()) {
+        std::string_view rest = failure.traceback;
+        while (!rest.empty() && rest.back() == '\n') rest.remove_suffix(1);
+        std::vector<std::string_view> lines;
+        while (!rest.empty() && lines.size() < 6) {
+            const auto at = rest.rfind('\n');
+            lines.push_back(at == std::string_view::npos ? rest : rest.substr(at + 1));
+            rest = at == std::string_view::npos ? std::string_view{} : rest.substr(0, at);
+        }
+        for (std::size_t i = lines.size(); i-- > 0;)
+            page.line("               " + one_line(lines[i], page.width() > 31 ? page.width() - 15 : 16));
+    }
+}
+
+}  // namespace
+
+void trial(const Query& query, std::int64_t number) {
+    const StudyData data = read_study(query);
+    const auto found = std::ranges::find(data.trials, number, &hpo::Trial::number);
+    if (found == data.trials.end()) {
+        const std::string known =
+            data.trials.empty() ? "the study has none yet" : "known: 0 to " + std::to_string(data.trials.back().number);
+        throw hpo::Error{hpo::Errc::unknown_name, "study '" + data.study.name + "': no trial " + std::to_string(number) + "; " + known};
+    }
+    const hpo::Trial& one = *found;
+    auto report = hpo::analysis::oom_report(data.trials, data.rejections);
+    auto cases = hpo::analysis::failure_cases(data.trials);
+    hpo::analysis::explain_by_history(cases, data.trials);
+    std::erase_if(cases, [&](const auto& entry) { return entry.trial != &one; });
+    const auto change_of = [&](const hpo::analysis::FailureCase& entry) -> std::optional<hpo::analysis::Change> {
+        const auto same = std::ranges::find_if(
+            report.cases, [&](const auto& other) { return other.failed.trial == entry.trial && other.failed.attempt == entry.attempt; });
+        return same == report.cases.end() ? std::nullopt : same->change;
+    };
+    if (query.json) {
+        Json json = brief_json(one);
+        Json intermediate = Json::array();
+        for (const auto& [step, value] : one.intermediate) intermediate.push_back({{"step", step}, {"value", to_json(value)}});
+        json["intermediate"] = std::move(intermediate);
+        Json constraints = Json::object();
+        for (const auto& [name, value] : one.constraints) constraints[name] = to_json(value);
+        json["constraints"] = std::move(constraints);
+        json["user_attributes"] = to_json(one.user_attributes);
+        json["system_attributes"] = to_json(one.system_attributes);
+        Json attempts = Json::array();
+        for (const hpo::Attempt& attempt : one.attempts) attempts.push_back(attempt_json(attempt));
+        json["attempt_list"] = std::move(attempts);
+        Json failures = Json::array();
+        for (const auto& entry : cases) {
+            Json failure = failure_json(entry.failure);
+            failure["attempt"] = entry.attempt ? Json(entry.attempt->index) : Json(nullptr);
+            failure["victim_of"] = or_null(entry.victim_of);
+            const auto change = change_of(entry);
+            failure["fix"] = change ? Json(change->text()) : Json(nullptr);
+            failures.push_back(std::move(failure));
+        }
+        json["failures"] = std::move(failures);
+        print(json);
+        return;
+    }
+    const Page page = Page::standard_output();
+    page.heading("Trial " + std::to_string(number) + " of study " + data.study.name + ": " + lower_state(one.state) +
+                 (one.values.empty() ? "" : ", " + values_text(one)) + (one.feasible() ? "" : ", infeasible"));
+    if (one.started) {
+        const auto seconds = hpo::analysis::detail::trial_seconds(one);
+        page.line("  " + clock_time(*one.started) + (seconds ? ", " + duration(*seconds) : ""));
+    }
+    if (!one.params.empty()) {
+        page.line("  parameters");
+        Table table{{{""}, {""}}};
+        for (const hpo::Param& param : one.params) table.row({param.name, hpo::display_text(param.value())});
+        table.print(page, 4);
+    }
+    for (const auto& [name, value] : one.constraints)
+        page.line("  constraint " + name + ": " + hpo::display_text(value) + (value > 0 ? " (violated)" : ""));
+    if (!one.intermediate.empty()) {
+        const auto last = std::prev(one.intermediate.end());
+        page.line("  " + counted(one.intermediate.size(), "report") + ", the last at step " + std::to_string(last->first) + ": " +
+                  hpo::display_text(last->second));
+    }
+    for (const hpo::Attempt& attempt : one.attempts) {
+        std::string text = "  attempt " + std::to_string(attempt.index) + ": " + plan_text(attempt.plan) + "; " +
+                           (attempt.outcome ? std::string{outcome_text(*attempt.outcome)} : "running");
+        if (attempt.seconds) text += " after " + duration(*attempt.seconds);
+        const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
+        if (peak) text += ", peak " + hpo::format_bytes(*peak);
+        if (attempt.estimate && attempt.estimate->need) text += ", predicted " + hpo::format_bytes(*attempt.estimate->need);
+        page.paragraph(text, 4);
+        for (const auto& entry : cases) {
+            if (entry.attempt == &attempt) print_failure(page, entry, change_of(entry));
+        }
+        if (!attempt.decision.empty()) page.paragraph("    answer     " + attempt.decision, 15);
+    }
+    for (const auto& entry : cases) {
+        if (!entry.attempt) print_failure(page, entry, change_of(entry));
+    }
+    if (!one.user_attributes.empty()) {
+        page.line("  attributes");
+        Table table{{{""}, {""}}};
+        for (const auto& [name, text] : one.user_attributes) table.row({name, text});
+        table.print(page, 4);
+    }
+}
+
+}  // namespace hpo_analyze
