@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// The border between a study script and the program: whatever text a script is, loading it, asking its space, counting it
+// and asking its rules ends in time with a value or an hpo::Error of one line.
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "hpo/recovery/fail.hpp"
+#include "hpo/script/recovery_rules.hpp"
+#include "hpo/space/enumeration.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr hpo::script::LuaLimits limits{.memory_bytes = 8 << 20, .time = std::chrono::milliseconds{60}};
+constexpr std::chrono::seconds slack{2};  // for a machine with other work
+
+[[noreturn]] void wrong(const char* what) {
+    std::cerr << "script_fuzz: " << what << '\n';
+    std::abort();
+}
+
+template <class Action>
+void bounded(const char* what, Action&& action) {
+    const auto begin = Clock::now();
+    try {
+        action();
+    } catch (const hpo::Error& error) {
+        const std::string_view text = error.what();
+        if (text.empty() || text.find('\n') != std::string_view::npos) wrong("an error is not one line");
+        if (!text.starts_with("f.lua") && !text.starts_with("space: ")) wrong("an error without its place");
+    } catch (const hpo::SpaceRejection&) {
+    }
+    if (Clock::now() - begin > limits.time + slack) wrong(what);
+}
+
+void ask_rules(const hpo::script::StudyScript& script) {
+    hpo::Trial trial;
+    trial.params.set("x", hpo::IntDistribution{1, 9}, 3);
+    hpo::Attempt attempt;
+    attempt.plan.effective_batch = 64;
+    attempt.failure.emplace().kind = hpo::FailureKind::out_of_memory;
+    trial.attempts.push_back(attempt);
+    const hpo::History history{};
+    const hpo::script::ScriptRecovery rules{script, hpo::recovery::Fail{}};
+    bounded("a rule took too long", [&] { (void)rules.recover({trial, trial.attempts[0], *trial.attempts[0].failure, history}); });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text{reinterpret_cast<const char*>(data), size};
+    bounded("loading took too long", [&] {
+        const auto script = hpo::script::StudyScript::from_text(text, "f.lua", {.limits = limits});
+        const auto space = script.space();
+        for (const double share : {0.0, 0.4, 1.0}) {
+            bounded("a space took too long", [&] {
+                (void)hpo::walk(space, [&](std::size_t, const std::string&, const hpo::Axis& axis) { return axis.value_at(share); });
+            });
+        }
+        ask_rules(script);
+    });
+    return 0;
+}
