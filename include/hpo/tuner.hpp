@@ -13,6 +13,25 @@
 
 namespace hpo {
 
+/// An objective that asks for its parameters while it runs: `f(LiveTrial&)` returns one value, or one for each direction.
+template <class F>
+concept LiveObjective = std::invocable<F&, LiveTrial&>;
+
+/// A trial function whose parameters are known before it runs: `f(RunningJob&)` returns one value, or one for each direction.
+template <class F>
+concept JobFunction = std::invocable<F&, tuner::RunningJob&>;
+
+/// A store, or a temporary one that lives for the call.
+class StoreArgument {
+public:
+    StoreArgument(Store& store) : store_{store} {}       // NOLINT(google-explicit-constructor): stands for the store itself
+    StoreArgument(Store&& store) : store_{store} {}      // NOLINT(google-explicit-constructor)
+    operator Store&() const noexcept { return store_; }  // NOLINT(google-explicit-constructor)
+
+private:
+    Store& store_;
+};
+
 /// Composes four policies into an optimiser. The store and whatever runs the trials are arguments of each call.
 ///
 ///     hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
@@ -26,9 +45,9 @@ public:
 
     /// Define-by-run, in this process: `objective(LiveTrial&)` returns the value. Its parameters are known only while it
     /// runs, so no guard can be asked: it must be `unlimited`.
-    template <class Objective>
-    requires std::invocable<Objective&, LiveTrial&> && std::same_as<G, memory::Unlimited> TuneResult optimize(
-        Store& store, const std::string& study, Objective&& objective, const TuneOptions& options = {}, TuneObserver& observer = silent()) {
+    template <LiveObjective F>
+    TuneResult optimize(StoreArgument store, const std::string& study, F&& objective, const TuneOptions& options = {},
+                        TuneObserver& observer = silent()) requires std::same_as<G, memory::Unlimited> {
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::LiveSession session{policies_, books, options, observer};
         const bool interrupted = session.run([&](LiveTrial& trial) { return values_of(objective(trial)); });
@@ -36,27 +55,20 @@ public:
     }
 
     /// In this process, with the parameters known before the run: `job(RunningJob&)` returns the value.
-    template <class Function>
-    requires std::invocable<Function&, tuner::RunningJob&> TuneResult optimize(Store& store, const std::string& study, const Space& space,
-                                                                               Function&& job, const TuneOptions& options = {},
-                                                                               TuneObserver& observer = silent()) {
+    template <JobFunction F>
+    TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, F&& job, const TuneOptions& options = {},
+                        TuneObserver& observer = silent()) {
         tuner::InProcess executor{[&](tuner::RunningJob& running) { return values_of(job(running)); }};
         return optimize(store, study, space, static_cast<Executor&>(executor), options, observer);
     }
 
     /// On an executor of one's own: worker processes, another machine.
-    TuneResult optimize(Store& store, const std::string& study, const Space& space, Executor& executor, const TuneOptions& options = {},
-                        TuneObserver& observer = silent()) {
+    TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, Executor& executor,
+                        const TuneOptions& options = {}, TuneObserver& observer = silent()) {
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::Session session{policies_, books, space, executor, options, observer};
         const bool interrupted = session.run();
         return books.result(interrupted);
-    }
-
-    /// The same on a temporary store.
-    template <class... Arguments>
-    TuneResult optimize(Store&& store, const std::string& study, Arguments&&... arguments) {
-        return optimize(store, study, std::forward<Arguments>(arguments)...);
     }
 
 private:

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// Everything that a C++ program needs to tune in its own process, but for stores on disk (hpo/store/sqlite.hpp), which
+/// bring SQLite along.
+#include "hpo/memory/formula.hpp"
+#include "hpo/memory/limit.hpp"
+#include "hpo/memory/unlimited.hpp"
+#include "hpo/pruner/median.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/pruner/percentile.hpp"
+#include "hpo/recovery/fail.hpp"
+#include "hpo/recovery/prune.hpp"
+#include "hpo/recovery/shrink_micro_batch.hpp"
+#include "hpo/sampler/random.hpp"
+#include "hpo/sampler/tpe.hpp"
+#include "hpo/store/in_memory.hpp"
+#include "hpo/tuner.hpp"

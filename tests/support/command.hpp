@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+extern char** environ;
+
+namespace hpo::test {
+
+/// A folder that is gone when the test is over.
+class Workshop {
+public:
+    Workshop() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "hpo-test-XXXXXX").string();
+        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"no temporary folder"};
+        folder_ = pattern;
+    }
+    Workshop(const Workshop&) = delete;
+    Workshop& operator=(const Workshop&) = delete;
+    ~Workshop() {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+    [[nodiscard]] std::filesystem::path path(const std::string& name = {}) const { return name.empty() ? folder_ : folder_ / name; }
+    std::string write(const std::string& name, const std::string& text) const {
+        std::ofstream{path(name)} << text;
+        return path(name).string();
+    }
+
+private:
+    std::filesystem::path folder_;
+};
+
+[[nodiscard]] inline std::string read_file(const std::filesystem::path& file) {
+    std::ifstream in{file, std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+}
+
+/// How a command ended and what it wrote. A signal counts as 128 + its number.
+struct CommandResult {
+    int status = -1;
+    std::string out;
+    std::string error;
+};
+
+/// Starts a program without a shell; its output goes to files in `workshop`, which is also its working folder.
+[[nodiscard]] inline pid_t start_command(const Workshop& workshop, std::vector<std::string> words) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, workshop.path(".out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, workshop.path(".error").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addchdir_np(&actions, workshop.path().c_str());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    const int failed = posix_spawn(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw std::runtime_error{"cannot start " + words[0]};
+    return child;
+}
+
+[[nodiscard]] inline CommandResult finish_command(const Workshop& workshop, pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(workshop.path(".out")),
+            read_file(workshop.path(".error"))};
+}
+
+[[nodiscard]] inline CommandResult run_command(const Workshop& workshop, const std::vector<std::string>& words) {
+    return finish_command(workshop, start_command(workshop, words));
+}
+
+/// A program of this build.
+[[nodiscard]] inline std::string tool(const std::string& name) { return std::string{HPO_BINARY_DIR} + "/bin/" + name; }
+
+}  // namespace hpo::test
