@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "hpo/store/sqlite.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+using nlohmann::json;
+
+namespace {
+
+const std::string quadratic = R"(
+local hpo = require "hpo"
+local steps = hpo.option("steps", 3, "reports of a trial")
+return hpo.study {
+  name = "bowl",
+  trainer = { "quadratic", steps = steps, sleep_ms = hpo.option("sleep_ms", 0, "pause before each report") },
+  objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "fail",
+  trials = 10,
+  space = function(trial)
+    trial:float("x", -5, 5)
+    trial:float("y", -5, 5)
+  end,
+}
+)";
+
+CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), tool("hpo-tune"));
+    return run_command(workshop, words);
+}
+
+std::vector<hpo::Trial> trials_of(const Workshop& workshop, const std::string& name = "bowl") {
+    hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+    std::vector<hpo::Trial> trials;
+    store.refresh(store.open_study(name, std::vector{hpo::Direction::minimize}, hpo::Store::Open::resume).id, trials);
+    return trials;
+}
+
+std::int64_t done(const std::vector<hpo::Trial>& trials) { return std::count_if(trials.begin(), trials.end(), hpo::counts_as_done); }
+
+/// Living processes whose command line has `words` in it.
+int processes_with(const std::string& words) {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
+        std::string line = read_file(entry.path() / "cmdline");
+        std::replace(line.begin(), line.end(), '\0', ' ');
+        const std::string stat = read_file(entry.path() / "stat");
+        const auto name_end = stat.rfind(')');
+        const bool zombie = name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] == 'Z';
+        if (!zombie && line.find(words) != std::string::npos) ++count;
+    }
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("a study runs to the asked number of trials, and goes on when asked for more") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto first = tune(workshop, {"run", "bowl.lua", "--progress", "plain"});
+    INFO(first.error);
+    REQUIRE(first.status == 0);
+    CHECK_THAT(first.error, Contains("study bowl: new, 10 trials"));
+    CHECK_THAT(first.out, Contains("10 complete") && Contains("best: value"));
+    CHECK(trials_of(workshop).size() == 10);
+
+    const auto again = tune(workshop, {"run", "bowl.lua", "--trials", "15", "--json", "--progress", "none"});
+    REQUIRE(again.status == 0);
+    CHECK(again.error.empty());
+    const json result = json::parse(again.out);
+    CHECK(result["complete"] == 15);
+    CHECK(result["best"]["params"].contains("x"));
+    const auto trials = trials_of(workshop);
+    CHECK(trials.size() == 15);
+    for (const auto& trial : trials) {
+        CHECK(trial.intermediate.size() == 3);
+        CHECK(trial.attempts.at(0).worker_pid > 0);
+    }
+}
+
+TEST_CASE("the same seed draws the same trials, whatever the number of workers") {
+    const auto values = [](const std::string& workers) {
+        const Workshop workshop;
+        workshop.write("bowl.lua", quadratic);
+        const auto result = tune(workshop, {"run", "bowl.lua", "--workers", workers, "--seed", "3", "--progress", "none"});
+        REQUIRE(result.status == 0);
+        std::vector<std::vector<double>> found;
+        for (const auto& trial : trials_of(workshop)) found.push_back(trial.values);
+        return found;
+    };
+    CHECK(values("1") == values("3"));
+}
+
+TEST_CASE("the command line wins over the script, and -v says where each value is from") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto result =
+        tune(workshop, {"run", "bowl.lua", "-v", "--trials", "2", "--set", "steps=5", "--fix", "x=1.5", "--progress", "none"});
+    INFO(result.error);
+    REQUIRE(result.status == 0);
+    CHECK_THAT(result.error, Contains("trials") && Contains("command line") && Contains("bowl.lua") && Contains("default"));
+    for (const auto& trial : trials_of(workshop)) {
+        CHECK(trial.params.number("x") == 1.5);
+        CHECK(trial.intermediate.size() == 5);
+    }
+}
+
+TEST_CASE("wrong use is one line that says where, what and what would be right") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    struct Mistake {
+        std::vector<std::string> words;
+        int status;
+        std::string says;
+    };
+    const std::vector<Mistake> mistakes{
+        {{"rum", "bowl.lua"}, 2, "unknown command 'rum'; did you mean 'run'?"},
+        {{"run"}, 2, "SCRIPT is required"},
+        {{"run", "missing.lua"}, 2, "missing.lua: cannot be read"},
+        {{"run", "bowl.lua", "--sampler", "tpee"}, 2, "--sampler: unknown sampler 'tpee'; did you mean 'tpe'?"},
+        {{"run", "bowl.lua", "--sampler", "random:x=1"}, 2, "--sampler"},
+        {{"run", "bowl.lua", "--set", "step=4"}, 2, "unknown option 'step'; did you mean 'steps'?"},
+        {{"run", "bowl.lua", "--trials", "many"}, 2, "--trials: got 'many'; expected a whole number"},
+        {{"run", "bowl.lua", "--time", "soon"}, 2, "--time: got 'soon'; expected a duration"},
+        {{"run", "bowl.lua", "--device", "tpu"}, 2, "--device: got 'tpu'; expected auto, cpu, cuda or cuda:N"},
+        {{"run", "bowl.lua", "--device-memory", "lots"}, 2, "--device-memory: got 'lots'; expected a size"},
+        {{"run", "bowl.lua", "--device-memory", "0"}, 2, "--device-memory: got '0'; expected at least 1MiB"},
+        {{"run", "bowl.lua", "--device-memory", "1"}, 2, "--device-memory: got '1'; expected at least 1MiB"},
+        {{"run", "bowl.lua", "--workers", "0"}, 2, "--workers: got '0'"},
+        {{"run", "bowl.lua", "--fix", "x"}, 2, "--fix: got 'x'; expected NAME=VALUE"},
+        {{"run", "bowl.lua", "--fix", "x=9"}, 2, "fixed parameter 'x'"},
+        {{"run", "bowl.lua", "--store", "bowl.lua"}, 3, "bowl.lua"},
+        {{"run", "bowl.lua", "--store", "no/such/folder/hpo.db"}, 3, "no/such/folder"},
+    };
+    for (const Mistake& mistake : mistakes) {
+        const auto result = tune(workshop, mistake.words);
+        CAPTURE(mistake.words, result.error);
+        CHECK(result.status == mistake.status);
+        CHECK_THAT(result.error, Contains("hpo-tune: error: ") && Contains(mistake.says));
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') <= 2);
+    }
+    CHECK(read_file(workshop.path("bowl.lua")) == quadratic);
+}
+
+TEST_CASE("a trainer that does not exist is refused with what there is") {
+    const Workshop workshop;
+    std::string script = quadratic;
+    script.replace(script.find("\"quadratic\""), 11, "\"quadratik\"");
+    workshop.write("bowl.lua", script);
+    const auto result = tune(workshop, {"run", "bowl.lua"});
+    CHECK(result.status == 6);
+    CHECK_THAT(result.error, Contains("quadratik") && Contains("did you mean 'quadratic'?") && Contains("searched"));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+}
+
+TEST_CASE("check lists every problem and trains nothing") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto good = tune(workshop, {"check", "bowl.lua"});
+    INFO(good.error);
+    CHECK(good.status == 0);
+    CHECK_THAT(good.out, Contains("no problems found"));
+
+    const auto bad = tune(workshop, {"check", "bowl.lua", "--sampler", "tpee", "--trials", "-1", "--fix", "z=1"});
+    CHECK(bad.status == 2);
+    CHECK_THAT(bad.error, Contains("tpee") && Contains("--trials") && Contains("'z'") && Contains("3 problems"));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+}
+
+TEST_CASE("try runs one trial in the foreground and stores nothing") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto result = tune(workshop, {"try", "bowl.lua", "--fix", "x=1", "--fix", "y=2"});
+    INFO(result.error);
+    CHECK(result.status == 0);
+    CHECK_THAT(result.out, Contains("x = 1") && Contains("step 3") && Contains("value "));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+}
+
+TEST_CASE("init writes a script that loads, and overwrites nothing") {
+    const Workshop workshop;
+    const auto first = tune(workshop, {"init", "mine"});
+    CHECK(first.status == 0);
+    const auto text = read_file(workshop.path("mine.lua"));
+    CHECK_THAT(text, Contains("name = \"mine\""));
+    const auto second = tune(workshop, {"init", "mine"});
+    CHECK(second.status == 2);
+    CHECK(read_file(workshop.path("mine.lua")) == text);
+    const auto counted = tune(workshop, {"space", "mine.lua"});
+    INFO(counted.error);
+    CHECK(counted.status == 0);
+}
+
+TEST_CASE("policies and doctor answer as text and as JSON") {
+    const Workshop workshop;
+    const auto text = tune(workshop, {"policies"});
+    CHECK(text.status == 0);
+    CHECK_THAT(text.out, Contains("random") && Contains("median") && Contains("unlimited") && Contains("shrink_micro_batch") &&
+                             Contains("quadratic"));
+    const json listed = json::parse(tune(workshop, {"policies", "--json"}).out);
+    CHECK(listed.contains("sampler"));
+    CHECK(listed.contains("trainer"));
+    const auto kind = tune(workshop, {"policies", "samplers"});
+    CHECK(kind.status == 2);
+    CHECK_THAT(kind.error, Contains("did you mean 'sampler'?"));
+
+    const auto doctor = tune(workshop, {"doctor"});
+    INFO(doctor.out);
+    CHECK(doctor.status == 0);
+    CHECK_THAT(doctor.out, Contains("cpu") && Contains("trainer quadratic") && Contains("store"));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+    CHECK(json::parse(tune(workshop, {"doctor", "--json"}).out).is_array());
+}
+
+TEST_CASE("an interrupt ends running trials, loses no finished one, and the study goes on") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const pid_t child =
+        start_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--set", "sleep_ms=150", "--workers", "2", "--progress", "plain"});
+    std::this_thread::sleep_for(std::chrono::milliseconds{1200});
+    kill(child, SIGINT);
+    const auto result = finish_command(workshop, child);
+    INFO(result.error);
+    CHECK(result.status == 130);
+    for (const auto& trial : trials_of(workshop)) CHECK(hpo::is_finished(trial.state));
+    REQUIRE(tune(workshop, {"run", "bowl.lua", "--progress", "none"}).status == 0);
+    CHECK(done(trials_of(workshop)) == 10);
+}
+
+TEST_CASE("killed at random moments, a study loses and doubles nothing, and its workers are gone within two seconds") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const std::vector<std::string> command{tool("hpo-tune"), "run",       "bowl.lua", "--trials",   "60",  "--set",
+                                           "sleep_ms=15",    "--workers", "2",        "--progress", "none"};
+    std::mt19937 random{Catch::rngSeed()};
+    std::uniform_int_distribution<int> moment{20, 700};
+    std::map<std::int64_t, std::vector<double>> finished;
+    for (int kills = 0; kills < 20; ++kills) {
+        const pid_t child = start_command(workshop, command);
+        std::this_thread::sleep_for(std::chrono::milliseconds{moment(random)});
+        kill(child, SIGKILL);
+        (void)finish_command(workshop, child);
+        const std::string workers = "--parent " + std::to_string(child) + " ";
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{2};
+        while (processes_with(workers) > 0 && std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        }
+        REQUIRE(processes_with(workers) == 0);
+        if (!std::filesystem::exists(workshop.path("hpo.db"))) continue;
+        try {
+            for (const auto& trial : trials_of(workshop)) {
+                if (!hpo::counts_as_done(trial)) continue;
+                const auto [known, is_new] = finished.emplace(trial.number, trial.values);
+                if (!is_new) CHECK(known->second == trial.values);
+            }
+        } catch (const hpo::Error& error) {
+            CHECK(error.code() == hpo::Errc::unknown_name);  // killed before the study was made
+        }
+    }
+    auto to_the_end = command;
+    const auto last = run_command(workshop, to_the_end);
+    INFO(last.error);
+    REQUIRE(last.status == 0);
+    const auto trials = trials_of(workshop);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        CHECK(trials[i].number == static_cast<std::int64_t>(i));
+        CHECK(hpo::is_finished(trials[i].state));
+    }
+    CHECK(done(trials) == 60);
+    for (const auto& [number, values] : finished) CHECK(trials.at(static_cast<std::size_t>(number)).values == values);
+}

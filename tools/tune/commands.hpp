@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace hpo::tune {
+
+/// What each subcommand does once the command line is parsed; the result is the exit code.
+class Actions {
+public:
+    void on(CLI::App* command, std::function<int()> action) { actions_.emplace_back(command, std::move(action)); }
+    [[nodiscard]] int run() const {
+        for (const auto& [command, action] : actions_) {
+            if (command->parsed()) return action();
+        }
+        return 2;
+    }
+
+private:
+    std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
+};
+
+// One file for each subcommand.
+void add_run(CLI::App& app, Actions& actions);
+void add_try(CLI::App& app, Actions& actions);
+void add_check(CLI::App& app, Actions& actions);
+void add_space(CLI::App& app, Actions& actions);
+void add_policies(CLI::App& app, Actions& actions);
+void add_doctor(CLI::App& app, Actions& actions);
+void add_init(CLI::App& app, Actions& actions);
+
+}  // namespace hpo::tune

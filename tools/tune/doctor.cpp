@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "hpo/core/bytes.hpp"
+#include "hpo/device/host_memory.hpp"
+#include "hpo/device/nvml.hpp"
+#include "hpo/store/sqlite.hpp"
+#include "surroundings.hpp"
+
+namespace hpo::tune {
+namespace {
+
+struct Finding {
+    enum class Level { ok, note, bad } level = Level::ok;  ///< a note is worth knowing and stops nothing
+    std::string what;
+    std::string detail;
+};
+
+Finding libtorch(const worker::WorkerDescription& described) {
+    for (const worker::PluginDescription& plugin : described.plugins) {
+        if (plugin.info && !plugin.info->libtorch_version.empty()) {
+            return {Finding::Level::ok, "LibTorch", plugin.info->libtorch_version + " (by trainer " + plugin.name + ")"};
+        }
+    }
+    return {Finding::Level::note, "LibTorch", "no trainer here uses it"};
+}
+
+/// Which BLAS the dynamic linker would give LibTorch: Debian's reference BLAS is 7 to 12 times slower than OpenBLAS.
+Finding blas() {
+    for (const char* candidate : {"/usr/lib/x86_64-linux-gnu/libblas.so.3", "/usr/lib/aarch64-linux-gnu/libblas.so.3"}) {
+        std::error_code failed;
+        const auto real = std::filesystem::canonical(candidate, failed);
+        if (failed) continue;
+        const bool fast = real.string().find("openblas") != std::string::npos || real.string().find("mkl") != std::string::npos;
+        if (fast) return {Finding::Level::ok, "BLAS", real.string()};
+        return {Finding::Level::note, "BLAS",
+                real.string() + " looks like reference BLAS, several times slower; install libopenblas0-pthread"};
+    }
+    return {Finding::Level::note, "BLAS", "no system BLAS found; LibTorch may bring its own"};
+}
+
+void devices(std::vector<Finding>& findings) {
+    if (const auto nvml = device::Nvml::load()) {
+        findings.push_back({Finding::Level::ok, "driver", "NVIDIA " + nvml->driver_version()});
+        for (const auto& card : nvml->devices()) {
+            findings.push_back({Finding::Level::ok, "cuda:" + std::to_string(card.index),
+                                card.name + ", " + format_bytes(card.free_bytes) + " free of " + format_bytes(card.total_bytes)});
+        }
+    } else {
+        findings.push_back({Finding::Level::note, "driver", "no NVIDIA driver: trials run on the CPU"});
+    }
+    if (const auto host = device::host_memory()) {
+        findings.push_back({Finding::Level::ok, "cpu",
+                            format_bytes(host->available) + " free of " + format_bytes(host->total) +
+                                (host->limited_by_cgroup ? " (the cgroup's limit)" : "")});
+    } else {
+        findings.push_back({Finding::Level::bad, "cpu", "/proc/meminfo cannot be read"});
+    }
+}
+
+void trainers(std::vector<Finding>& findings, const worker::WorkerDescription& described) {
+    for (const worker::PluginDescription& plugin : described.plugins) {
+        findings.push_back({plugin.info ? Finding::Level::ok : Finding::Level::bad, "trainer " + plugin.name,
+                            plugin.info ? plugin.path : plugin.error.value_or("it says nothing")});
+    }
+    if (described.plugins.empty()) findings.push_back({Finding::Level::bad, "trainers", "none found in " + join_names(described.folders)});
+}
+
+Finding store(const std::string& place) {
+    const bool existed = std::filesystem::exists(place);
+    try {
+        store::Sqlite opened{place};
+        const auto studies = opened.studies().size();
+        if (existed) return {Finding::Level::ok, "store", place + " holds " + std::to_string(studies) + " studies"};
+    } catch (const Error& error) {
+        return {Finding::Level::bad, "store", error.what()};
+    }
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+        std::error_code ignored;
+        std::filesystem::remove(place + suffix, ignored);
+    }
+    return {Finding::Level::ok, "store", place + " can be created"};
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Actions& actions) {
+    struct Options {
+        std::vector<std::string> plugin_dirs;
+        std::string store = "hpo.db";
+        bool as_json = false;
+    };
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("doctor", "Check this machine: LibTorch, BLAS, driver, devices, trainers, store");
+    command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)");
+    command->add_option("--store", options->store, "the store that should be writable")->capture_default_str();
+    command->add_flag("--json", options->as_json, "as JSON");
+    actions.on(command, [options] {
+        std::vector<Finding> findings;
+        worker::WorkerDescription described;
+        try {
+            described = describe_trainers(options->plugin_dirs);
+            findings.push_back(
+                {Finding::Level::ok, "worker", worker_program().string() + ", plugin ABI " + std::to_string(described.plugin_abi)});
+        } catch (const Error& error) {
+            findings.push_back({Finding::Level::bad, "worker", error.what()});
+        }
+        findings.push_back(libtorch(described));
+        findings.push_back(blas());
+        devices(findings);
+        trainers(findings, described);
+        findings.push_back(store(options->store));
+
+        static constexpr const char* words[] = {"ok  ", "note", "BAD "};
+        bool good = true;
+        nlohmann::json list = nlohmann::json::array();
+        for (const Finding& finding : findings) {
+            good = good && finding.level != Finding::Level::bad;
+            const std::string word = words[static_cast<std::size_t>(finding.level)];
+            if (options->as_json)
+                list.push_back({{"level", word.substr(0, word.find(' '))}, {"what", finding.what}, {"detail", finding.detail}});
+            else std::cout << word << "  " << finding.what << ": " << finding.detail << "\n";
+        }
+        if (options->as_json) std::cout << list.dump(2) << "\n";
+        return good ? 0 : 1;
+    });
+}
+
+}  // namespace hpo::tune

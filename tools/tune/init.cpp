@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "commands.hpp"
+#include "hpo/core/error.hpp"
+
+namespace hpo::tune {
+namespace {
+
+constexpr const char* first_script = R"lua(-- A study of small image classifiers on Fashion-MNIST.
+--
+--   hpo-tune check %NAME%.lua     finds mistakes without training
+--   hpo-tune space %NAME%.lua     counts the combinations
+--   hpo-tune run %NAME%.lua       runs the study; again: goes on with it
+--   hpo-analyze oom               explains what ran out of memory
+local hpo = require "hpo"
+
+-- Options can be set from the command line: hpo-tune run %NAME%.lua --set epochs=5
+local epochs = hpo.option("epochs", 2, "passes over the training images")
+
+return hpo.study {
+  name = "%NAME%",
+
+  -- The trainer is a plugin: `hpo-tune policies trainer` lists them with all they understand.
+  trainer = { "image_classifier", epochs = epochs, train_examples = 4000, validation_examples = 2000 },
+  objective = { metric = "accuracy", direction = "maximize" },
+
+  -- `hpo-tune policies` lists these with their options: sampler = "tpe:startup_trials=20".
+  sampler = "tpe",
+  pruner = "median",
+  recovery = "shrink_micro_batch", -- out of memory: half the micro-batch, the same effective batch
+
+  trials = 30,
+  device = "cpu",
+  device_memory = "300MiB", -- what all trials together may hold; leave it out for no limit
+
+  -- What is searched. Ask for parameters in any order, under any condition.
+  space = function(trial)
+    local kind = trial:categorical("model.kind", { "mlp", "cnn" })
+    if kind == "mlp" then
+      trial:int("model.width", 64, 512, { log = true })
+    else
+      trial:int("model.channels", 8, 32, { step = 8 })
+    end
+    trial:categorical("train.batch_size", { 64, 128, 256, 512 }) -- the effective batch
+    trial:float("optim.lr", 1e-4, 1e-1, { log = true })
+  end,
+}
+)lua";
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);
+    return text;
+}
+
+}  // namespace
+
+void add_init(CLI::App& app, Actions& actions) {
+    auto* command = app.add_subcommand("init", "Write a commented first script, NAME.lua");
+    auto name = std::make_shared<std::string>("first_study");
+    command->add_option("NAME", *name, "name of the study and of the file")->capture_default_str();
+    actions.on(command, [name] {
+        std::filesystem::path file = *name;
+        if (file.extension() != ".lua") file += ".lua";
+        if (std::filesystem::exists(file)) {
+            throw Error{Errc::usage, file.string() + ": exists already; give another name, or remove it first"};
+        }
+        std::ofstream out{file};
+        out << replaced(first_script, "%NAME%", file.stem().string());
+        out.close();
+        if (!out) throw Error{Errc::usage, file.string() + ": cannot be written"};
+        std::cout << "wrote " << file.string() << "\nnext: hpo-tune check " << file.string() << "\n      hpo-tune run " << file.string()
+                  << "\n";
+        return 0;
+    });
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "commands.hpp"
+#include "hpo/core/error.hpp"
+
+namespace {
+
+/// The subcommands' names, for a word that is nearly one.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+    if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+        return hpo::unknown_name("command line", "command", argv[1], names).what();
+    }
+    std::string what = error.what();
+    for (auto& c : what) c = c == '\n' ? ' ' : c;
+    std::string which;
+    for (const CLI::App* command : app.get_subcommands()) which = command->get_name() + " ";
+    return "command line: " + what + "; see hpo-tune " + which + "--help";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"hpo-tune: hyperparameter optimisation that survives the GPU"};
+    app.require_subcommand(1);
+    app.set_version_flag("--version", HPO_VERSION);
+    app.footer(
+        "A first study:\n"
+        "  hpo-tune init first_study && hpo-tune check first_study.lua && hpo-tune run first_study.lua\n"
+        "Exit codes: 0 done, 1 a check failed, 2 wrong use, script or configuration, 3 store, 4 no device,\n"
+        "            5 stopped by the failure breaker, 6 plugin, 130 interrupted");
+    hpo::tune::Actions actions;
+    hpo::tune::add_run(app, actions);
+    hpo::tune::add_try(app, actions);
+    hpo::tune::add_check(app, actions);
+    hpo::tune::add_space(app, actions);
+    hpo::tune::add_policies(app, actions);
+    hpo::tune::add_doctor(app, actions);
+    hpo::tune::add_init(app, actions);
+    try {
+        app.parse(argc, argv);
+        return actions.run();
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+        std::cerr << "hpo-tune: error: " << usage_error(app, error, argc, argv) << "\n";
+        return 2;
+    } catch (const hpo::Error& error) {
+        std::cerr << "hpo-tune: error: " << error.what() << "\n";
+        return hpo::exit_code(error.code());
+    } catch (const std::exception& error) {
+        std::cerr << "hpo-tune: error: " << error.what() << "\n";
+        return 2;
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "hpo/registry/builtins.hpp"
+#include "surroundings.hpp"
+#include "text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+using nlohmann::json;
+
+template <class Any>
+json entries_of(const registry::Registry<Any>& registry) {
+    json list = json::array();
+    for (const auto& entry : registry.entries()) {
+        json options = json::array();
+        for (const auto& option : entry.options) {
+            options.push_back(
+                {{"name", option.name}, {"default", option.default_text}, {"expected", option.expected}, {"help", option.help}});
+        }
+        list.push_back({{"name", entry.name}, {"summary", entry.summary}, {"options", options}});
+    }
+    return list;
+}
+
+json trainers_of(const worker::WorkerDescription& description) {
+    json list = json::array();
+    for (const worker::PluginDescription& plugin : description.plugins) {
+        json item{{"name", plugin.name}, {"file", plugin.path}};
+        if (plugin.info) item["info"] = encode(*plugin.info);
+        else item["problem"] = plugin.error.value_or("it says nothing");
+        list.push_back(item);
+    }
+    return list;
+}
+
+void print_policies(const std::string& kind, const json& list) {
+    std::cout << kind << "\n";
+    for (const json& item : list) {
+        std::cout << "  " << item["name"].get<std::string>() << "  " << item["summary"].get<std::string>() << "\n";
+        for (const json& option : item["options"]) {
+            std::cout << "      " << option["name"].get<std::string>() << "=" << option["default"].get<std::string>() << "  "
+                      << option["help"].get<std::string>() << " (" << option["expected"].get<std::string>() << ")\n";
+        }
+    }
+    std::cout << "\n";
+}
+
+void print_trainers(const worker::WorkerDescription& description) {
+    std::cout << "trainer\n";
+    if (description.plugins.empty()) std::cout << "  none in " << join_names(description.folders) << "\n";
+    for (const worker::PluginDescription& plugin : description.plugins) {
+        if (!plugin.info) {
+            std::cout << "  " << plugin.name << "  cannot be used: " << plugin.error.value_or("it says nothing") << "\n";
+            continue;
+        }
+        const TrainerInfo& info = *plugin.info;
+        std::cout << "  " << info.name << "  " << info.summary << "\n";
+        std::vector<std::vector<std::string>> rows;
+        for (const TrainerParameter& parameter : info.parameters) {
+            const bool required = std::holds_alternative<std::monostate>(parameter.standard);
+            rows.push_back({"      " + parameter.name, required ? "required" : display_text(parameter.standard), parameter.type,
+                            parameter.range, parameter.help});
+        }
+        if (!rows.empty()) std::cout << table({"      parameter", "default", "type", "range", ""}, rows);
+        std::string metrics;
+        for (const TrainerMetric& metric : info.metrics)
+            metrics += (metrics.empty() ? "" : ", ") + metric.name + " (" + std::string{to_text(metric.direction)} + ")";
+        std::cout << "      metrics: " << metrics << "\n      levers: " << join_names(info.levers) << "\n";
+        if (!info.effective_batch_parameter.empty()) std::cout << "      effective batch: " << info.effective_batch_parameter << "\n";
+    }
+    std::cout << "\n";
+}
+
+}  // namespace
+
+void add_policies(CLI::App& app, Actions& actions) {
+    struct Options {
+        std::string kind;
+        std::vector<std::string> plugin_dirs;
+        bool as_json = false;
+    };
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("policies", "List samplers, pruners, guards, recovery policies and trainers with their options");
+    command->add_option("KIND", options->kind, "sampler, pruner, guard, recovery or trainer; all when left out");
+    command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)");
+    command->add_flag("--json", options->as_json, "as JSON");
+    actions.on(command, [options] {
+        static const std::vector<std::string> kinds{"sampler", "pruner", "guard", "recovery", "trainer"};
+        const std::string& kind = options->kind;
+        if (!kind.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+            throw unknown_name("policies", "kind", kind, kinds);
+        const auto wanted = [&](const char* name) { return kind.empty() || kind == name; };
+        const registry::Registries registries = registry::builtin_registries();
+        json all = json::object();
+        if (wanted("sampler")) all["sampler"] = entries_of(registries.samplers);
+        if (wanted("pruner")) all["pruner"] = entries_of(registries.pruners);
+        if (wanted("guard")) all["guard"] = entries_of(registries.guards);
+        if (wanted("recovery")) all["recovery"] = entries_of(registries.recoveries);
+        worker::WorkerDescription trainers;
+        if (wanted("trainer")) {
+            trainers = describe_trainers(options->plugin_dirs);
+            all["trainer"] = trainers_of(trainers);
+        }
+        if (options->as_json) {
+            std::cout << all.dump(2) << "\n";
+            return 0;
+        }
+        for (const std::string& name : kinds) {
+            if (!all.contains(name)) continue;
+            if (name == "trainer") print_trainers(trainers);
+            else print_policies(name, all[name]);
+        }
+        return 0;
+    });
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "progress.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hpo/core/bytes.hpp"
+#include "text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+std::size_t terminal_width(std::FILE* out) {
+    winsize size{};
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return 80;
+}
+
+/// The parameters in the order of the script, as many as a line takes.
+std::string summary_of(const Trial& trial) {
+    std::string text;
+    for (const Param& param : trial.params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
+    return text;
+}
+
+std::string plan_of(const ExecutionPlan& plan) {
+    const auto micro = plan.effective_micro_batch();
+    if (!plan.effective_batch || !micro) return {};
+    return "batch " + std::to_string(*plan.effective_batch) + " as " + std::to_string(plan.accumulation_steps()) + " x " +
+           std::to_string(*micro);
+}
+
+std::string reason_of(const Trial& trial) {
+    if (trial.attempts.empty() || !trial.attempts.back().failure) {
+        const auto reason = trial.user_attributes.find("prune_reason");
+        return reason == trial.user_attributes.end() ? std::string{} : reason->second;
+    }
+    const Failure& failure = *trial.attempts.back().failure;
+    const std::string first_line = failure.message.substr(0, failure.message.find('\n'));
+    return std::string{to_text(failure.kind)} + ": " + first_line;
+}
+
+}  // namespace
+
+void Progress::study_opened(const Study& study, const std::vector<Trial>& trials) {
+    study_ = study;
+    for (const Trial& trial : trials) {
+        if (is_finished(trial.state)) count(trial);
+    }
+    if (trials.empty()) line("study " + study.name + ": new, " + std::to_string(settings_.trials) + " trials");
+    else
+        line("study " + study.name + ": going on with " + std::to_string(trials.size()) + " trials, to " +
+             std::to_string(settings_.trials));
+}
+
+void Progress::count(const Trial& trial) {
+    if (!counts_as_done(trial)) return;
+    bool oom = false;
+    for (const Attempt& attempt : trial.attempts) {
+        if (attempt.failure && is_memory(attempt.failure->kind)) {
+            ++counts_.oom_attempts;
+            oom = true;
+        }
+    }
+    switch (trial.state) {
+        case TrialState::complete:
+            ++counts_.complete;
+            if (oom) ++counts_.recovered;
+            break;
+        case TrialState::pruned:
+            if (!trial.feasible()) ++counts_.infeasible;
+            else ++counts_.pruned;
+            break;
+        default: ++counts_.failed;
+    }
+    if (trial.state == TrialState::complete && trial.feasible() && study_.directions.size() == 1 && !trial.values.empty() &&
+        (!best_ || better(study_.directions[0], trial.values[0], *best_))) {
+        best_ = trial.values[0];
+        best_trial_ = trial.number;
+    }
+}
+
+void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
+    Running& running = running_[trial.number];
+    running = {};
+    running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
+                   summary_of(trial);
+    if (settings_.style == ProgressStyle::plain && attempt.index == 0)
+        line("trial " + std::to_string(trial.number) + ": " + summary_of(trial));
+    idle();
+}
+
+void Progress::reported(const Trial& trial, const Report& report) {
+    running_[trial.number].latest = report;
+    idle();
+}
+
+void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
+    if (mark.reading.allocated) running_[trial.number].allocated = mark.reading.allocated;
+    if (mark.reading.capacity && !settings_.capacity_bytes) settings_.capacity_bytes = mark.reading.capacity;
+}
+
+void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
+    if (!attempt.failure) return;
+    std::string text = "trial " + std::to_string(trial.number) + ": ";
+    if (is_memory(attempt.failure->kind)) {
+        text += attempt.decision.empty() ? "out of memory" : attempt.decision;
+        if (attempt.failure->requested_bytes) text += " (" + format_bytes(*attempt.failure->requested_bytes) + " refused";
+        if (attempt.failure->requested_bytes && attempt.failure->memory.allocated)
+            text += " with " + format_bytes(*attempt.failure->memory.allocated) + " in use";
+        if (attempt.failure->requested_bytes) text += attempt.failure->where.empty() ? ")" : " in " + attempt.failure->where + ")";
+    } else {
+        text +=
+            std::string{to_text(attempt.failure->kind)} + ": " + attempt.failure->message.substr(0, attempt.failure->message.find('\n'));
+    }
+    line(text);
+}
+
+void Progress::trial_finished(const Trial& trial) {
+    running_.erase(trial.number);
+    const auto best_before = best_trial_;
+    count(trial);
+    ++finished_here_;
+    double seconds = 0;
+    for (const Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
+    std::string text = "trial " + std::to_string(trial.number) + ": ";
+    if (!counts_as_done(trial)) {
+        line(text + "interrupted");
+        return;
+    }
+    if (trial.state == TrialState::complete) {
+        text += "complete, " + settings_.metric;
+        for (const double value : trial.values) text += " " + number(value);
+        if (best_trial_ != best_before) text += ", the best so far";
+    } else if (trial.state == TrialState::pruned) {
+        text += (trial.feasible() ? "pruned" : "infeasible");
+        const auto reason = trial.user_attributes.find("prune_reason");
+        if (reason != trial.user_attributes.end()) text += ": " + reason->second;
+    } else {
+        text += "failed, " + reason_of(trial);
+    }
+    text += " (" + duration(seconds) + (trial.attempts.size() > 1 ? ", " + std::to_string(trial.attempts.size()) + " attempts" : "") + ")";
+    // On a terminal the counts show ordinary ends; only the notable scroll by.
+    if (settings_.style == ProgressStyle::plain || best_trial_ != best_before || trial.state == TrialState::fail ||
+        trial.attempts.size() > 1)
+        line(text);
+    idle();
+}
+
+void Progress::rejected(const Rejection& rejection) {
+    ++counts_.rejected;
+    if (settings_.style == ProgressStyle::plain) line("refused before launch: " + rejection.reason);
+}
+
+void Progress::line(const std::string& text) {
+    if (settings_.style == ProgressStyle::none) return;
+    erase_block();
+    std::fprintf(settings_.out, "%s\n", text.c_str());
+    if (settings_.style == ProgressStyle::bar) draw_block();
+    std::fflush(settings_.out);
+}
+
+void Progress::idle() {
+    if (settings_.style != ProgressStyle::bar) return;
+    const auto moment = std::chrono::steady_clock::now();
+    if (moment - drawn_ < std::chrono::milliseconds{100}) return;
+    erase_block();
+    draw_block();
+    std::fflush(settings_.out);
+}
+
+void Progress::finish() {
+    if (settings_.style != ProgressStyle::bar) return;
+    erase_block();
+    std::fflush(settings_.out);
+}
+
+void Progress::erase_block() {
+    if (block_lines_ > 0) std::fprintf(settings_.out, "\x1b[%dA\x1b[J", block_lines_);
+    block_lines_ = 0;
+}
+
+void Progress::draw_block() {
+    drawn_ = std::chrono::steady_clock::now();
+    const std::size_t width = terminal_width(settings_.out) - 1;
+    const auto put = [&](const std::string& text) {
+        std::fprintf(settings_.out, "%s\n", clipped(text, width).c_str());
+        ++block_lines_;
+    };
+    const std::int64_t done = counts_.complete + counts_.pruned + counts_.infeasible + counts_.failed;
+    const double share = settings_.trials > 0 ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
+    const double seconds = std::chrono::duration<double>(drawn_ - begin_).count();
+    std::string head = study_.name + "  " + std::to_string(done) + "/" + std::to_string(settings_.trials) + " " + bar(share, 20);
+    if (best_) head += "  best " + settings_.metric + " " + number(*best_) + " (trial " + std::to_string(best_trial_) + ")";
+    if (finished_here_ > 0 && seconds > 0) {
+        const double rate = static_cast<double>(finished_here_) / seconds;
+        head += "  " + number(std::round(rate * 600) / 10) + "/min  left " +
+                duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / rate);
+    }
+    put(head);
+    std::string counts = "complete " + std::to_string(counts_.complete) + "  pruned " + std::to_string(counts_.pruned) + "  infeasible " +
+                         std::to_string(counts_.infeasible) + "  failed " + std::to_string(counts_.failed) + "  out of memory " +
+                         std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered) + " trials recovered)";
+    if (counts_.rejected > 0) counts += "  refused before launch " + std::to_string(counts_.rejected);
+    put(counts);
+    std::int64_t held = 0;
+    for (const auto& [trial, running] : running_) {
+        std::string text = "  trial " + std::to_string(trial);
+        if (running.latest) text += "  step " + std::to_string(running.latest->step) + ": " + number(running.latest->value);
+        if (running.allocated) text += "  " + format_bytes(*running.allocated);
+        put(text + "  " + running.what);
+        held += running.allocated.value_or(0);
+    }
+    if (settings_.capacity_bytes && *settings_.capacity_bytes > 0) {
+        const double used = static_cast<double>(held) / static_cast<double>(*settings_.capacity_bytes);
+        put(settings_.device + " memory " + bar(used, 20) + " " + format_bytes(held) + " of " + format_bytes(*settings_.capacity_bytes));
+    }
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "hpo/tuner/options.hpp"
+
+namespace hpo::tune {
+
+enum class ProgressStyle { bar, plain, none };
+
+/// What a person watches while a study runs: on a terminal a block that is redrawn, with notable events scrolling above
+/// it; on a pipe one line for each event.
+class Progress final : public TuneObserver {
+public:
+    struct Settings {
+        ProgressStyle style = ProgressStyle::plain;
+        std::FILE* out = stderr;
+        std::int64_t trials = 0;                     ///< asked for
+        std::string metric;                          ///< the objective's name
+        std::string device;                          ///< "cpu"
+        std::optional<std::int64_t> capacity_bytes;  ///< of the device
+    };
+
+    explicit Progress(Settings settings) : settings_{std::move(settings)} {}
+    ~Progress() override { finish(); }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    /// Removes the block, so that what follows is written on clean lines.
+    void finish();
+
+    void study_opened(const Study& study, const std::vector<Trial>& trials) override;
+    void attempt_started(const Trial& trial, const Attempt& attempt) override;
+    void reported(const Trial& trial, const Report& report) override;
+    void memory_marked(const Trial& trial, const MemoryMark& mark) override;
+    void attempt_ended(const Trial& trial, const Attempt& attempt) override;
+    void trial_finished(const Trial& trial) override;
+    void rejected(const Rejection& rejection) override;
+    void idle() override;
+
+private:
+    struct Running {
+        std::string what;
+        std::optional<Report> latest;
+        std::optional<std::int64_t> allocated;
+    };
+    struct Counts {
+        std::int64_t complete = 0, pruned = 0, infeasible = 0, failed = 0, oom_attempts = 0, recovered = 0, rejected = 0;
+    };
+
+    void line(const std::string& text);
+    void count(const Trial& trial);
+    void erase_block();
+    void draw_block();
+
+    Settings settings_;
+    Study study_;
+    Counts counts_;
+    std::optional<double> best_;
+    std::int64_t best_trial_ = -1;
+    std::map<std::int64_t, Running> running_;
+    std::int64_t finished_here_ = 0;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point drawn_{};
+    int block_lines_ = 0;
+};
+
+}  // namespace hpo::tune

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <iostream>
+
+#include "commands.hpp"
+#include "hpo/store/sqlite.hpp"
+#include "hpo/tuner.hpp"
+#include "hpo/worker/pool.hpp"
+#include "progress.hpp"
+#include "surroundings.hpp"
+#include "text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+std::atomic<int> interrupts{0};
+
+/// Once: end running trials and leave. Twice: leave at once; workers die with this process.
+void on_interrupt(int /*signal*/) {
+    if (interrupts.fetch_add(1) > 0) _exit(exit_code(Errc::interrupted));
+}
+
+void watch_interrupts() {
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+ProgressStyle progress_style(const Settings& settings) {
+    const std::string& text = settings.text("progress");
+    if (text == "bar") return ProgressStyle::bar;
+    if (text == "plain") return ProgressStyle::plain;
+    if (text == "none") return ProgressStyle::none;
+    if (text != "auto") throw bad_value(settings.place("progress"), "'" + text + "'", "auto, bar, plain or none");
+    return isatty(STDERR_FILENO) != 0 ? ProgressStyle::bar : ProgressStyle::plain;
+}
+
+struct Tally {
+    std::int64_t complete = 0, pruned = 0, infeasible = 0, failed = 0, oom_attempts = 0, recovered = 0, not_counted = 0;
+
+    explicit Tally(const std::vector<Trial>& trials) {
+        for (const Trial& trial : trials) {
+            if (!counts_as_done(trial)) {
+                ++not_counted;
+                continue;
+            }
+            const auto ooms = std::count_if(trial.attempts.begin(), trial.attempts.end(),
+                                            [](const Attempt& attempt) { return attempt.failure && is_memory(attempt.failure->kind); });
+            oom_attempts += ooms;
+            if (trial.state == TrialState::complete) {
+                ++complete;
+                recovered += ooms > 0 ? 1 : 0;
+            } else if (trial.state == TrialState::pruned) {
+                ++(trial.feasible() ? pruned : infeasible);
+            } else {
+                ++failed;
+            }
+        }
+    }
+};
+
+void print_text(const TuneResult& result, const Settings& settings) {
+    const Tally tally{result.trials};
+    std::cout << "study " << result.study.name << ": " << tally.complete << " complete, " << tally.pruned << " pruned, " << tally.infeasible
+              << " infeasible, " << tally.failed << " failed; " << tally.oom_attempts << " attempts out of memory, " << tally.recovered
+              << " trials recovered\n";
+    if (const Trial* best = result.best()) {
+        std::cout << "best: " << settings.description().objectives[0].metric << " " << number(best->values[0]) << " in trial "
+                  << best->number << "\n";
+        std::vector<std::vector<std::string>> rows;
+        for (const Param& param : best->params) rows.push_back({"  " + param.name, display_text(param.value())});
+        std::cout << table({"  parameter", "value"}, rows);
+        const ExecutionPlan& plan = best->attempts.back().plan;
+        if (const auto micro = plan.effective_micro_batch(); micro && plan.effective_batch) {
+            std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *micro << "\n";
+        }
+    } else {
+        std::cout << "best: none yet\n";
+    }
+    std::cout << "explain: hpo-analyze oom --store " << settings.text("store") << " --study " << result.study.name << "\n";
+}
+
+void print_json(const TuneResult& result, const Settings& settings) {
+    const Tally tally{result.trials};
+    std::cout << "{\"study\": " << json_quote(result.study.name) << ", \"store\": " << json_quote(settings.text("store"))
+              << ", \"interrupted\": " << (result.interrupted ? "true" : "false") << ", \"complete\": " << tally.complete
+              << ", \"pruned\": " << tally.pruned << ", \"infeasible\": " << tally.infeasible << ", \"failed\": " << tally.failed
+              << ", \"oom_attempts\": " << tally.oom_attempts << ", \"recovered_trials\": " << tally.recovered << ", \"best\": ";
+    if (const Trial* best = result.best()) {
+        std::cout << "{\"trial\": " << best->number << ", \"value\": " << number_text(best->values[0])
+                  << ", \"params\": " << json_text(best->params) << "}";
+    } else {
+        std::cout << "null";
+    }
+    std::cout << "}\n";
+}
+
+struct RunOptions {
+    bool json = false;
+    bool verbose = false;
+};
+
+int run(const StudyArguments& arguments, const RunOptions& options) {
+    const Settings settings{arguments};
+    AnyPolicies policies = settings.policies();
+    const ProgressStyle style = progress_style(settings);
+    const auto budget = device_budget(settings);
+    TuneOptions tune{.trials = settings.whole("trials", 0),
+                     .directions = settings.directions(),
+                     .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
+                     .time = settings.time(),
+                     .fixed = settings.fixed()};
+    const TrainerInfo info = describe_trainer(settings);
+    require_known_to_trainer(settings, info);
+    const std::string device = chosen_device(settings, info);
+    const Parallelism parallel = parallelism(settings, device);
+    if (options.verbose) {
+        std::cerr << settings.report();
+        std::cerr << "trainer " << info.name << (info.libtorch_version.empty() ? "" : " on LibTorch " + info.libtorch_version)
+                  << ", device " << device << ", " << parallel.workers << " workers of " << parallel.threads << " threads\n";
+    }
+    store::Sqlite store{settings.text("store")};
+
+    worker::Pool pool{{.worker_program = worker_program(),
+                       .trainer = info.name,
+                       .plugin_folders = plugin_folders(arguments.plugin_dirs),
+                       .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
+                       .metric = settings.description().objectives[0].metric,
+                       .workers = parallel.workers,
+                       .threads = parallel.threads,
+                       .device_budget_bytes = budget,
+                       .device = device}};
+    Progress progress{{.style = style,
+                       .trials = tune.trials,
+                       .metric = settings.description().objectives[0].metric,
+                       .device = device,
+                       .capacity_bytes = budget}};
+    tune.plan.device = device;
+    tune.effective_batch_parameter = info.effective_batch_parameter;
+    tune.run = Run{.configuration = settings.json()};
+    tune.stop_requested = [] { return interrupts.load() > 0; };
+    watch_interrupts();
+
+    const Space space = settings.script().space();
+    Tuner tuner{std::move(policies.sampler), std::move(policies.pruner), std::move(policies.guard), std::move(policies.recovery)};
+    const TuneResult result = tuner.optimize(store, settings.text("study"), space, pool, tune, progress);
+    progress.finish();
+    if (options.json) print_json(result, settings);
+    else print_text(result, settings);
+    return result.interrupted ? exit_code(Errc::interrupted) : 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Actions& actions) {
+    auto* command = app.add_subcommand("run", "Run a study, or go on with it");
+    auto arguments = std::make_shared<StudyArguments>();
+    auto options = std::make_shared<RunOptions>();
+    add_study_arguments(command, arguments,
+                        {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
+                         "guard", "recovery", "progress"});
+    command->add_flag("--json", options->json, "the result as JSON on stdout");
+    command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
+    command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.");
+    actions.on(command, [arguments, options] { return run(*arguments, *options); });
+}
+
+}  // namespace hpo::tune

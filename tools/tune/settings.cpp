@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+
+#include "hpo/core/bytes.hpp"
+#include "text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+struct Word {
+    const char* name;
+    const char* standard;
+    const char* value;  ///< how the value is shown in --help
+    const char* help;
+};
+
+constexpr Word known_words[] = {
+    {"store", "hpo.db", "PATH", "SQLite file of the study"},
+    {"study", "", "NAME", "name of the study; the script's when left out"},
+    {"trials", "100", "N", "trials in all, those that the study already has included"},
+    {"time", "", "DURATION", "start no trial after this: 45s, 90min, 1h30min"},
+    {"device", "auto", "auto|cpu|cuda|cuda:N", "where trials run"},
+    {"device-memory", "", "SIZE", "what all trials together may hold on the device: 600MiB"},
+    {"workers", "auto", "auto|N", "trials at once"},
+    {"threads", "auto", "auto|N", "threads of each worker"},
+    {"seed", "0", "N", "root of all randomness of the study"},
+    {"sampler", "tpe", "NAME[:key=value,...]", "see hpo-tune policies sampler"},
+    {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},
+    {"guard", "unlimited", "NAME[:key=value,...]", "see hpo-tune policies guard"},
+    {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
+    {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
+};
+
+script::StudyScript load(const StudyArguments& arguments) {
+    script::ScriptOptions options;
+    for (const std::string& assignment : arguments.set) {
+        const auto equals = assignment.find('=');
+        if (equals == std::string::npos || equals == 0) throw bad_value("--set", "'" + assignment + "'", "NAME=VALUE");
+        options.set[assignment.substr(0, equals)] = assignment.substr(equals + 1);
+    }
+    options.print = [](std::string_view line) { std::cerr << line << "\n"; };
+    return script::StudyScript::load(arguments.script, std::move(options));
+}
+
+}  // namespace
+
+void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments>& arguments, const std::vector<std::string>& words) {
+    command->add_option("SCRIPT", arguments->script, "the study script (Lua)")->required();
+    command->add_option("--set", arguments->set, "NAME=VALUE of an hpo.option of the script (repeatable)");
+    command->add_option("--fix", arguments->fix, "NAME=VALUE of a parameter that is then not searched (repeatable)");
+    command->add_option("--plugin-dir", arguments->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)");
+    for (const Word& word : known_words) {
+        if (std::find(words.begin(), words.end(), word.name) == words.end()) continue;
+        auto* option = command->add_option_function<std::string>(
+            std::string{"--"} + word.name,
+            [arguments, name = std::string{word.name}](const std::string& text) { arguments->words[name] = text; }, word.help);
+        option->type_name(word.value);
+        if (*word.standard != '\0') option->default_str(word.standard);
+    }
+}
+
+Settings::Settings(StudyArguments arguments) : arguments_{std::move(arguments)}, script_{load(arguments_)} {
+    const script::StudyDescription& study = description();
+    std::map<std::string, std::string> from_script{study.run_options.begin(), study.run_options.end()};
+    const auto adopt = [&](const char* name, const std::optional<std::string>& spec) {
+        if (spec) from_script[name] = *spec;
+    };
+    adopt("sampler", study.sampler);
+    adopt("pruner", study.pruner);
+    adopt("guard", study.guard);
+    adopt("recovery", study.recovery);
+    if (const auto folder = from_script.extract("plugin-dir")) arguments_.plugin_dirs.push_back(folder.mapped());
+
+    std::vector<std::string> names;
+    for (const Word& word : known_words) {
+        names.emplace_back(word.name);
+        Setting setting{word.standard, "default"};
+        if (const auto given = from_script.find(word.name); given != from_script.end()) setting = {given->second, arguments_.script};
+        if (const auto given = arguments_.words.find(word.name); given != arguments_.words.end()) setting = {given->second, "command line"};
+        settings_[word.name] = setting;
+    }
+    for (const auto& [name, text] : from_script) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name(arguments_.script, "option", name, names);
+    }
+    if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
+}
+
+std::string Settings::place(const std::string& word) const {
+    return settings_.at(word).origin == "command line" ? "--" + word : arguments_.script + ": " + word;
+}
+
+std::int64_t Settings::whole(const std::string& word, std::int64_t least) const {
+    const auto value = field_traits<std::int64_t>::parse(text(word));
+    if (!value || *value < least)
+        throw bad_value(place(word), "'" + text(word) + "'", "a whole number of at least " + std::to_string(least));
+    return *value;
+}
+
+std::optional<std::int64_t> Settings::bytes(const std::string& word) const {
+    if (text(word).empty()) return std::nullopt;
+    return require_bytes(place(word), text(word));
+}
+
+std::optional<std::chrono::milliseconds> Settings::time() const {
+    if (text("time").empty()) return std::nullopt;
+    const auto duration = parse_duration(text("time"));
+    if (!duration) throw bad_value(place("time"), "'" + text("time") + "'", "a duration such as 45s, 90min, 1h30min");
+    return duration;
+}
+
+std::vector<Direction> Settings::directions() const {
+    std::vector<Direction> directions;
+    for (const script::Objective& objective : description().objectives) directions.push_back(objective.direction);
+    return directions;
+}
+
+std::vector<std::pair<std::string, Value>> Settings::fixed() const {
+    std::vector<std::pair<std::string, Value>> fixed;
+    for (const std::string& assignment : arguments_.fix) fixed.push_back(parse_assignment("--fix", assignment));
+    for (const auto& [name, value] : description().fixed_params) {
+        if (std::none_of(fixed.begin(), fixed.end(), [&](const auto& given) { return given.first == name; }))
+            fixed.emplace_back(name, value);
+    }
+    return fixed;
+}
+
+AnyPolicies Settings::policies() const {
+    const registry::Registries registries = registry::builtin_registries();
+    const auto make = [&](const auto& kind, const char* word) {
+        return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)));
+    };
+    return {make(registries.samplers, "sampler"), make(registries.pruners, "pruner"), make(registries.guards, "guard"),
+            script::ScriptRecovery<registry::AnyRecovery>{script_, make(registries.recoveries, "recovery")}};
+}
+
+std::string Settings::json() const {
+    std::string text = "{\"script\": " + json_quote(arguments_.script);
+    for (const auto& [word, setting] : settings_) text += ", " + json_quote(word) + ": " + json_quote(setting.text);
+    for (const script::ScriptOption& option : description().options)
+        text += ", " + json_quote("set." + option.name) + ": " + json_text(option.value);
+    return text + "}";
+}
+
+std::string Settings::report() const {
+    std::vector<std::vector<std::string>> rows;
+    for (const Word& word : known_words) {
+        const Setting& setting = settings_.at(word.name);
+        rows.push_back({word.name, setting.text.empty() ? "none" : setting.text, setting.origin});
+    }
+    for (const script::ScriptOption& option : description().options) {
+        rows.push_back(
+            {"set " + option.name, display_text(option.value), option.value == option.standard ? arguments_.script : "command line"});
+    }
+    for (const auto& [name, value] : fixed()) rows.push_back({"fix " + name, display_text(value), "fixed"});
+    return table({"setting", "value", "from"}, rows);
+}
+
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
+    double milliseconds = 0;
+    if (text.empty()) return std::nullopt;
+    while (!text.empty()) {
+        double value = 0;
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+        if (status != std::errc{} || value < 0) return std::nullopt;
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+        const auto letters = std::min(text.find_first_not_of("hmins"), text.size());
+        const std::string_view unit = text.substr(0, letters);
+        text.remove_prefix(letters);
+        if (unit == "h") milliseconds += value * 3'600'000;
+        else if (unit == "min" || unit == "m") milliseconds += value * 60'000;
+        else if (unit == "s" || unit.empty()) milliseconds += value * 1'000;
+        else if (unit == "ms") milliseconds += value;
+        else return std::nullopt;
+        if (unit.empty() && !text.empty()) return std::nullopt;
+    }
+    if (milliseconds > 1e15) return std::nullopt;
+    return std::chrono::milliseconds{std::llround(milliseconds)};
+}
+
+std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw bad_value(place, "'" + text + "'", "NAME=VALUE");
+    const std::string value = text.substr(equals + 1);
+    const std::string name = text.substr(0, equals);
+    if (const auto whole = field_traits<std::int64_t>::parse(value)) return {name, *whole};
+    if (const auto number = field_traits<double>::parse(value)) return {name, *number};
+    if (value == "true" || value == "false") return {name, value == "true"};
+    return {name, value};
+}
+
+}  // namespace hpo::tune

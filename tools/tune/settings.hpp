@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/App.hpp>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/value.hpp"
+#include "hpo/registry/builtins.hpp"
+#include "hpo/script/recovery_rules.hpp"
+#include "hpo/tuner/session.hpp"
+
+namespace hpo::tune {
+
+/// What a person typed about a study; the words are those that a script may use too.
+struct StudyArguments {
+    std::string script;
+    std::vector<std::string> set;  ///< NAME=VALUE of hpo.option
+    std::vector<std::string> fix;  ///< NAME=VALUE of a parameter
+    std::vector<std::string> plugin_dirs;
+    std::map<std::string, std::string> words;  ///< "device-memory" to its text
+};
+
+/// Adds SCRIPT and the options that say what a study is; `words` are the ones that this command understands.
+void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments>& arguments, const std::vector<std::string>& words);
+
+/// The four policies of a command line.
+using AnyPolicies =
+    tuner::Policies<registry::AnySampler, registry::AnyPruner, registry::AnyMemoryGuard, script::ScriptRecovery<registry::AnyRecovery>>;
+
+/// A script together with what the command line changed: every value, and where it came from.
+class Settings {
+public:
+    struct Setting {
+        std::string text;
+        std::string origin;  ///< "command line", the script's file, "default"
+    };
+
+    /// Loads the script. Throws Error for anything that is wrong with either.
+    explicit Settings(StudyArguments arguments);
+
+    [[nodiscard]] const script::StudyScript& script() const noexcept { return script_; }
+    [[nodiscard]] const script::StudyDescription& description() const noexcept { return script_.description(); }
+    [[nodiscard]] const StudyArguments& arguments() const noexcept { return arguments_; }
+    [[nodiscard]] const std::map<std::string, Setting>& all() const noexcept { return settings_; }
+    /// The place of a setting for error messages: "--trials", or the script's name and the word.
+    [[nodiscard]] std::string place(const std::string& word) const;
+
+    [[nodiscard]] const std::string& text(const std::string& word) const { return settings_.at(word).text; }
+    [[nodiscard]] std::int64_t whole(const std::string& word, std::int64_t least) const;
+    [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;
+    [[nodiscard]] std::optional<std::chrono::milliseconds> time() const;
+    [[nodiscard]] std::vector<Direction> directions() const;
+    /// Values of `--fix` and of the script's `fix`; the command line wins.
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed() const;
+    [[nodiscard]] AnyPolicies policies() const;
+    /// The whole as JSON text, for the store.
+    [[nodiscard]] std::string json() const;
+    /// One line for each setting: name, value, origin.
+    [[nodiscard]] std::string report() const;
+
+private:
+    StudyArguments arguments_;
+    script::StudyScript script_;
+    std::map<std::string, Setting> settings_;
+};
+
+/// "2h", "90min", "1h30min", "45s", "500ms", or seconds; nothing for what is none of these.
+[[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+/// `NAME=VALUE`; the value is a whole number, a number, true, false or a text.
+[[nodiscard]] std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text);
+
+}  // namespace hpo::tune

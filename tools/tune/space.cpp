@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/space/count.hpp"
+
+#include <iostream>
+
+#include "commands.hpp"
+#include "settings.hpp"
+#include "text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+/// 1234567 as "1 234 567".
+std::string grouped(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, " ");
+    return text;
+}
+
+struct SpaceOptions {
+    std::string by;
+    bool json = false;
+};
+
+int space(const StudyArguments& arguments, const SpaceOptions& options) {
+    const Settings settings{arguments};
+    CountOptions count_options;
+    count_options.by = options.by;
+    const SpaceCount count = hpo::count(settings.script().space(), count_options);
+    if (options.json) {
+        std::string text =
+            "{\"study\": " + json_quote(settings.description().name) + ", \"combinations\": " + std::to_string(count.combinations) +
+            ", \"exact\": " + (count.exact ? "true" : "false") + ", \"refused\": " + std::to_string(count.refused) + ", \"continuous\": [";
+        for (const std::string& name : count.continuous) text += (text.back() == '[' ? "" : ", ") + json_quote(name);
+        text += "], \"branches_by\": " + (count.branches_by.empty() ? std::string{"null"} : json_quote(count.branches_by)) +
+                ", \"branches\": [";
+        for (const CountBranch& branch : count.branches) {
+            text += (text.back() == '[' ? "{" : ", {") + std::string{"\"value\": "} + json_text(branch.value) +
+                    ", \"combinations\": " + std::to_string(branch.combinations) + ", \"refused\": " + std::to_string(branch.refused) + "}";
+        }
+        std::cout << text << "]}\n";
+        return 0;
+    }
+    if (!count.branches.empty()) {
+        std::vector<std::vector<std::string>> rows;
+        for (const CountBranch& branch : count.branches) {
+            rows.push_back({display_text(branch.value), grouped(branch.combinations), branch.refused > 0 ? grouped(branch.refused) : ""});
+        }
+        std::cout << table({count.branches_by, "combinations", count.refused > 0 ? "refused" : ""}, rows) << "\n";
+    }
+    std::cout << (count.exact ? "" : "at least ") << grouped(count.combinations) << " combinations in all";
+    if (count.refused > 0) std::cout << ", " << grouped(count.refused) << " refused by require";
+    std::cout << "\n";
+    if (!count.continuous.empty()) std::cout << "continuous, not counted: " << join_names(count.continuous) << "\n";
+    return 0;
+}
+
+}  // namespace
+
+void add_space(CLI::App& app, Actions& actions) {
+    auto* command = app.add_subcommand("space", "Count the combinations of a study's space, per branch and in all");
+    auto arguments = std::make_shared<StudyArguments>();
+    auto options = std::make_shared<SpaceOptions>();
+    add_study_arguments(command, arguments, {});
+    command->add_option("--by", options->by, "the categorical parameter to list by; the first that branches when left out")
+        ->type_name("NAME");
+    command->add_flag("--json", options->json, "as JSON");
+    actions.on(command, [arguments, options] { return space(*arguments, *options); });
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "surroundings.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "hpo/core/bytes.hpp"
+#include "hpo/device/nvml.hpp"
+
+namespace hpo::tune {
+
+std::filesystem::path worker_program() {
+    const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "hpo-worker";
+    if (!std::filesystem::exists(program))
+        throw Error{Errc::plugin, program.string() + ": missing; expected the worker program beside hpo-tune"};
+    return program;
+}
+
+std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& given) {
+    std::vector<std::filesystem::path> folders;
+    for (const std::string& folder : given) {
+        if (!std::filesystem::is_directory(folder)) throw Error{Errc::usage, "--plugin-dir " + folder + ": no such folder"};
+        folders.push_back(std::filesystem::absolute(folder));
+    }
+    return folders;
+}
+
+worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders) {
+    return worker::describe_plugins({.worker_program = worker_program(), .plugin_folders = plugin_folders(given_folders)});
+}
+
+TrainerInfo describe_trainer(const Settings& settings) {
+    const std::string& name = settings.description().trainer;
+    auto described = worker::describe_plugins(
+        {.worker_program = worker_program(), .plugin_folders = plugin_folders(settings.arguments().plugin_dirs), .trainer = name});
+    if (described.plugins.empty()) throw Error{Errc::plugin, "trainer " + name + ": the worker says nothing about it"};
+    worker::PluginDescription& plugin = described.plugins.front();
+    if (plugin.error) throw Error{Errc::plugin, *plugin.error};
+    return std::move(*plugin.info);
+}
+
+void require_known_to_trainer(const Settings& settings, const TrainerInfo& info) {
+    std::vector<std::string> metrics;
+    for (const TrainerMetric& metric : info.metrics) metrics.push_back(metric.name);
+    for (const script::Objective& objective : settings.description().objectives) {
+        if (std::find(metrics.begin(), metrics.end(), objective.metric) == metrics.end()) {
+            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "metric", objective.metric, metrics);
+        }
+    }
+    if (settings.description().objectives.size() > 1) {
+        throw Error{Errc::script, settings.arguments().script + ": " + std::to_string(settings.description().objectives.size()) +
+                                      " objectives; trainers of this version return one value"};
+    }
+    std::vector<std::string> parameters;
+    for (const TrainerParameter& parameter : info.parameters) parameters.push_back(parameter.name);
+    for (const auto& [name, value] : settings.description().trainer_options) {
+        if (std::find(parameters.begin(), parameters.end(), name) == parameters.end()) {
+            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "option", name, parameters);
+        }
+    }
+}
+
+std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
+    const std::string& text = settings.text("device");
+    const bool uses_cuda = info.libtorch_version.find("+cu") != std::string::npos;
+    if (text == "cpu") return text;
+    const bool explicit_cuda = text == "cuda" || (text.starts_with("cuda:") && text.size() > 5 &&
+                                                  std::all_of(text.begin() + 5, text.end(), [](char c) { return c >= '0' && c <= '9'; }));
+    if (text != "auto" && !explicit_cuda) throw bad_value(settings.place("device"), "'" + text + "'", "auto, cpu, cuda or cuda:N");
+    const auto nvml = device::Nvml::load();
+    const auto cards = nvml ? nvml->devices() : std::vector<device::NvidiaDevice>{};
+    if (explicit_cuda && cards.empty()) throw Error{Errc::no_device, settings.place("device") + ": no NVIDIA device answers; known: cpu"};
+    if (explicit_cuda && !uses_cuda) {
+        throw Error{Errc::no_device, settings.place("device") + ": trainer " + info.name + " was built with LibTorch " +
+                                         info.libtorch_version + ", which has no CUDA; known: cpu"};
+    }
+    if (text == "auto" && (cards.empty() || !uses_cuda)) return "cpu";
+    if (text.starts_with("cuda:")) {
+        std::vector<std::string> names;
+        for (const auto& card : cards) names.push_back("cuda:" + std::to_string(card.index));
+        if (std::find(names.begin(), names.end(), text) == names.end()) {
+            throw Error{Errc::no_device, settings.place("device") + ": no device '" + text + "'; known: cpu, " + join_names(names)};
+        }
+        return text;
+    }
+    const auto best =
+        std::max_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) { return a.free_bytes < b.free_bytes; });
+    return "cuda:" + std::to_string(best->index);
+}
+
+std::optional<std::int64_t> device_budget(const Settings& settings) {
+    constexpr std::int64_t least = 1 << 20;
+    const auto bytes = settings.bytes("device-memory");
+    if (bytes && *bytes < least) {
+        throw bad_value(settings.place("device-memory"), "'" + settings.text("device-memory") + "'",
+                        "at least 1MiB: no model trains in less");
+    }
+    return bytes;
+}
+
+Parallelism parallelism(const Settings& settings, const std::string& device) {
+    const auto cores = static_cast<std::size_t>(std::max(1U, std::thread::hardware_concurrency()));
+    Parallelism result;
+    if (settings.text("workers") == "auto") result.workers = device == "cpu" ? std::min<std::size_t>(cores, 4) : 1;
+    else result.workers = static_cast<std::size_t>(settings.whole("workers", 1));
+    if (settings.text("threads") == "auto") result.threads = static_cast<int>(std::max<std::size_t>(1, cores / result.workers));
+    else result.threads = static_cast<int>(settings.whole("threads", 1));
+    return result;
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hpo/worker/describe.hpp"
+#include "settings.hpp"
+
+namespace hpo::tune {
+
+/// The worker program beside this one. Throws Error{plugin} when it is missing.
+[[nodiscard]] std::filesystem::path worker_program();
+
+/// Where trainers are looked for before HPO_PLUGIN_PATH and the folder beside bin/: `--plugin-dir`, then the script's.
+[[nodiscard]] std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& given);
+
+/// What a worker says about the trainers here, so that this program need not load one.
+[[nodiscard]] worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders);
+
+/// The trainer's own description. Throws Error{plugin} when it cannot be used.
+[[nodiscard]] TrainerInfo describe_trainer(const Settings& settings);
+
+/// Throws for a metric or an option of the trainer that it does not have.
+void require_known_to_trainer(const Settings& settings, const TrainerInfo& info);
+
+/// "cpu" or "cuda:N" for what the settings say; auto takes the card with the most free memory where the trainer can use one.
+[[nodiscard]] std::string chosen_device(const Settings& settings, const TrainerInfo& info);
+
+/// The device memory of the settings, checked. Nothing: not limited.
+[[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);
+
+/// Workers and threads of each.
+struct Parallelism {
+    std::size_t workers = 1;
+    int threads = 1;
+};
+[[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device);
+
+}  // namespace hpo::tune
