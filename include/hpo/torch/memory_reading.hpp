@@ -60,9 +60,13 @@ inline void reset_peak_memory(c10::Device device) {
 /// Gives cached, unused memory back to the device.
 inline void release_cached_memory(c10::Device device) {
 #ifdef HPO_TORCH_CUDA
-    if (device.is_cuda()) c10::cuda::CUDACachingAllocator::emptyCache();
+    if (device.is_cuda()) {
+        c10::cuda::CUDACachingAllocator::emptyCache();
+        return;
+    }
 #endif
     static_cast<void>(device);
+    MeteredAllocator::release_cache();
 }
 
 }  // namespace hpo::torch
