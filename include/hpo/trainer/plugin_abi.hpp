@@ -25,7 +25,7 @@ struct Sink {
     void (*write)(void* context, Text text) noexcept;
 };
 
-/// What a plugin may ask of the worker while `run` runs. Only from the thread that called `run`.
+/// What a plugin may ask of the worker while `run` runs, from one thread at a time.
 struct Host {
     void* context;
     std::int32_t (*report)(void* context, std::int64_t step, double value) noexcept;  ///< 0: stop

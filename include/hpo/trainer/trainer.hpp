@@ -66,7 +66,7 @@ struct TrainerInfo {
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
 };
 
-/// Where a trainer tells what it does while it runs. Thread safety: the trainer's thread only.
+/// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, while Trainer::run runs.
 class Progress {
 public:
     virtual ~Progress() = default;
