@@ -188,5 +188,7 @@ TEST_CASE("what is not understood is refused with its place") {
     CHECK_THROWS_WITH(read(R"({"plan": {"precision": "int4"}})"), R"(job.plan.precision: got "int4"; expected one of fp32, bf16, fp16)");
     CHECK_THROWS_WITH(read(R"({"params": {"x": {}}})"), "job.params.x: got {}; expected null, true, false, a number or a text");
     CHECK_THROWS_WITH(decoded<std::vector<double>>(parse_json("[1, \"a\"]", "v"), "v"), "v[1]: got \"a\"; expected a number");
+    CHECK_THROWS_WITH(read(std::string(1'000'000, '[').c_str()), Catch::EndsWith("expected JSON of at most 64 levels"));
+    CHECK(read(R"({"study": "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"[["})").trial == 0);
     CHECK(read(R"({"unknown": 1, "trial": 4})").trial == 4);
 }

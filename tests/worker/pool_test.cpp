@@ -43,6 +43,7 @@ TEST_CASE("every fault costs its attempt and nothing else") {
         {"exit", FailureKind::trainer_error, "status 3", true, {}, 3},
         {"_exit", FailureKind::trainer_error, "status 4", true, {}, 4},
         {"oom_text", FailureKind::out_of_memory, "Tried to allocate 2.00 GiB", false, {}, {}},
+        {"host_oom", FailureKind::host_out_of_memory, "bad_alloc", false, {}, {}},
         {"no_values", FailureKind::trainer_error, "without a value", false, {}, {}},
         {"stops_unasked", FailureKind::trainer_error, "without being asked", false, {}, {}},
         {"hang_up", FailureKind::lost_worker, "closed its socket", true, SIGKILL, {}},
@@ -240,7 +241,7 @@ TEST_CASE("profile and check are answered by an idle worker, by a scout while al
     params.set("unheard_of", FloatDistribution{0, 1}, 0);
     CHECK_FALSE(pool.profile(params, {}));
     REQUIRE(pool.check(params, {}).size() == 1);
-    CHECK(pool.check(params, {})[0].where == "unheard_of");
+    CHECK_THAT(pool.check(params, {})[0].what, Catch::Contains("unheard_of"));
 
     const auto begin = std::chrono::steady_clock::now();
     CHECK_FALSE(pool.profile(with(fault_job(0), "profile_seconds", 60).params, {}));

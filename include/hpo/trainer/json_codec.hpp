@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -207,10 +208,35 @@ template <class T>
 /// One line of text without its end; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] inline std::string json_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// Reads JSON text; throws Error{bad_value} that names the place.
+/// How deep lists and objects lie in each other.
+[[nodiscard]] inline int nesting_depth(std::string_view text) {
+    int depth = 0;
+    int deepest = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted) {
+            if (c == '\\') ++i;
+            else if (c == '"') quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            deepest = std::max(deepest, ++depth);
+        } else if (c == ']' || c == '}') {
+            --depth;
+        }
+    }
+    return deepest;
+}
+
+/// Reads JSON text; throws Error{bad_value} that names the place. What lies more than 64 deep is refused, since copying
+/// and writing it would take a stack frame for each level.
 [[nodiscard]] inline Json parse_json(std::string_view text, const std::string& place) {
+    constexpr int deepest = 64;
+    const std::string got = "'" + std::string{text.substr(0, 80)} + "'";
+    if (nesting_depth(text) > deepest) throw bad_value(place, got, "JSON of at most 64 levels");
     Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) throw bad_value(place, "'" + std::string{text.substr(0, 80)} + "'", "JSON");
+    if (json.is_discarded()) throw bad_value(place, got, "JSON");
     return json;
 }
 

@@ -125,7 +125,10 @@ private:
                 in_.append({bytes.data(), static_cast<std::size_t>(got)});
                 while (const auto line = in_.next()) {
                     Event event = parse_message<Event>(*line);
-                    if (const auto* refused = std::get_if<Refused>(&event)) complaint_ = refused->what;
+                    if (const auto* refused = std::get_if<Refused>(&event)) {
+                        end(refused->what);
+                        return false;
+                    }
                     listener_.on_event(*this, std::move(event));
                     if (gone_) return false;
                 }

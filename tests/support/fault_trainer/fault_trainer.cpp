@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -13,21 +12,13 @@
 #include <thread>
 
 #include "hpo/trainer/plugin.hpp"
+#include "hpo/trainer/settings.hpp"
 
 namespace {
 
 using hpo::AttemptOutcome;
 using hpo::OutcomeKind;
 using hpo::TrainerJob;
-using hpo::Value;
-
-double number(const TrainerJob& job, std::string_view name, double standard) {
-    const Value* value = job.find(name);
-    if (!value) return standard;
-    if (const auto* real = std::get_if<double>(value)) return *real;
-    if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
-    throw hpo::bad_value(name, hpo::json_text(*value), "a number");
-}
 
 [[noreturn]] void refuse_memory() {
     throw std::runtime_error(
@@ -42,11 +33,11 @@ public:
                 .summary = "Fails on request, for tests of everything above it; without a fault the value is (x - 0.3)^2",
                 .parameters = {{"x", "float", "", 0.0, "where the parabola is evaluated"},
                                {"fault", "text", "", std::string{"none"}, "what goes wrong"},
-                               {"limit", "int", "[0, 2^53]", std::int64_t{8}, "the largest micro-batch that fits oom_once_above"},
-                               {"batch", "int", "[1, 2^53]", std::int64_t{32}, "effective batch"},
-                               {"steps", "int", "[0, 2^53]", std::int64_t{0}, "intermediate values before the end"},
-                               {"seconds", "float", "[0, 1e9]", 0.0, "time that slow takes"},
-                               {"profile_seconds", "float", "[0, 1e9]", 0.0, "time that profile takes"}},
+                               {"limit", "int", "[0, inf)", std::int64_t{8}, "the largest micro-batch that fits oom_once_above"},
+                               {"batch", "int", "[1, inf)", std::int64_t{32}, "effective batch"},
+                               {"steps", "int", "[0, inf)", std::int64_t{0}, "intermediate values before the end"},
+                               {"seconds", "float", "[0, inf)", 0.0, "time that slow takes"},
+                               {"profile_seconds", "float", "[0, inf)", 0.0, "time that profile takes"}},
                 .metrics = {{"value", hpo::Direction::minimize, "(x - 0.3)^2"}},
                 .levers = {"micro_batch"},
                 .effective_batch_parameter = "batch",
@@ -54,12 +45,12 @@ public:
     }
 
     AttemptOutcome run(const TrainerJob& job, hpo::Progress& progress) override {
-        refuse_unknown(job);
-        const Value* asked = job.find("fault");
-        const std::string fault = asked ? std::get<std::string>(*asked) : "none";
-        const double x = number(job, "x", 0);
+        const hpo::Settings settings{info(), job};
+        const std::string& fault = settings.text("fault");
+        const double x = settings.number("x");
         double value = (x - 0.3) * (x - 0.3);
-        const auto steps = static_cast<std::int64_t>(number(job, "steps", 0));
+        if (progress.stop_requested()) return {.kind = OutcomeKind::stopped};
+        const std::int64_t steps = settings.whole("steps");
         for (std::int64_t step = 0; step < steps; ++step) {
             if (!progress.report(step, value + 1.0 / static_cast<double>(step + 1))) return {.kind = OutcomeKind::stopped};
         }
@@ -86,10 +77,11 @@ public:
             spin();
         }
         if (fault == "oom_text") refuse_memory();
-        if (fault == "oom_once_above" && static_cast<double>(job.plan.effective_micro_batch().value_or(32)) > number(job, "limit", 8))
+        if (fault == "oom_once_above" && job.plan.effective_micro_batch().value_or(settings.whole("batch")) > settings.whole("limit"))
             refuse_memory();
+        if (fault == "host_oom") static_cast<void>(::operator new (std::size_t{1} << 62U));
         if (fault == "slow") {
-            const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(number(job, "seconds", 0));
+            const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(settings.number("seconds"));
             while (std::chrono::steady_clock::now() < end) {
                 if (progress.stop_requested()) return {.kind = OutcomeKind::stopped};
                 std::this_thread::sleep_for(std::chrono::milliseconds{1});
@@ -118,7 +110,7 @@ public:
             outcome.attributes["big"] = '"' + std::string(1 << 20U, 'b') + '"';
         }
         if (const char* device = std::getenv("CUDA_VISIBLE_DEVICES")) outcome.attributes["cuda_visible_devices"] = hpo::json_quote(device);
-        if (const char* settings = std::getenv("PYTORCH_CUDA_ALLOC_CONF")) outcome.attributes["alloc_conf"] = hpo::json_quote(settings);
+        if (const char* conf = std::getenv("PYTORCH_CUDA_ALLOC_CONF")) outcome.attributes["alloc_conf"] = hpo::json_quote(conf);
         if (const char* threads = std::getenv("OMP_NUM_THREADS")) outcome.attributes["threads"] = hpo::json_quote(threads);
         outcome.attributes["metered_device"] = hpo::json_quote(job.metered_device);
         outcome.attributes["device"] = hpo::json_quote(job.plan.device);
@@ -127,9 +119,9 @@ public:
     }
 
     [[nodiscard]] std::optional<hpo::Profile> profile(const TrainerJob& job) override {
-        refuse_unknown(job);
-        std::this_thread::sleep_for(std::chrono::duration<double>(number(job, "profile_seconds", 0)));
-        if (number(job, "x", 0) < 0) return std::nullopt;
+        const hpo::Settings settings{info(), job};
+        std::this_thread::sleep_for(std::chrono::duration<double>(settings.number("profile_seconds")));
+        if (settings.number("x") < 0) return std::nullopt;
         return hpo::Profile{.parameters = 2,
                             .trainable_parameters = 1,
                             .weight_bytes = 8,
@@ -139,32 +131,9 @@ public:
                             .activation_bytes_per_example = 4};
     }
 
-    [[nodiscard]] std::vector<hpo::TrainerProblem> check(const TrainerJob& job) override {
-        std::vector<hpo::TrainerProblem> problems;
-        for (const auto* values : {&job.params, &job.options}) {
-            for (const auto& [name, value] : *values) {
-                if (!known(name)) problems.push_back({name, "unknown parameter"});
-            }
-        }
-        return problems;
-    }
+    [[nodiscard]] std::vector<hpo::TrainerProblem> check(const TrainerJob& job) override { return hpo::Settings::problems(info(), job); }
 
 private:
-    [[nodiscard]] bool known(std::string_view name) const {
-        for (const auto& parameter : info().parameters) {
-            if (parameter.name == name) return true;
-        }
-        return false;
-    }
-    void refuse_unknown(const TrainerJob& job) {
-        std::vector<std::string> names;
-        for (const auto& parameter : info().parameters) names.push_back(parameter.name);
-        for (const auto* values : {&job.params, &job.options}) {
-            for (const auto& [name, value] : *values) {
-                if (!known(name)) throw hpo::unknown_name("fault", "parameter", name, names);
-            }
-        }
-    }
     static AttemptOutcome wait_for_stop(hpo::Progress& progress) {
         while (!progress.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
         return {.kind = OutcomeKind::stopped};

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 // One source, one macro each: a library that the plugin loader must refuse (some_libtorch is accepted first).
+#include <cstdlib>
 #include <stdexcept>
 
 #include "hpo/trainer/plugin.hpp"
 
 namespace {
+
+#ifdef HPO_BAD_CRASHES_ON_LOAD
+[[maybe_unused]] const int crash = (std::abort(), 0);
+#endif
 
 class Empty final : public hpo::Trainer {
 public:

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::testing {
+
+/// What a trainer told during a run; stops it after a number of reports.
+class RecordingProgress final : public Progress {
+public:
+    explicit RecordingProgress(std::size_t stop_after = std::numeric_limits<std::size_t>::max()) : stop_after_{stop_after} {}
+    [[nodiscard]] bool report(std::int64_t step, double value) override {
+        reports.push_back({step, value});
+        return !stop_requested();
+    }
+    [[nodiscard]] bool stop_requested() const override { return reports.size() >= stop_after_; }
+    void memory(const MemoryMark& mark) override { marks.push_back(mark); }
+    void log(std::string_view) override {}
+
+    std::vector<Report> reports;
+    std::vector<MemoryMark> marks;
+
+private:
+    std::size_t stop_after_;
+};
+
+/// What every trainer promises, held against one job that it accepts and that takes a short time. Needs no test
+/// framework: an empty answer is a pass, otherwise `where` names the promise and `what` says how it was broken.
+class TrainerContract {
+public:
+    using MakeTrainer = std::function<std::unique_ptr<Trainer>()>;
+
+    TrainerContract(MakeTrainer make, TrainerJob job) : make_{std::move(make)}, job_{std::move(job)} {}
+
+    [[nodiscard]] std::vector<TrainerProblem> violations() {
+        trainer_ = make_();
+        check_info();
+        check_refusals();
+        check_run();
+        check_stop();
+        check_profile();
+        return std::move(found_);
+    }
+
+private:
+    void expect(bool promise, std::string where, std::string what) {
+        if (!promise) found_.push_back({std::move(where), std::move(what)});
+    }
+    /// Runs a job; what it throws is a failed outcome, as in a worker.
+    AttemptOutcome run(Trainer& trainer, const TrainerJob& job, Progress& progress) {
+        try {
+            return trainer.run(job, progress);
+        } catch (const std::exception& error) {
+            AttemptOutcome outcome;
+            outcome.failure = Failure{.message = error.what()};
+            return outcome;
+        }
+    }
+    static std::string text_of(const AttemptOutcome& outcome) { return outcome.failure ? outcome.failure->message : "no failure"; }
+
+    void check_info() {
+        static constexpr std::array<std::string_view, 6> kinds{"micro_batch",         "activation_checkpointing", "precision",
+                                                               "expandable_segments", "allocator_settings",       "cap_bytes"};
+        const TrainerInfo info = trainer_->info();
+        expect(!info.name.empty() && !info.summary.empty(), "info", "name or summary is empty");
+        std::set<std::string> names;
+        for (const TrainerParameter& parameter : info.parameters) {
+            const std::string& type = parameter.type;
+            const bool known = type == "float" || type == "int" || type == "bool" || type == "text" || type.starts_with("one of ");
+            expect(known, "info", "parameter " + parameter.name + " has the unknown type '" + type + "'");
+            expect(!parameter.name.empty() && !parameter.help.empty(), "info", "parameter '" + parameter.name + "' lacks its name or help");
+            expect(names.insert(parameter.name).second, "info", "two parameters are called " + parameter.name);
+        }
+        expect(!info.metrics.empty(), "info", "no metric");
+        for (const TrainerMetric& metric : info.metrics) {
+            expect(!metric.name.empty() && !metric.help.empty(), "info", "metric '" + metric.name + "' lacks its name or help");
+        }
+        for (const std::string& lever : info.levers) {
+            expect(std::find(kinds.begin(), kinds.end(), lever) != kinds.end(), "info", "the lever " + lever + " is no member of a plan");
+        }
+        const std::string& batch = info.effective_batch_parameter;
+        expect(batch.empty() || names.contains(batch), "info", "the effective batch parameter " + batch + " is not among the parameters");
+        const bool same = trainer_->info().name == info.name && trainer_->info().parameters.size() == info.parameters.size();
+        expect(same, "info", "asked twice, it answers differently");
+    }
+
+    /// `job` must be refused, and the refusal must name `word`: by check, and by run without training.
+    void expect_refused(const TrainerJob& job, const std::string& word, const std::string& where) {
+        const auto problems = trainer_->check(job);
+        const bool named = std::any_of(problems.begin(), problems.end(), [&](const TrainerProblem& problem) {
+            return (problem.where + problem.what).find(word) != std::string::npos;
+        });
+        expect(named, where, "check does not name " + word);
+        RecordingProgress progress;
+        const AttemptOutcome outcome = run(*trainer_, job, progress);
+        expect(outcome.kind == OutcomeKind::failed, where, "run accepts " + word);
+        expect(outcome.kind != OutcomeKind::failed || text_of(outcome).find(word) != std::string::npos, where,
+               "run's refusal does not name " + word + ": " + text_of(outcome));
+        expect(progress.reports.empty(), where, "run reports before it refuses " + word);
+    }
+    void check_refusals() {
+        const auto problems = trainer_->check(job_);
+        expect(problems.empty(), "check", problems.empty() ? "" : "refuses the job: " + problems[0].where + ": " + problems[0].what);
+        const std::string unknown = "no_such_parameter";
+        TrainerJob job = job_;
+        job.params[unknown] = 1.0;
+        expect_refused(job, unknown, "unknown parameter");
+        job = job_;
+        job.options[unknown] = true;
+        expect_refused(job, unknown, "unknown option");
+        for (const TrainerParameter& parameter : trainer_->info().parameters) {
+            job = job_;
+            job.params[parameter.name] = parameter.type == "float" || parameter.type == "int" || parameter.type == "bool"
+                                             ? Value{std::string{"a text"}}
+                                             : Value{1.5};
+            expect_refused(job, parameter.name, "wrong type");
+        }
+    }
+
+    void check_run() {
+        RecordingProgress first;
+        const AttemptOutcome outcome = run(*trainer_, job_, first);
+        expect(outcome.kind == OutcomeKind::complete, "run", "the job does not complete: " + text_of(outcome));
+        if (outcome.kind != OutcomeKind::complete) return;
+        expect(outcome.values.size() == 1 && std::isfinite(outcome.values[0]), "run", "the value is not one finite number");
+        for (std::size_t i = 1; i < first.reports.size(); ++i) {
+            expect(first.reports[i].step > first.reports[i - 1].step, "report", "steps do not increase");
+        }
+        for (std::size_t i = 0; i < first.marks.size(); ++i) {
+            expect(!first.marks[i].name.empty(), "memory", "a mark without a name");
+            expect(i == 0 || first.marks[i].seconds >= first.marks[i - 1].seconds, "memory", "marks go back in time");
+        }
+        const auto again = make_();
+        for (Trainer* const trainer : {trainer_.get(), again.get()}) {
+            const std::string whose = trainer == again.get() ? "another trainer" : "the same trainer again";
+            RecordingProgress second;
+            const AttemptOutcome repeated = run(*trainer, job_, second);
+            expect(repeated.values == outcome.values, "seed", whose + " gives other values with the same seed");
+            const bool same = std::equal(first.reports.begin(), first.reports.end(), second.reports.begin(), second.reports.end(),
+                                         [](const Report& a, const Report& b) { return a.step == b.step && a.value == b.value; });
+            expect(same, "seed", whose + " reports otherwise with the same seed");
+        }
+        reports_ = first.reports.size();
+    }
+
+    void check_stop() {
+        if (reports_ > 1) {
+            RecordingProgress progress{1};
+            const AttemptOutcome outcome = run(*trainer_, job_, progress);
+            expect(outcome.kind == OutcomeKind::stopped, "stop", "a report that answers 'stop' does not end the run as stopped");
+            expect(progress.reports.size() == 1, "stop", "it reports on after the answer 'stop'");
+        }
+        RecordingProgress stopped{0};
+        const AttemptOutcome outcome = run(*trainer_, job_, stopped);
+        expect(outcome.kind == OutcomeKind::stopped || (outcome.kind == OutcomeKind::complete && reports_ == 0), "stop",
+               "a stop that was asked before the start is not obeyed");
+        RecordingProgress after;
+        expect(run(*trainer_, job_, after).kind == OutcomeKind::complete, "stop", "the next run does not complete");
+    }
+
+    void check_profile() {
+        const auto profile = trainer_->profile(job_);
+        const auto again = trainer_->profile(job_);
+        expect(profile.has_value() == again.has_value(), "profile", "asked twice, it answers differently");
+        if (!profile || !again) return;
+        const auto figures = [](const Profile& p) {
+            return std::array{p.parameters,
+                              p.trainable_parameters,
+                              p.weight_bytes,
+                              p.gradient_bytes,
+                              p.optimizer_bytes,
+                              p.activation_fixed_bytes,
+                              p.activation_bytes_per_example};
+        };
+        expect(figures(*profile) == figures(*again), "profile", "asked twice, it answers differently");
+        for (const std::int64_t figure : figures(*profile)) expect(figure >= 0, "profile", "a figure is negative");
+        expect(profile->trainable_parameters <= profile->parameters, "profile", "more trainable parameters than parameters");
+        expect(profile->gradient_bytes <= profile->weight_bytes, "profile", "more bytes of gradients than of weights");
+    }
+
+    MakeTrainer make_;
+    TrainerJob job_;
+    std::unique_ptr<Trainer> trainer_;
+    std::size_t reports_ = 0;
+    std::vector<TrainerProblem> found_;
+};
+
+/// All promises that a trainer breaks, given a job that it accepts and that takes a short time.
+[[nodiscard]] inline std::vector<TrainerProblem> trainer_contract_violations(TrainerContract::MakeTrainer make, TrainerJob job) {
+    return TrainerContract{std::move(make), std::move(job)}.violations();
+}
+
+}  // namespace hpo::testing

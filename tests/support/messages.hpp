@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/seed.hpp"
+#include "hpo/worker/protocol.hpp"
+
+namespace hpo::test {
+
+inline TrainerJob sample_job() {
+    TrainerJob job;
+    job.study = "a \"study\"\nof two lines";
+    job.trial = 3;
+    job.params = {{"x", 0.25}, {"steps", std::int64_t{2}}};
+    job.plan.micro_batch = 4;
+    job.seed = 9;
+    return job;
+}
+/// One of each kind.
+inline std::vector<worker::Request> all_requests() {
+    return {worker::RunJob{sample_job()},   worker::GoOn{}, worker::Stop{}, worker::AskProfile{sample_job()},
+            worker::AskCheck{sample_job()}, worker::Quit{}};
+}
+inline std::vector<worker::Event> all_events() {
+    AttemptOutcome failed;
+    failed.failure = Failure{.message = "no", .memory = {.allocated = 3}};
+    return {worker::Ready{.info = {.name = "fault", .metrics = {{"value", Direction::minimize, ""}}}},
+            worker::Refused{"why"},
+            worker::Started{},
+            worker::Reported{{1, 0.5}},
+            worker::Measured{{.name = "oom", .seconds = 1}},
+            worker::Ended{{.kind = OutcomeKind::complete, .values = {0.5}}},
+            worker::Ended{failed, true},
+            worker::Answered{.profile = Profile{.parameters = 1}, .problems = {{"a", "b"}}, .error = "e"}};
+}
+
+/// The line with a few bytes changed, doubled or lost, or cut short, or nothing but random bytes.
+inline std::string mutated(std::string line, Rng& rng) {
+    static constexpr std::string_view tokens[] = {"{",    "}",  "[",     "]",       "\"",   ",",   ":",
+                                                  "null", "-1", "1e999", "\\u0000", "\xff", "0.5", "true"};
+    if (rng.below(10) == 0) {
+        line.resize(rng.below(200));
+        for (char& c : line) c = static_cast<char>(rng.below(256));
+        return line;
+    }
+    for (auto changes = 1 + rng.below(3); changes > 0 && !line.empty(); --changes) {
+        const auto at = rng.below(line.size());
+        switch (rng.below(5)) {
+            case 0: line[at] = static_cast<char>(rng.below(256)); break;
+            case 1: line.erase(at, 1 + rng.below(8)); break;
+            case 2: line.insert(at, tokens[rng.below(std::size(tokens))]); break;
+            case 3: line.insert(at, line.substr(at, rng.below(20))); break;
+            default: line.resize(at); break;
+        }
+    }
+    return line;
+}
+
+}  // namespace hpo::test

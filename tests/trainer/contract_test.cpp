@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/testing/trainer_contract.hpp"
+
+#include "hpo/trainer/plugin_loader.hpp"
+#include "hpo/trainer/settings.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace hpo;
+
+std::string broken(testing::TrainerContract::MakeTrainer make, TrainerJob job = {}) {
+    std::string text;
+    for (const auto& problem : testing::trainer_contract_violations(std::move(make), std::move(job))) {
+        text += problem.where + ": " + problem.what + "\n";
+    }
+    return text;
+}
+
+/// Keeps the contract; each flaw breaks one promise of it.
+class Flawed final : public Trainer {
+public:
+    explicit Flawed(std::string flaw = "") : flaw_{std::move(flaw)} {}
+    [[nodiscard]] TrainerInfo info() const override {
+        TrainerInfo info{.name = "flawed",
+                         .summary = "for a test",
+                         .parameters = {{"x", "float", "", 0.0, "h"}, {"kind", "one of a, b", "", std::string{"a"}, "h"}},
+                         .metrics = {{"m", Direction::minimize, "h"}},
+                         .levers = {"micro_batch"},
+                         .effective_batch_parameter = "",
+                         .libtorch_version = ""};
+        if (flaw_ == "no_metric") info.metrics.clear();
+        if (flaw_ == "type") info.parameters[0].type = "complex";
+        if (flaw_ == "lever") info.levers = {"bigger_gpu"};
+        if (flaw_ == "batch") info.effective_batch_parameter = "batch";
+        if (flaw_ == "twice") info.parameters[1].name = "x";
+        return info;
+    }
+    AttemptOutcome run(const TrainerJob& job, Progress& progress) override {
+        if (flaw_ != "accepts_all") static_cast<void>(Settings{info(), job});
+        ++runs_;
+        for (int step = 0; step < 3; ++step) {
+            if (progress.stop_requested() && flaw_ != "ignores_stop") return {.kind = OutcomeKind::stopped};
+            const bool go_on = progress.report(flaw_ == "steps" ? -step : step, flaw_ == "random_reports" ? runs_ : 1.0);
+            if (!go_on && flaw_ != "ignores_stop") return {.kind = OutcomeKind::stopped};
+        }
+        double value = flaw_ == "random" ? runs_ : 1.0;
+        if (flaw_ == "nan") value = std::nan("");
+        return {.kind = OutcomeKind::complete, .values = {value}};
+    }
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob&) override {
+        return Profile{.parameters = flaw_ == "profile" ? ++runs_ : 3, .trainable_parameters = flaw_ == "trainable" ? 4 : 0};
+    }
+    [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) override {
+        return flaw_ == "accepts_all" ? std::vector<TrainerProblem>{} : Settings::problems(info(), job);
+    }
+
+private:
+    std::string flaw_;
+    int runs_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the trainer contract holds for a plugin") {
+    TrainerJob job;
+    job.params["steps"] = std::int64_t{4};
+    job.seed = 3;
+    CHECK(broken([] { return load_trainer("fault", {HPO_BINARY_DIR "/tests/trainers"}); }, job) == "");
+}
+
+TEST_CASE("the trainer contract notices each flaw") {
+    const auto with_flaw = [](const char* flaw) { return broken([flaw] { return std::make_unique<Flawed>(flaw); }); };
+    CHECK(with_flaw("none") == "");
+    CHECK_THAT(with_flaw("no_metric"), Catch::Contains("no metric"));
+    CHECK_THAT(with_flaw("type"), Catch::Contains("unknown type 'complex'"));
+    CHECK_THAT(with_flaw("lever"), Catch::Contains("the lever bigger_gpu"));
+    CHECK_THAT(with_flaw("batch"), Catch::Contains("the effective batch parameter batch"));
+    CHECK_THAT(with_flaw("twice"), Catch::Contains("two parameters are called x"));
+    CHECK_THAT(with_flaw("accepts_all"), Catch::Contains("unknown parameter: run accepts no_such_parameter") &&
+                                             Catch::Contains("wrong type: check does not name kind"));
+    CHECK_THAT(with_flaw("steps"), Catch::Contains("steps do not increase"));
+    CHECK_THAT(with_flaw("random"), Catch::Contains("other values with the same seed"));
+    CHECK_THAT(with_flaw("random_reports"), Catch::Contains("reports otherwise with the same seed"));
+    CHECK_THAT(with_flaw("nan"), Catch::Contains("not one finite number"));
+    CHECK_THAT(with_flaw("ignores_stop"), Catch::Contains("does not end the run as stopped") && Catch::Contains("before the start"));
+    CHECK_THAT(with_flaw("profile"), Catch::Contains("profile: asked twice"));
+    CHECK_THAT(with_flaw("trainable"), Catch::Contains("more trainable parameters"));
+}

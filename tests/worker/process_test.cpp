@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/worker/process.hpp"
+
+#include <sstream>
+
+#include "hpo/trainer/plugin_abi.hpp"
+#include "hpo/worker/attempt_end.hpp"
+#include "hpo/worker/describe.hpp"
+#include "hpo/worker/oom_killer.hpp"
+#include "support/catch.hpp"
+#include "support/pool.hpp"
+
+using namespace hpo;
+using namespace hpo::test;
+using worker::Process;
+
+namespace {
+
+worker::ProcessExit shell(const std::string& script, const worker::LogFile& log) {
+    return Process::start({.program = "/bin/sh",
+                           .arguments = {"-c", script},
+                           .environment = {"PATH=/usr/bin:/bin", "NAME=value"},
+                           .output = log.descriptor(),
+                           .errors = log.descriptor()})
+        .wait();
+}
+
+}  // namespace
+
+TEST_CASE("a process has the environment, descriptors and standard input that it was given, and no others") {
+    const worker::LogFile log{""};
+    const worker::Descriptor leaky{::open("/dev/null", O_RDONLY)};  // without O_CLOEXEC
+    CHECK(shell("echo $NAME; cat; ls /proc/self/fd | wc -l; echo complaint >&2; exit 7", log).status == 7);
+    CHECK(log.tail() == "value\n4\ncomplaint\n");  // 0, 1, 2 and the folder that ls reads
+}
+
+TEST_CASE("signals that this process ignores or blocks are as usual in a process that it starts") {
+    const auto before = std::signal(SIGTERM, SIG_IGN);
+    sigset_t blocked;
+    sigset_t old;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, &old);
+    auto process = Process::start({.program = "/bin/sleep", .arguments = {"60"}});
+    process.signal(SIGTERM);
+    const auto exit = process.wait(5000ms);
+    ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    std::signal(SIGTERM, before);
+    REQUIRE(exit);
+    CHECK(exit->signal == SIGTERM);
+}
+
+TEST_CASE("what a process started goes with it") {
+    const worker::LogFile log{""};
+    CHECK(shell("sleep 60 & echo $!; exit 0", log).status == 0);
+    const std::int64_t grandchild = std::stoll(log.tail());
+    const auto deadline = std::chrono::steady_clock::now() + 2s;
+    while (lives(grandchild) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
+    CHECK_FALSE(lives(grandchild));
+}
+
+TEST_CASE("a process that goes out of scope is killed and reaped") {
+    pid_t pid = 0;
+    {
+        auto process = Process::start({.program = "/bin/sleep", .arguments = {"60"}});
+        pid = process.pid();
+        CHECK_FALSE(process.exit());
+        CHECK_FALSE(process.wait(20ms));
+        CHECK(lives(pid));
+    }
+    CHECK_FALSE(lives(pid));
+    CHECK(children().empty());
+}
+
+TEST_CASE("a program that is not there is an error that names it") {
+    const auto before = open_descriptors();
+    CHECK_THROWS_WITH(Process::start({.program = "/nonexistent"}), "/nonexistent: cannot be started: No such file or directory");
+    CHECK_THROWS_WITH(Process::start({.program = "/etc/passwd"}), "/etc/passwd: cannot be started: Permission denied");
+    CHECK(open_descriptors() == before);
+    CHECK(children().empty());
+}
+
+TEST_CASE("the tail of an attempt's output begins with a line") {
+    worker::LogFile log{""};
+    CHECK(shell("echo of the attempt before", log).status == 0);
+    log.begin_attempt();
+    CHECK(log.tail().empty());
+    CHECK(shell("seq 1000 2000", log).status == 0);
+    CHECK(log.tail(13) == "1999\n2000\n");
+    CHECK(log.tail(100'000).starts_with("1000\n1001\n"));
+    CHECK_THROWS_WITH(worker::LogFile{"/nonexistent/x.log"}, Catch::Contains("/nonexistent/x.log: cannot keep a worker's output"));
+}
+
+TEST_CASE("the kernel's count of out-of-memory kills is found in each of its files") {
+    const auto count = [](const char* text) {
+        std::istringstream in{text};
+        return worker::oom_kills_in(in);
+    };
+    CHECK(count("nr_free_pages 12\noom_kill 3\npgfault 9\n") == 3);
+    CHECK(count("low 0\nhigh 0\nmax 5\noom 2\noom_kill 2\noom_group_kill 0\n") == 2);
+    CHECK(count("oom_kill_disable 0\nunder_oom 0\noom_kill 7\n") == 7);
+    CHECK(count("") == std::nullopt);
+    CHECK(worker::oom_kills() >= 0);
+}
+
+TEST_CASE("a SIGKILL is the host's memory only when the kernel says so") {
+    worker::Death death{.exit = {.signal = SIGKILL}, .host_memory_was_short = true};
+    CHECK(worker::explain_death(death).kind == FailureKind::host_out_of_memory);
+    death.host_memory_was_short = false;
+    CHECK(worker::explain_death(death).kind == FailureKind::crash);
+}
+
+TEST_CASE("plugins are described without being loaded here, and a bad one costs its own entry") {
+    const auto answer =
+        worker::describe_plugins({.worker_program = HPO_BINARY_DIR "/bin/hpo-worker",
+                                  .plugin_folders = {HPO_BINARY_DIR "/tests/trainers", HPO_BINARY_DIR "/tests/bad_trainers"}});
+    CHECK(answer.plugin_abi == abi::version);
+    CHECK(answer.folders.size() >= 3);
+    const auto named = [&](const std::string& name) {
+        for (const auto& plugin : answer.plugins) {
+            if (plugin.name == name) return plugin;
+        }
+        return worker::PluginDescription{};
+    };
+    REQUIRE(named("fault").info);
+    CHECK(named("fault").info->parameters.size() == 7);
+    CHECK_THAT(named("other_abi").error.value_or(""), Catch::Contains("built for plugin ABI 999"));
+    CHECK_THAT(named("crashes_on_load").error.value_or(""), Catch::Contains("signal 6"));
+    CHECK(named("some_libtorch").info->libtorch_version == "1.13.1");
+    CHECK(named("other_libtorch").info->libtorch_version == "2.11.0");
+
+    const auto missing = worker::describe_plugins({.worker_program = HPO_BINARY_DIR "/bin/hpo-worker", .trainer = "nope"});
+    REQUIRE(missing.plugins.size() == 1);
+    CHECK_THAT(missing.plugins[0].error.value_or(""), Catch::Contains("no libhpo_trainer_nope.so"));
+    CHECK_THROWS_WITH(worker::describe_plugins({.worker_program = "/bin/false"}), Catch::Contains("/bin/false --describe: status 1"));
+}
