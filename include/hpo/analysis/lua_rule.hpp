@@ -68,11 +68,12 @@ namespace detail {
         text += "\n-- Call at the end of space(trial).\nlocal function require_fits(trial)\n  local p = trial.params\n";
         for (const OomRegion& region : regions) {
             std::string conditions;
-            for (const Condition& condition : region.region)
-                conditions += (conditions.empty() ? "" : " and ") + detail::lua_condition(condition);
+            for (const Condition& condition : region.region) {
+                conditions += (conditions.empty() ? "      " : "\n      and ") + detail::lua_condition(condition);
+            }
             const std::string why = std::to_string(region.oom) + " of " + std::to_string(region.trials) +
                                     " trials ran out of memory with " + describe(region.region);
-            text += "  trial:require(not (\n" + conditions + "\n    ),\n    " + detail::lua_quote(why) + ")\n";
+            text += "  trial:require(not (\n" + conditions + "),\n    " + detail::lua_quote(why) + ")\n";
         }
         text += "end\n";
     }

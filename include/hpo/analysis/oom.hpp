@@ -41,7 +41,7 @@ struct PeakUse {
 /// The answers of `hpo-analyze oom`.
 struct OomReport {
     std::optional<std::int64_t> capacity_bytes;  ///< of the device, or of the most frequent kind of device
-    std::size_t trials = 0;                      ///< that were started
+    std::size_t trials = 0;                      ///< of the study, waiting ones included
     std::size_t oom_trials = 0;
     std::size_t oom_attempts = 0;
     std::size_t recovered_trials = 0;  ///< ran out of memory, and came to their end in a later attempt

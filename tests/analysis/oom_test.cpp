@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/oom.hpp"
+
+#include <chrono>
+#include <random>
+#include <string>
+
+#include "hpo/script/study_script.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+constexpr std::int64_t mib = 1 << 20;
+
+hpo::Failure device_oom(std::int64_t asked, std::int64_t held, std::int64_t capacity) {
+    hpo::Failure failure = hpo::classify_text(
+        {.type = "c10::OutOfMemoryError", .message = "CPU out of memory. Tried to allocate " + hpo::format_bytes(asked) + "."});
+    failure.memory.allocated = held;
+    failure.memory.reserved = held;
+    failure.memory.free = capacity - held;
+    failure.memory.capacity = capacity;
+    failure.requested_bytes = asked;
+    failure.where = "backward";
+    hpo::explain_oom(failure);
+    return failure;
+}
+
+/// A trial of ours on a device of 600 MiB: its micro-batch is halved until it fits at 64.
+hpo::Trial our_trial(std::int64_t number, std::int64_t batch, const std::string& model) {
+    hpo::Trial trial;
+    trial.number = number;
+    trial.state = hpo::TrialState::complete;
+    trial.values = {0.5};
+    trial.params.set("model", hpo::CategoricalDistribution{{hpo::Value{std::string{"cnn"}}, hpo::Value{std::string{"resnet"}}}},
+                     model == "cnn" ? 0 : 1);
+    trial.params.set("batch_size", hpo::IntDistribution{16, 256, false, 16}, static_cast<double>(batch));
+    trial.params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true, {}}, 1e-3 * static_cast<double>(number % 7 + 1));
+    trial.started = hpo::Time{std::chrono::seconds{1000 + number * 10}};
+    trial.completed = *trial.started + std::chrono::seconds{8};
+    std::int64_t micro = batch;
+    for (int index = 0;; ++index) {
+        hpo::Attempt attempt;
+        attempt.index = index;
+        attempt.plan.effective_batch = batch;
+        attempt.plan.micro_batch = micro;
+        attempt.worker_pid = 4711;
+        attempt.seconds = 2;
+        attempt.estimate = hpo::Estimate{.need = micro * 5 * mib, .comfort = {}, .source = "formula", .cap_bytes = {}};
+        const bool fits = model == "cnn" || micro <= 64;
+        attempt.outcome = fits ? hpo::OutcomeKind::complete : hpo::OutcomeKind::failed;
+        attempt.peak_allocated = fits ? micro * 4 * mib : 590 * mib;
+        if (!fits) attempt.failure = device_oom(64 * mib, 560 * mib, 600 * mib);
+        if (!fits) attempt.decision = "micro-batch halved";
+        trial.attempts.push_back(attempt);
+        if (fits) return trial;
+        micro /= 2;
+    }
+}
+
+std::vector<hpo::Trial> our_study() {
+    std::vector<hpo::Trial> trials;
+    std::int64_t number = 0;
+    for (int round = 0; round < 3; ++round) {
+        for (const std::int64_t batch : {16, 32, 64, 128, 192, 256}) {
+            for (const char* model : {"cnn", "resnet"}) trials.push_back(our_trial(number++, batch, model));
+        }
+    }
+    return trials;
+}
+
+}  // namespace
+
+TEST_CASE("a study of ours is explained from its attempts") {
+    const auto trials = our_study();
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.trials == 36);
+    CHECK(report.oom_trials == 9);  // resnet with 128, 192 and 256
+    CHECK(report.recovered_trials == 9);
+    CHECK(report.oom_attempts == 15);  // one, two and two attempts too many
+    CHECK(report.wasted_seconds == Approx(30));
+    CHECK(report.capacity_bytes == 600 * mib);
+    CHECK(report.causes.at(hpo::OomCause::capacity).count == 15);
+    REQUIRE(report.regions.size() == 1);
+    CHECK(hpo::analysis::describe(report.regions[0].region) == "batch_size >= 128 and model = resnet");
+    CHECK(report.regions[0].trials == 9);
+    CHECK(report.regions[0].oom == 9);
+    for (const auto& entry : report.cases) {
+        REQUIRE(entry.change);
+        CHECK(entry.change->basis == hpo::analysis::Change::Basis::attempt);
+    }
+    CHECK(report.cases[0].change->what == "micro-batch 64 instead of 128");
+    CHECK(report.prediction.attempts == 36);
+    CHECK(report.prediction.underestimated == 0);
+    CHECK(report.prediction.median_relative_error == Approx(0.25));
+    CHECK(report.prediction.oom_attempts_predicted_to_fit == 3);  // 96 and 128 of 192 and 256 were: 480 and 640 MiB
+}
+
+TEST_CASE("no out-of-memory is an answer with the highest peak") {
+    std::vector<hpo::Trial> trials;
+    for (std::int64_t i = 0; i < 5; ++i) trials.push_back(our_trial(i, 16 * (i + 1), "cnn"));
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.oom_attempts == 0);
+    CHECK(report.regions.empty());
+    CHECK(report.rule_lua.empty());
+    REQUIRE(report.highest_peak);
+    CHECK(report.highest_peak->trial == 4);
+    CHECK(report.highest_peak->bytes == 80 * 4 * mib);
+    CHECK_FALSE(hpo::analysis::oom_report({}, {}).highest_peak);
+}
+
+TEST_CASE("the Lua rule loads in the sandbox and refuses exactly the regions") {
+    const auto trials = our_study();
+    const auto report = hpo::analysis::oom_report(trials, {});
+    const std::string script = "local rule = (function()\n" + report.rule_lua +
+                               "end)()\nlocal hpo = require 'hpo'\nreturn hpo.study { name = 's', trainer = 't', objective = { metric = "
+                               "'m', direction = 'minimize' }, on_oom = rule.on_oom,\n"
+                               "space = function(trial)\n trial:categorical('model', { 'cnn', 'resnet' })\n trial:int('batch_size', 16, "
+                               "256, { step = 16 })\n rule.require_fits(trial)\nend }";
+    CAPTURE(script);
+    const auto study = hpo::script::StudyScript::from_text(script, "rule.lua");
+    struct Fixed : hpo::ParamSource {
+        const hpo::ParamSet* params = nullptr;
+        double draw(const std::string& name, const hpo::Distribution&, const hpo::Narrowing&, const hpo::ParamSet&) override {
+            return params->find(name)->internal;
+        }
+    };
+    for (const hpo::Trial& trial : trials) {
+        Fixed source;
+        source.params = &trial.params;
+        hpo::SpaceTrial space_trial{source, 0};
+        bool refused = false;
+        try {
+            study.space()(space_trial);
+        } catch (const hpo::SpaceRejection& rejection) {
+            refused = true;
+            CHECK_THAT(rejection.reason, Catch::Contains("9 of 9 trials ran out of memory"));
+        }
+        CHECK(refused == hpo::analysis::holds(report.regions[0].region, trial.params));
+    }
+    const hpo::Trial& failed = trials[7];  // resnet, 128
+    const hpo::History history{};
+    const auto answer =
+        study.answer({.trial = failed, .attempt = failed.attempts[0], .failure = *failed.attempts[0].failure, .history = history});
+    REQUIRE(answer);
+    CHECK(answer->action == hpo::Recovery::Action::retry);
+    CHECK(answer->plan.micro_batch == 64);
+}
+
+TEST_CASE("names with quotes and line ends survive in the rule") {
+    hpo::analysis::OomRegion region{.region = {{.relation = hpo::analysis::Condition::Relation::one_of,
+                                                .param = "a\"b\\c\nd",
+                                                .choices = {hpo::Value{std::string{"x\"y"}}, hpo::Value{true}}}},
+                                    .trials = 3,
+                                    .oom = 3};
+    const std::vector<hpo::analysis::OomRegion> regions{region};
+    const std::string rule = hpo::analysis::lua_rule(regions, {hpo::OomCause::fragmentation});
+    const std::string script = "local rule = (function()\n" + rule +
+                               "end)()\nlocal hpo = require 'hpo'\nassert(rule.require_fits and rule.on_oom)\nreturn hpo.study { name = "
+                               "'s', trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function(trial) end }";
+    CHECK_NOTHROW(hpo::script::StudyScript::from_text(script, "rule.lua"));
+}
+
+TEST_CASE("regions are not learned from chance") {
+    std::mt19937_64 random{7};
+    int found = 0;
+    for (int round = 0; round < 40; ++round) {
+        std::vector<hpo::ParamSet> params(60);
+        std::vector<hpo::analysis::Example> examples;
+        for (auto& set : params) {
+            set.set("width", hpo::IntDistribution{1, 100, false, 1}, static_cast<double>(1 + random() % 100));
+            set.set("depth", hpo::IntDistribution{1, 10, false, 1}, static_cast<double>(1 + random() % 10));
+            set.set("heads", hpo::IntDistribution{1, 8, false, 1}, static_cast<double>(1 + random() % 8));
+        }
+        for (const auto& set : params) examples.push_back({.params = &set, .positive = random() % 5 == 0, .peak_bytes = {}});
+        found += hpo::analysis::learn_regions(examples).empty() ? 0 : 1;
+    }
+    CHECK(found <= 4);
+}
+
+TEST_CASE("a region of two conditions is found exactly") {
+    std::mt19937_64 random{11};
+    std::vector<hpo::ParamSet> params(300);
+    std::vector<hpo::analysis::Example> examples;
+    for (auto& set : params) {
+        set.set("train.batch_size", hpo::IntDistribution{8, 64, false, 8}, static_cast<double>(8 * (1 + random() % 8)));
+        set.set("tok.max_length", hpo::IntDistribution{128, 512, false, 32}, static_cast<double>(128 + 32 * (random() % 13)));
+        set.set("optim.lr", hpo::FloatDistribution{1e-6, 1e-3, true, {}}, 1e-6 * static_cast<double>(1 + random() % 1000));
+    }
+    for (const auto& set : params)
+        examples.push_back(
+            {.params = &set, .positive = *set.number("train.batch_size") >= 40 && *set.number("tok.max_length") >= 320, .peak_bytes = {}});
+    const auto regions = hpo::analysis::learn_regions(examples);
+    REQUIRE(regions.size() == 1);
+    CHECK(hpo::analysis::describe(regions[0].region) == "tok.max_length >= 320 and train.batch_size >= 40");
+    CHECK(regions[0].positives == regions[0].examples);
+}
+
+TEST_CASE("values that are not numbers, odd attributes and empty trials do no harm") {
+    std::vector<hpo::Trial> trials(6);
+    for (std::size_t i = 0; i < trials.size(); ++i) trials[i].number = static_cast<std::int64_t>(i);
+    trials[0].state = hpo::TrialState::complete;
+    trials[0].values = {std::nan("")};
+    trials[1].state = hpo::TrialState::complete;
+    trials[1].values = {-HUGE_VAL};
+    trials[2].state = hpo::TrialState::fail;
+    trials[2].user_attributes = {
+        {"oom", "\"yes\""}, {"error_message", "{\"not\": \"a text\"}"}, {"gpu_memory_start", "[1, 2"}, {"peak_memory_gb", "NaN"}};
+    trials[3].state = hpo::TrialState::complete;
+    trials[3].values = {1.0};
+    trials[3].user_attributes = {{"note", "\"CUDA out of memory in an earlier trial\""}, {"oom", "false"}};
+    trials[4].state = hpo::TrialState::pruned;
+    trials[4].user_attributes = {{"prune_reason", "\"oom_prevention: estimated 75.9GB > 22.0GB limit\""}};
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.oom_trials == 1);
+    CHECK(report.causes.at(hpo::OomCause::unknown).count == 1);
+    CHECK(report.unexplained_infinite == 1);
+    CHECK(report.others.at("prevented").count == 1);
+    CHECK(report.prediction.refused_before_launch == 1);
+    CHECK_FALSE(report.capacity_bytes);
+    CHECK_FALSE(report.cases.front().failed.failure.requested_bytes);
+}
+
+TEST_CASE("attribute texts are read as JSON") {
+    using namespace hpo::analysis;
+    CHECK(json_string(R"("a\"b\\\n\u00e9\ud83d\ude00")") == "a\"b\\\n\u00e9\U0001F600");
+    CHECK_FALSE(json_string("12"));
+    CHECK_FALSE(json_string("\"open"));
+    CHECK_FALSE(json_string("\"bad \\u12\""));
+    CHECK(json_number("1.5") == 1.5);
+    CHECK_FALSE(json_number("NaN"));
+    CHECK_FALSE(json_number("1.5x"));
+    CHECK(json_member_number(R"({"allocated": 0.02, "free": 23.09})", "free") == 23.09);
+    CHECK_FALSE(json_member_number(R"({"allocated": 0.02})", "free"));
+}
+
+TEST_CASE("twenty thousand trials are analysed in seconds") {
+    std::mt19937_64 random{3};
+    std::vector<hpo::Trial> trials;
+    trials.reserve(20000);
+    for (std::int64_t i = 0; i < 20000; ++i)
+        trials.push_back(our_trial(i, 16 * static_cast<std::int64_t>(1 + random() % 16), random() % 2 == 0 ? "cnn" : "resnet"));
+    const auto begin = std::chrono::steady_clock::now();
+    const auto report = hpo::analysis::oom_report(trials, {});
+    const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    CHECK(report.oom_trials > 5000);
+    CHECK(seconds < 20);  // an unoptimised, sanitised build; an optimised one takes a tenth
+    WARN("20,000 trials: " << seconds << " s");
+}

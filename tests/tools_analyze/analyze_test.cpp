@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/store/sqlite.hpp"
+#include "support/catch.hpp"
+
+using nlohmann::json;
+
+namespace {
+
+const std::string source = HPO_SOURCE_DIR;
+const std::string data = "tests/data/optuna/";
+
+struct Result {
+    int status = 0;
+    std::string out;
+    std::string error;
+};
+
+std::string read_file(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    return {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+}
+
+/// Runs the tool in the source folder, 80 columns wide.
+Result analyze(const std::string& arguments) {
+    const std::string errors =
+        (std::filesystem::temp_directory_path() / ("hpo_analyze_test_" + std::to_string(getpid()) + ".err")).string();
+    const std::string command = "cd '" + source + "' && COLUMNS=80 '" + HPO_ANALYZE + "' " + arguments + " 2>'" + errors + "'";
+    Result result;
+    FILE* pipe = popen(command.c_str(), "r");
+    REQUIRE(pipe);
+    std::array<char, 4096> buffer{};
+    for (std::size_t got = 0; (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) result.out.append(buffer.data(), got);
+    const int status = pclose(pipe);
+    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    result.error = read_file(errors);
+    std::filesystem::remove(errors);
+    return result;
+}
+
+/// Compares with tests/tools_analyze/expected/NAME; HPO_UPDATE_EXPECTED=1 writes it anew.
+void check_expected(const std::string& name, const std::string& text) {
+    const std::string path = source + "/tests/tools_analyze/expected/" + name;
+    if (std::getenv("HPO_UPDATE_EXPECTED")) {
+        std::filesystem::create_directories(source + "/tests/tools_analyze/expected");
+        std::ofstream{path, std::ios::binary} << text;
+    }
+    INFO(name);
+    CHECK(text == read_file(path));
+}
+
+struct Folder {
+    Folder() : path{std::filesystem::temp_directory_path() / ("hpo_analyze_test_" + std::to_string(getpid()))} {
+        std::filesystem::create_directories(path);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path path;
+};
+
+}  // namespace
+
+TEST_CASE("each command prints what was reviewed once") {
+    const std::string sample = "--store " + data + "optuna-5.0.0.db ";
+    const struct {
+        const char* file;
+        std::string arguments;
+    } cases[] = {{"summary.txt", "summary " + sample},
+                 {"summary.json", "summary --json --study oom " + sample},
+                 {"trials.txt", "trials --study oom --last 20 " + sample},
+                 {"trials.json", "trials --study oom --last 3 --json " + sample},
+                 {"trial.txt", "trial 15 --study oom " + sample},
+                 {"trial.json", "trial 42 --study oom --json " + sample},
+                 {"best.txt", "best --study oom " + sample},
+                 {"best.json", "best --study features-mo --json " + sample},
+                 {"oom.txt", "oom --study oom " + sample},
+                 {"oom_cases.txt", "oom --cases --study oom-returns-inf " + sample},
+                 {"oom.json", "oom --json --study oom " + sample}};
+    for (const auto& entry : cases) {
+        const Result result = analyze(entry.arguments);
+        CHECK(result.status == 0);
+        CHECK(result.error.empty());
+        check_expected(entry.file, result.out);
+    }
+}
+
+TEST_CASE("the JSON of oom has every promised member, and null for what is not known") {
+    const Result result = analyze("oom --json --study oom --store sqlite:///" + data + "optuna-5.0.0.db");
+    REQUIRE(result.status == 0);
+    const json report = json::parse(result.out);
+    for (const char* key : {"study", "capacity_bytes", "trials", "oom_trials", "oom_attempts", "recovered_trials", "wasted_seconds",
+                            "causes", "regions", "cases", "prediction", "rule_lua"}) {
+        CAPTURE(key);
+        CHECK(report.contains(key));
+    }
+    CHECK(report["trials"] == 94);
+    CHECK(report["oom_trials"] == 28);
+    CHECK(report["causes"]["fragmentation"] == 7);
+    CHECK(report["regions"][0].size() == 4);
+    for (const json& entry : report["cases"]) {
+        for (const char* key : {"trial", "attempt", "cause", "evidence", "where", "requested_bytes", "allocated_bytes", "reserved_bytes",
+                                "free_bytes", "capacity_bytes", "predicted_bytes", "params", "plan", "fix"}) {
+            CAPTURE(key);
+            CHECK(entry.contains(key));
+        }
+        if (entry["trial"] == 53) {  // its message was not kept
+            CHECK(entry["requested_bytes"].is_null());
+            CHECK(entry["allocated_bytes"].is_null());
+        }
+    }
+}
+
+TEST_CASE("wrong use is one line with what is known, and the documented status") {
+    const struct {
+        std::string arguments;
+        int status;
+        const char* says;
+    } cases[] = {{"oom --store no_such.db", 3, "store 'no_such.db': does not exist"},
+                 {"oom --store README.md", 3, "README.md"},
+                 {"oom --store tests", 3, "is a directory"},
+                 {"oom --store CMakeLists.txt", 3, "not"},
+                 {"oom --store " + data + "optuna-5.0.0.db", 2, "holds 6 studies, name one with --study; known: features"},
+                 {"oom --study oomm --store " + data + "optuna-5.0.0.db", 2, "did you mean 'oom'?"},
+                 {"omo", 2, "unknown command 'omo'; did you mean 'oom'?; known: summary"},
+                 {"trial 999 --study oom --store " + data + "optuna-5.0.0.db", 2, "no trial 999; known: 0 to 93"},
+                 {"trials --state done --study oom --store " + data + "optuna-5.0.0.db", 2, "unknown state 'done'"},
+                 {"", 2, "subcommand"},
+                 {"oom --store postgresql://host/db", 2, "postgresql"}};
+    for (const auto& entry : cases) {
+        CAPTURE(entry.arguments);
+        const Result result = analyze(entry.arguments);
+        CHECK(result.status == entry.status);
+        CHECK(result.out.empty());
+        CHECK_THAT(result.error, Catch::StartsWith("hpo-analyze: error: ") && Catch::Contains(entry.says));
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+    }
+}
+
+TEST_CASE("help has examples, and a study without trials or out-of-memory is an answer") {
+    CHECK_THAT(analyze("--help").out, Catch::Contains("Examples:") && Catch::Contains("summary") && Catch::Contains("oom"));
+    CHECK(analyze("--help").status == 0);
+    const Result empty = analyze("oom --study empty --store " + data + "optuna-5.0.0.db");
+    CHECK(empty.status == 0);
+    CHECK(empty.out == "No out-of-memory in study empty: none in 0 trials\n");
+    CHECK_THAT(analyze("best --study empty --store " + data + "optuna-5.0.0.db").out, Catch::StartsWith("no complete and feasible trial"));
+    CHECK(analyze("trials --study empty --store " + data + "optuna-5.0.0.db").out == "no trial yet\n");
+    CHECK(json::parse(analyze("oom --json --study empty --store " + data + "optuna-5.0.0.db").out)["rule_lua"].is_null());
+}
+
+TEST_CASE("reading leaves a database and its folder as they are, byte for byte, even where nothing may be written") {
+    const Folder folder;
+    for (const char* name : {"optuna-5.0.0.db", "optuna-3.6.2.db", "optuna-3.1.0.db", "rustuna-0.2.0.db"}) {
+        const std::string copy = (folder.path / "study.db").string();
+        std::filesystem::copy_file(source + "/" + data + name, copy, std::filesystem::copy_options::overwrite_existing);
+        const std::string before = read_file(copy);
+        chmod(copy.c_str(), 0444);
+        CHECK(analyze("summary --store '" + copy + "'").status == 0);
+        CHECK(read_file(copy) == before);
+        CHECK(std::distance(std::filesystem::directory_iterator{folder.path}, std::filesystem::directory_iterator{}) == 1);
+        std::filesystem::remove(copy);
+    }
+}
+
+TEST_CASE("a study of ours is explained from its file") {
+    const Folder folder;
+    const std::string path = (folder.path / "hpo.db").string();
+    constexpr std::int64_t mib = 1 << 20;
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("ours", directions, hpo::Store::Open::create);
+        for (int i = 0; i < 12; ++i) {
+            hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+            const std::int64_t batch = 32 * (i % 4 + 1);
+            trial.params.set("batch_size", hpo::IntDistribution{32, 128, false, 32}, static_cast<double>(batch));
+            store.set_params(trial);
+            for (int index = 0; index < (batch >= 96 ? 2 : 1); ++index) {
+                hpo::Attempt attempt;
+                attempt.index = index;
+                attempt.plan.effective_batch = batch;
+                attempt.plan.micro_batch = index == 0 ? batch : batch / 2;
+                attempt.estimate = hpo::Estimate{.need = 300 * mib, .comfort = {}, .source = "formula", .cap_bytes = {}};
+                trial.attempts.push_back(attempt);
+                store.begin_attempt(trial, trial.attempts.back());
+                hpo::Attempt& ended = trial.attempts.back();
+                ended.seconds = 1.5;
+                if (index == 0 && batch >= 96) {
+                    hpo::Failure failure =
+                        hpo::classify_text({.type = "c10::OutOfMemoryError", .message = "CPU out of memory. Tried to allocate 64.00 MiB."});
+                    failure.where = "forward";
+                    failure.memory.allocated = 580 * mib;
+                    failure.memory.free = 20 * mib;
+                    failure.memory.capacity = 600 * mib;
+                    hpo::explain_oom(failure);
+                    ended.failure = failure;
+                    ended.outcome = hpo::OutcomeKind::failed;
+                    ended.decision = "micro-batch halved";
+                } else {
+                    ended.outcome = hpo::OutcomeKind::complete;
+                    ended.peak_allocated = 250 * mib;
+                }
+                store.end_attempt(trial, ended);
+            }
+            trial.state = hpo::TrialState::complete;
+            trial.values = {1.0 / (i + 1)};
+            trial.completed = hpo::now();
+            store.finish(trial);
+        }
+    }
+    const Result result = analyze("oom --json --store '" + path + "'");
+    REQUIRE(result.status == 0);
+    const json report = json::parse(result.out);
+    CHECK(report["study"] == "ours");
+    CHECK(report["oom_trials"] == 6);
+    CHECK(report["recovered_trials"] == 6);
+    CHECK(report["capacity_bytes"] == 600 * mib);
+    CHECK(report["wasted_seconds"] == 9.0);
+    CHECK(report["causes"] == json{{"capacity", 6}});
+    CHECK(report["regions"][0]["where"] == "batch_size >= 96");
+    CHECK(report["cases"][0]["fix"] == "micro-batch 48 instead of 96");
+    CHECK(report["cases"][0]["fix_basis"] == "attempt");
+    CHECK(report["cases"][0]["where"] == "forward");
+    CHECK(report["cases"][0]["predicted_bytes"] == 300 * mib);
+    CHECK(report["cases"][0]["plan"]["micro_batch"] == 96);
+    CHECK(report["cases"][0]["reserved_bytes"].is_null());
+    CHECK(report["prediction"]["attempts"] == 12);
+    CHECK_THAT(analyze("trial 2 --store '" + path + "'").out,
+               Catch::Contains("attempt 0: cpu, micro-batch 96") && Catch::Contains("micro-batch halved"));
+    CHECK_THAT(analyze("best --store '" + path + "'").out, Catch::Contains("Trial 11 of study ours"));
+}
