@@ -1,7 +1,7 @@
 -- Fine-tune BERT-like models on one GPU with 24 GB, where large models do not fit with long texts in large batches.
 --
 --   hpo-tune space scripts/lua/bert_24gb.lua                           how many combinations, for each model
---   hpo-tune space scripts/lua/bert_24gb.lua --set limits=effective
+--   hpo-tune space scripts/lua/bert_24gb.lua --set limits=effective --by model.name
 --
 -- There are two ways to keep large models inside the memory, and the script has both.
 --

@@ -62,6 +62,7 @@ TEST_CASE("a name that was never defined is an error with a guess") {
     CHECK_THAT(outcome("local x = 1\nreturn tostrng(x)"),
                Catch::StartsWith("s.lua:2: unknown name 'tostrng'; did you mean 'tostring'?; known: "));
     CHECK(outcome("mine = 4 return mine") == "4");
+    CHECK_THAT(outcome("_G[('tostrnga'):rep(100000)] = 1 return tostrng"), Catch::Contains("did you mean 'tostring'?"));
 }
 
 TEST_CASE("errors of every kind are one line with their place") {
@@ -217,6 +218,10 @@ TEST_CASE("print goes to the host, up to a limit") {
     Sandbox sandbox{{}, "s.lua", [&](std::string_view line) { lines.emplace_back(line); }};
     sandbox.call([](lua_State* L) {
         luaL_loadstring(L, "print('a', 1, true, nil) for i = 1, 10000 do print(('x'):rep(100)) end");
+        lua_call(L, 0, 0);
+    });
+    sandbox.call([](lua_State* L) {
+        luaL_loadstring(L, "local s, t = ('x'):rep(60000), {} for i = 1, 50000 do t[i] = s end print(table.unpack(t))");
         lua_call(L, 0, 0);
     });
     REQUIRE(lines.size() > 2);

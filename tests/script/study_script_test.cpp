@@ -140,6 +140,8 @@ TEST_CASE("a wrong question about a parameter is an error with its place") {
     CHECK(space_error("trial:float('lr', '0.1', 1)") == "s.lua:4: trial:float(\"lr\"): got a string for low; expected a number");
     CHECK(space_error("trial:float('lr', 0)") == "s.lua:4: trial:float(\"lr\"): got nothing for high; expected a number");
     CHECK(space_error("trial:int('n', 1, 2.5)") == "s.lua:4: trial:int(\"n\"): got 2.5 for high; expected a whole number");
+    CHECK(space_error("trial:float('x', 0, 1, { max = 0/0 })") ==
+          "s.lua:4: trial:float(\"x\"): got not-a-number for max; expected a number");
     CHECK(space_error("trial:float(1, 2, 3)") == "s.lua:4: trial:float: got a number for the name; expected a string");
     CHECK(space_error("trial:float('x', 0, 1, true)") ==
           "s.lua:4: trial:float(\"x\"): got a boolean for the options; expected a table such as { name = value }");
@@ -166,6 +168,12 @@ TEST_CASE("a wrong question about a parameter is an error with its place") {
     CHECK_THAT(space_error("trial.float('x', 0, 1)"),
                Catch::StartsWith("s.lua:4: trial.float: got a string for the trial; expected a colon"));
     CHECK_THAT(space_error("trial:int(('n'):rep(1000), 0, 1)"), Catch::Contains("got a name of 1000 bytes"));
+    CHECK_THAT(space_error("local s, t = ('x'):rep(60000), {} for i = 1, 9000 do t[i] = s end trial:categorical('c', t)"),
+               Catch::Contains("more than 1 MiB of text for the choices"));
+    CHECK_THAT(space_error("local t = {} for i = 1, 10000 do t[i] = i end for i = 1, 900 do trial:categorical('c' .. i, t) end"),
+               Catch::Contains("the choices of one trial take more than 8 MiB"));
+    CHECK_THAT(space_error("trial:categorical('c', { ('x'):rep(1 << 20) })"),
+               Catch::Contains("got a string of 1.00 MiB for entry 1 of the choices"));
     CHECK_THAT(space_error("for i = 1, 2000 do trial:int('n' .. i, 0, 1) end"), Catch::Contains("more than 1000 parameters"));
     CHECK_THAT(space_error("if kept then kept:int('x', 0, 1) end kept = trial"), Catch::StartsWith("s.lua:4: unknown name 'kept'"));
 }

@@ -204,6 +204,9 @@ private:
 /// "a string", "nothing", "a table": what an error message says about a value of the wrong type.
 [[nodiscard]] inline std::string type_text(lua_State* L, int index) {
     const int type = lua_type(L, index);
+    if (type == LUA_TSTRING && lua_rawlen(L, index) > 1024) {
+        return "a string of " + format_bytes(static_cast<std::int64_t>(lua_rawlen(L, index)));
+    }
     return type <= LUA_TNIL ? "nothing" : std::string{"a "} + lua_typename(L, type);
 }
 

@@ -13,7 +13,10 @@
 
 namespace hpo::script {
 
-/// The Lua value as one of ours; nothing for tables, functions and the like. A whole number stays one only where Lua has
+/// Longest text that is taken from a script: it is copied into memory that the script's limit does not count.
+inline constexpr std::size_t max_text_bytes = 64 * 1024;
+
+/// The Lua value as one of ours; nothing for tables, functions, longer texts and the like. A whole number stays one only where Lua has
 /// it as an integer: 1.0 is a number with a fraction of none.
 [[nodiscard]] inline std::optional<Value> to_value(lua_State* L, int index) {
     switch (lua_type(L, index)) {
@@ -25,6 +28,7 @@ namespace hpo::script {
         case LUA_TSTRING: {
             std::size_t length = 0;
             const char* text = lua_tolstring(L, index, &length);
+            if (length > max_text_bytes) return std::nullopt;
             return Value{std::string{text, length}};
         }
         default: return std::nullopt;
@@ -57,7 +61,9 @@ inline void set_member(lua_State* L, const char* name, const std::optional<std::
 /// Typed reading of one Lua value, which is never converted: "1" is no number here. `context` and `what` are for errors.
 [[nodiscard]] inline double require_number(lua_State* L, int index, const std::string& context, std::string_view what) {
     if (lua_type(L, index) != LUA_TNUMBER) raise_wrong_type(L, index, context, what, "a number");
-    return lua_tonumber(L, index);
+    const double value = lua_tonumber(L, index);
+    if (std::isnan(value)) raise(L, context + ": got not-a-number for " + std::string{what} + "; expected a number");
+    return value;
 }
 [[nodiscard]] inline std::int64_t require_whole(lua_State* L, int index, const std::string& context, std::string_view what) {
     if (lua_type(L, index) != LUA_TNUMBER) raise_wrong_type(L, index, context, what, "a whole number");
@@ -73,7 +79,7 @@ inline void set_member(lua_State* L, const char* name, const std::optional<std::
     if (lua_type(L, index) != LUA_TSTRING) raise_wrong_type(L, index, context, what, "a string");
     std::size_t length = 0;
     const char* text = lua_tolstring(L, index, &length);
-    if (length > 64 * 1024)
+    if (length > max_text_bytes)
         raise(L, context + ": got a string of " + format_bytes(static_cast<std::int64_t>(length)) + " for " + std::string{what} +
                      "; expected at most 64 KiB");
     return {text, length};
@@ -141,7 +147,8 @@ private:
 
 /// The list at `index` as values. Raises for an empty list, for a key that is no place in it, and for a value of no kind.
 [[nodiscard]] inline std::vector<Value> require_list(lua_State* L, int index, const std::string& context, std::string_view what) {
-    static constexpr lua_Unsigned most = 100000;
+    static constexpr lua_Unsigned most = 10000;
+    static constexpr std::size_t most_bytes = std::size_t{1} << 20U;
     index = lua_absindex(L, index);
     if (lua_type(L, index) != LUA_TTABLE) raise_wrong_type(L, index, context, what, "a list such as { 8, 16, 32 }");
     std::size_t keys = 0;
@@ -151,15 +158,18 @@ private:
         raise(L, context + ": got a table with names or gaps for " + std::string{what} + "; expected a list such as { 8, 16, 32 }");
     if (length == 0) raise(L, context + ": got an empty list for " + std::string{what} + "; expected at least one value");
     if (length > most)
-        raise(L, context + ": got " + std::to_string(length) + " values for " + std::string{what} + "; expected at most 100000");
+        raise(L, context + ": got " + std::to_string(length) + " values for " + std::string{what} + "; expected at most 10000");
     std::vector<Value> values;
     values.reserve(length);
+    std::size_t bytes = 0;
     for (lua_Unsigned i = 1; i <= length; ++i) {
         lua_rawgeti(L, index, static_cast<lua_Integer>(i));
         auto value = to_value(L, -1);
         if (!value)
             raise_wrong_type(L, -1, context, "entry " + std::to_string(i) + " of " + std::string{what},
                              "a string, a number, true or false");
+        if (const auto* text = std::get_if<std::string>(&*value)) bytes += text->size();
+        if (bytes > most_bytes) raise(L, context + ": got more than 1 MiB of text for " + std::string{what});
         values.push_back(std::move(*value));
         lua_pop(L, 1);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <span>
@@ -119,6 +120,8 @@ private:
         }
         lua_pushglobaltable(L);
         std::vector<std::string> known = text_keys(L, lua_gettop(L));
+        std::erase_if(known, [](const std::string& candidate) { return candidate.size() > 40; });
+        if (known.size() > 200) known.resize(200);
         std::sort(known.begin(), known.end());
         raise(L, unknown_name("", "name", name, known).what());
     }
@@ -154,7 +157,7 @@ private:
     static int print_values(lua_State* L) {
         auto& self = static_cast<Sandbox&>(LuaState::of(L));
         std::string line;
-        for (int i = 1, count = lua_gettop(L); i <= count; ++i) {
+        for (int i = 1, count = lua_gettop(L); i <= count && line.size() < max_printed_bytes; ++i) {
             std::size_t length = 0;
             const char* text = luaL_tolstring(L, i, &length);
             line.append(i > 1 ? "\t" : "").append(text, std::min(length, max_printed_bytes));

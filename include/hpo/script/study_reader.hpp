@@ -15,6 +15,7 @@
 namespace hpo::script::study_reader {
 
 inline const std::string context = "hpo.study";
+inline constexpr std::size_t max_options = 1000;
 
 /// A value as an option on the command line.
 inline std::string option_text(lua_State* L, int index, const std::string& what) {
@@ -41,6 +42,7 @@ inline std::string named_table(lua_State* L, int index, const std::string& what,
             continue;
         }
         const std::string key = clipped(lua_tostring(L, -2));
+        if (options.size() >= max_options) raise(L, context + ": more than 1000 options in " + what);
         auto value = to_value(L, -1);
         if (!value) raise_wrong_type(L, -1, context, what + "." + key, "a string, a number, true or false");
         options.emplace(key, std::move(*value));
@@ -139,6 +141,7 @@ inline void run_options(lua_State* L, const Fields& fields, StudyDescription& st
         for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
             auto value = to_value(L, -1);
             if (lua_type(L, -2) != LUA_TSTRING || !value) raise(L, context + ": fix: expected parameter names with their values");
+            if (study.fixed_params.size() >= max_options) raise(L, context + ": fix: more than 1000 parameters");
             study.fixed_params.emplace(lua_tostring(L, -2), std::move(*value));
         }
         lua_pop(L, 1);

@@ -184,6 +184,9 @@ private:
             Runtime& runtime = self(L);
             const std::string name = require_text(L, 1, "hpo.option", "the name");
             const std::string place = "hpo.option(\"" + clipped(name) + "\")";
+            if (name.empty() || name.size() > 128 || runtime.study.options.size() >= 1000) {
+                raise(L, place + ": expected a name of 1 to 128 bytes, for at most 1000 options");
+            }
             if (runtime.loaded_) raise(L, place + ": options are declared while the script loads; put this at its top");
             const auto standard = to_value(L, 2);
             if (!standard || std::holds_alternative<std::monostate>(*standard)) {

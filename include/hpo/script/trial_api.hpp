@@ -47,6 +47,7 @@ public:
             ++api_.generation_;
             api_.space_ = space;
             api_.number_ = number;
+            api_.choice_bytes_ = 0;
         }
         Scope(const Scope&) = delete;
         Scope& operator=(const Scope&) = delete;
@@ -72,6 +73,7 @@ public:
 private:
     static constexpr const char* type_name = "hpo.trial";
     static constexpr std::size_t max_parameters = 1000;
+    static constexpr std::size_t max_choice_bytes = std::size_t{8} << 20U;
     static constexpr std::size_t max_name_length = 512;  // what a store holds
 
     /// One call of a method: who is asked, what for, and the words for its errors.
@@ -168,6 +170,7 @@ private:
         static constexpr std::array<std::string_view, 1> known{"only"};
         const Question asked = question(L, "categorical");
         std::vector<Value> choices = require_list(L, 3, asked.place, "the choices");
+        charge(L, choices, asked.place);
         CategoricalOptions options;
         if (!lua_isnoneornil(L, 4)) {
             const Fields given{L, 4, asked.place, known};
@@ -209,7 +212,18 @@ private:
         raise(L, unknown_name("trial", "member", name, known).what());
     }
 
+    /// Counts what the choices of one trial take outside Lua's memory.
+    static void charge(lua_State* L, const std::vector<Value>& choices, const std::string& place) {
+        std::size_t& bytes = self(L).choice_bytes_;
+        for (const Value& choice : choices) {
+            const auto* text = std::get_if<std::string>(&choice);
+            bytes += sizeof(Value) + (text ? text->size() : 0);
+        }
+        if (bytes > max_choice_bytes) raise(L, place + ": the choices of one trial take more than 8 MiB");
+    }
+
     std::uint64_t generation_ = 0;
+    std::size_t choice_bytes_ = 0;
     SpaceTrial* space_ = nullptr;
     std::int64_t number_ = 0;
 };
