@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Prints what the samplers find in 100 and 200 trials (median and quartiles of 20 seeds), and TPE's time for a draw.
-#include <chrono>
+// Prints what the samplers find in 100 and 200 trials (median and quartiles of 20 seeds), and the processor time that TPE takes.
 #include <cstdio>
+#include <ctime>
 
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/tpe.hpp"
@@ -33,9 +33,9 @@ double seconds_for(int parameters, int trials) {
                               return sum;
                           }};
     hpo::sampler::Tpe tpe;
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     (void)hpo::testing::search(tpe, problem, trials, hpo::Seed{0});
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 }  // namespace
@@ -48,6 +48,6 @@ int main() {
     }
     for (const int parameters : {10, 40}) {
         const double seconds = seconds_for(parameters, 1000);
-        std::printf("1000 trials of %d parameters: %.2f s, %.3f ms a trial\n", parameters, seconds, seconds);
+        std::printf("1000 trials of %d parameters: %.2f s of processor time, %.3f ms a trial\n", parameters, seconds, seconds);
     }
 }
