@@ -12,6 +12,7 @@
 #include "hpo/testing/sample_trial.hpp"
 #include "hpo/testing/trial_text.hpp"
 #include "support/catch.hpp"
+#include "support/child_process.hpp"
 #include "support/temporary_directory.hpp"
 
 using hpo::store::Json;
@@ -179,6 +180,11 @@ TEST_CASE("a file of Rustuna, which has no revision and hides discarded trials, 
     SQLite::Database{path, SQLite::OPEN_READWRITE}.exec("UPDATE trials SET discarded_at = '2026-01-01 00:00:00' WHERE number = 2");
     Snapshot snapshot{path};
     CHECK(snapshot.trials(snapshot.study("rust")).size() == 5);
+    SQLite::Database{path, SQLite::OPEN_READWRITE}.exec("UPDATE trials SET state = 'WAITING' WHERE number IN (2, 4)");
+    hpo::store::Sqlite store{path};
+    const auto study = store.open_study("rust", {}, hpo::Store::Open::resume);
+    CHECK(store.begin_trial(study.id, std::nullopt).number == 4);
+    CHECK(store.begin_trial(study.id, std::nullopt).number == 6);
 }
 
 TEST_CASE("a file of before Optuna 2.4, with its values among the trials, is read") {
@@ -244,6 +250,23 @@ TEST_CASE("a snapshot shows attempts, rejections and runs of our own files, whil
     store = std::make_unique<hpo::store::Sqlite>(path);  // the promise of an unchanging file is broken: the next reading sees it
     (void)store->begin_trial(study.id, std::nullopt);
     CHECK(closed.trials(study).size() == 2);
+}
+
+TEST_CASE("looking at a file that this process writes keeps its locks") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("hpo.db");
+    hpo::store::Sqlite store{path};
+    const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
+    const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
+    for (int i = 0; i < 3; ++i) CHECK(Snapshot{path}.studies().size() == 1);
+    // A connection that finds no lock on the file takes itself for the last one and, when it closes, removes the log.
+    const auto status = hpo::tests::ChildProcess{[&](const auto& write) {
+                            hpo::store::Sqlite{path};
+                            write("closed");
+                        }}.lines();
+    CHECK(status == std::vector<std::string>{"closed"});
+    CHECK(std::filesystem::exists(path + "-wal"));
+    CHECK(store.begin_trial(study.id, std::nullopt).number == 0);
 }
 
 TEST_CASE("looking changes no byte, not even beside a file whose writer was killed") {

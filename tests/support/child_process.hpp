@@ -4,7 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>

@@ -120,8 +120,8 @@ public:
         throw no_attempt(place, trial, attempt);
     }
     void finish(const Trial& trial) override {
-        require_finishable(place, trial);
         Trial& stored = own(trial);
+        require_finishable(place, trial, studies_.at(places_.at(trial.id).first).study.directions.size());
         stored.state = trial.state;
         stored.values = trial.values;
         for (const auto& [key, json] : trial.user_attributes) stored.user_attributes[key] = json;

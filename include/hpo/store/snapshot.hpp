@@ -3,9 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <array>
-#include <chrono>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,20 +83,17 @@ private:
         seen.has_log = stat((path_ + "-wal").c_str(), &log) == 0;
         return seen;
     }
-    /// True for a file in write-ahead mode: byte 18 of its header is 2.
-    [[nodiscard]] bool is_write_ahead() const {
-        std::array<char, 19> header{};
-        std::ifstream{path_, std::ios::binary}.read(header.data(), header.size());
-        return header[18] == 2;
-    }
     /// A file in write-ahead mode that nobody has open lacks its log; SQLite would make one, unless it is told that the file
     /// cannot change. Where there is a log, that promise would hide what is in it.
     void open() {
         require_openable(path_, false);
         opened_ = stamp();
-        immutable_ = !opened_.has_log && is_write_ahead();
         reader_.reset();
-        connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .immutable = immutable_});
+        connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .immutable = !opened_.has_log});
+        immutable_ = !opened_.has_log && connection_->is_write_ahead();
+        if (!opened_.has_log && !immutable_) {  // a file with a rollback journal: its locks are to be kept
+            connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false});
+        }
         reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] { return read_shape(*connection_); }));
     }
     [[nodiscard]] const OptunaShape& shape() const { return reader_->shape(); }

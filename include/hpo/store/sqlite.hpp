@@ -152,9 +152,9 @@ public:
         });
     }
     void finish(const Trial& trial) override {
-        require_finishable(place_, trial);
         connection_->write([&] {
             require_running(trial);
+            require_finishable(place_, trial, objectives_of(trial));
             write_end(*connection_, place_, zone(), trial);
         });
         owned_.erase(trial.id);
@@ -219,13 +219,22 @@ private:
     /// Trials wait from their creation or never, so those that did not wait at the last look are not looked at again.
     std::optional<std::int64_t> oldest_waiting(std::int64_t study_id) {
         std::int64_t& passed = not_waiting_up_to_[study_id];
-        Rows row = connection_->query("SELECT trial_id, state FROM trials WHERE study_id = ?1 AND trial_id > ?2 ORDER BY trial_id",
-                                      study_id, passed);
+        Rows row =
+            connection_->query(reader_->shape().has_discarded
+                                   ? "SELECT trial_id, state FROM trials WHERE study_id = ?1 AND trial_id > ?2 AND discarded_at IS NULL "
+                                     "ORDER BY trial_id"
+                                   : "SELECT trial_id, state FROM trials WHERE study_id = ?1 AND trial_id > ?2 ORDER BY trial_id",
+                               study_id, passed);
         while (row.next()) {
             if (row.text(1) == "WAITING") return row.integer(0);
             passed = row.integer(0);
         }
         return std::nullopt;
+    }
+    std::size_t objectives_of(const Trial& trial) {
+        Rows row = connection_->query(
+            "SELECT count(*) FROM study_directions WHERE study_id = (SELECT study_id FROM trials WHERE trial_id = ?1)", trial.id);
+        return row.next() ? static_cast<std::size_t>(row.integer(0)) : 0;
     }
     void store_attempt(const Trial& trial, const Attempt& attempt) {
         connection_->write([&] {

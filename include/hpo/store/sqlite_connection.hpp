@@ -127,6 +127,14 @@ public:
             throw sqlite_error(path_, error, options_.busy_timeout);
         }
     }
+    /// True for a file in write-ahead mode: byte 18 of its header is 2.
+    /// Design note: read through SQLite. Opening and closing the file in any other way would drop this process's locks on it.
+    [[nodiscard]] bool is_write_ahead() {
+        sqlite3_file* file = nullptr;
+        char version = 0;
+        return sqlite3_file_control(database_->getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file->pMethods &&
+               file->pMethods->xRead(file, &version, 1, 18) == SQLITE_OK && version == 2;
+    }
     /// Changes whenever another connection, in this process or another, has written.
     [[nodiscard]] std::int64_t data_version() {
         return guarded([&] {

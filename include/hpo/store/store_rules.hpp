@@ -49,9 +49,12 @@ inline void require_new_study(std::string_view place, std::string_view name, std
     if (name.empty() || name.size() > 512) throw bad_value(place, "a study name of " + std::to_string(name.size()) + " bytes", "1 to 512");
     if (directions.empty()) throw bad_value(std::string{place} + ", study '" + std::string{name} + "'", "no directions", "at least one");
 }
-inline void require_finishable(std::string_view place, const Trial& trial) {
+inline void require_finishable(std::string_view place, const Trial& trial, std::size_t objectives) {
     const std::string where = std::string{place} + ", trial " + std::to_string(trial.number);
     if (!is_finished(trial.state)) throw bad_value(where, "state " + std::string{to_text(trial.state)}, "COMPLETE, PRUNED or FAIL");
+    if (trial.state == TrialState::complete && trial.values.size() != objectives) {
+        throw bad_value(where, std::to_string(trial.values.size()) + " values", std::to_string(objectives) + ", one for each objective");
+    }
     for (const double value : trial.values) {
         if (std::isnan(value)) throw bad_value(where, "a NaN objective value", "a number; a trial without one is FAIL");
     }

@@ -125,8 +125,10 @@ void check_store_contract(MakeStore&& make_store) {
         const Study study = store.open_study("s", one, Store::Open::create);
         Trial trial = store.begin_trial(study.id, std::nullopt);
         CHECK(error_of([&] { store.finish(trial); }) == Errc::bad_value);
-        Trial nameless = trial;
-        CHECK(error_of([&] { complete(nameless, nan); }) == Errc::bad_value);
+        Trial wrong = trial;
+        CHECK(error_of([&] { complete(wrong, nan); }) == Errc::bad_value);
+        wrong.values = {1.0, 2.0};
+        CHECK(error_of([&] { store.finish(wrong); }) == Errc::bad_value);
         complete(trial, 1.0);
         CHECK(error_of([&] { store.finish(trial); }) == Errc::store);
         CHECK(error_of([&] { store.report(trial, {0, 1.0}); }) == Errc::store);
