@@ -40,7 +40,10 @@ hpo::TrainerJob small_job(const std::string& kind) {
                   {"model.channels", std::int64_t{8}},
                   {"train.batch_size", std::int64_t{32}},
                   {"optim.lr", 0.003}};
-    job.options = {{"epochs", std::int64_t{1}}, {"train_examples", std::int64_t{96}}, {"validation_examples", std::int64_t{64}}};
+    job.options = {{"epochs", std::int64_t{1}},
+                   {"threads", std::int64_t{1}},
+                   {"train_examples", std::int64_t{96}},
+                   {"validation_examples", std::int64_t{64}}};
     job.metric = "accuracy";
     job.plan.effective_batch = 32;
     job.plan.micro_batch = 16;
@@ -89,6 +92,7 @@ TEST_CASE("after an out-of-memory anywhere in an attempt nothing is held and the
                 CHECK(outcome.failure->kind == hpo::FailureKind::out_of_memory);
                 CHECK(outcome.failure->type == "c10::OutOfMemoryError");
                 CHECK(outcome.failure->requested_bytes > 0);
+                CHECK_FALSE(outcome.failure->traceback.empty());
                 CHECK(outcome.failure->memory.allocated);
                 CHECK(meter.allocated_bytes() == held);
                 CHECK(recorder.marks.at(recorder.marks.size() - 2).name == "oom");

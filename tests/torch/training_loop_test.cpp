@@ -24,6 +24,7 @@ namespace {
 struct Recorder final : hpo::Progress {
     std::vector<hpo::Report> reports;
     std::vector<hpo::MemoryMark> marks;
+    std::vector<std::string> lines;
     std::int64_t stop_after = 1000;
     bool stop = false;
 
@@ -33,7 +34,7 @@ struct Recorder final : hpo::Progress {
     }
     [[nodiscard]] bool stop_requested() const override { return stop; }
     void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
-    void log(std::string_view) override {}
+    void log(std::string_view line) override { lines.emplace_back(line); }
 
     [[nodiscard]] std::vector<std::string> mark_names() const {
         std::vector<std::string> names;
@@ -105,7 +106,7 @@ struct PointsTrainer final : TorchTrainer {
 hpo::TrainerJob job(std::int64_t effective, std::int64_t micro) {
     hpo::TrainerJob job;
     job.params = {{"train.batch_size", effective}, {"optim.lr", 0.01}};
-    job.options = {{"epochs", std::int64_t{4}}};
+    job.options = {{"epochs", std::int64_t{4}}, {"threads", std::int64_t{1}}};
     job.metric = "accuracy";
     job.plan.effective_batch = effective;
     job.plan.micro_batch = micro;
@@ -153,6 +154,8 @@ TEST_CASE("a plan's micro-batch does not change what is trained") {
     CHECK_FALSE(b.approximate);
     REQUIRE(whole.reports.size() == 4);
     CHECK(whole.reports[0].step == 1);
+    REQUIRE(whole.lines.size() == 4);
+    CHECK_THAT(whole.lines[0], Catch::StartsWith("epoch 1 of 4: training loss ") && Catch::Contains("accuracy"));
     CHECK(whole.reports[3].value == a.values[0]);
     CHECK(a.attributes.at("accuracy") == hpo::number_text(a.values[0]));
     CHECK(a.values[0] > 0.5);

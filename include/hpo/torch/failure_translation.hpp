@@ -31,6 +31,7 @@ namespace hpo::torch {
         std::rethrow_exception(error);
     } catch (const c10::OutOfMemoryError& e) {
         describe(FailureKind::out_of_memory, "c10::OutOfMemoryError", e.what_without_backtrace());
+        failure.traceback = e.what();
         if (const auto refusal = MeteredAllocator::instance().take_refusal()) {
             failure.requested_bytes = refusal->requested_bytes;
             failure.memory = refusal->reading;

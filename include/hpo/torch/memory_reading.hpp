@@ -3,7 +3,9 @@
 
 #include <c10/core/Device.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "hpo/core/memory_reading.hpp"
 #include "hpo/torch/metered_allocator.hpp"
@@ -20,7 +22,7 @@ namespace hpo::torch {
 /// What the caching allocator of a GPU holds, and what its driver says is free.
 [[nodiscard]] inline MemoryReading read_cuda_memory(c10::Device device) {
     const c10::cuda::CUDAGuard guard{device};
-    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index());
+    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(std::max<c10::DeviceIndex>(device.index(), 0));
     MemoryReading reading;
     reading.allocated = stats.allocated_bytes[0].current;  // index 0: small and large pool together
     reading.reserved = stats.reserved_bytes[0].current;
@@ -49,12 +51,27 @@ namespace hpo::torch {
 inline void reset_peak_memory(c10::Device device) {
 #ifdef HPO_TORCH_CUDA
     if (device.is_cuda()) {
-        c10::cuda::CUDACachingAllocator::resetPeakStats(device.index());
+        c10::cuda::CUDACachingAllocator::resetPeakStats(std::max<c10::DeviceIndex>(device.index(), 0));
         return;
     }
 #endif
     static_cast<void>(device);
     MeteredAllocator::instance().reset_peak();
+}
+
+/// Caps what this process may take of the device; nothing: no cap.
+inline void limit_memory(c10::Device device, std::optional<std::int64_t> cap_bytes) {
+#ifdef HPO_TORCH_CUDA
+    if (device.is_cuda()) {
+        const double total = static_cast<double>(read_cuda_memory(device).capacity.value_or(0));
+        const double share = cap_bytes && total > 0 ? std::min(1.0, static_cast<double>(*cap_bytes) / total) : 1.0;
+        c10::cuda::CUDACachingAllocator::setMemoryFraction(share, std::max<c10::DeviceIndex>(device.index(), 0));
+        MeteredAllocator::instance().set_cap(std::nullopt);
+        return;
+    }
+#endif
+    static_cast<void>(device);
+    MeteredAllocator::instance().set_cap(cap_bytes);
 }
 
 /// Gives cached, unused memory back to the device.

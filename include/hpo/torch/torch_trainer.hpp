@@ -29,7 +29,7 @@ namespace hpo::torch {
 /// A trainer over LibTorch: a plugin says what it is and makes a Task for each attempt, everything else is done here.
 class TorchTrainer : public Trainer {
 public:
-    TorchTrainer() { MeteredAllocator::install(); }
+    TorchTrainer() : worker_threads_{at::get_num_threads()} { MeteredAllocator::install(); }
 
     [[nodiscard]] TrainerInfo info() const final {
         TrainerInfo info = describe();
@@ -97,7 +97,7 @@ private:
                                              std::to_string(static_cast<int>(::torch::cuda::device_count())) + " CUDA devices"};
         }
         MeteredAllocator::instance().use_device(cuda ? std::string{} : job.metered_device);
-        MeteredAllocator::instance().set_cap(cuda ? std::nullopt : job.plan.cap_bytes);
+        limit_memory(device, job.plan.cap_bytes);
         return device;
     }
 
@@ -118,8 +118,9 @@ private:
         AttemptSettings how;
         try {
             settings.emplace(info(), job);
+            const auto threads = static_cast<int>(settings->whole("threads"));
             how = {.device = prepare_device(job),
-                   .threads = static_cast<int>(settings->whole("threads")),
+                   .threads = threads > 0 ? threads : worker_threads_,
                    .configuration = settings->configuration()};
         } catch (const Error&) {
             AttemptOutcome outcome;
@@ -149,6 +150,8 @@ private:
         if (task.classes()) check_logits(outputs, batch, *task.classes());
         check_loss(task.loss_sum(outputs, batch).item<double>(), "of an untrained model");
     }
+
+    int worker_threads_;  ///< LibTorch's own choice, which heeds the worker's OMP_NUM_THREADS
 };
 
 }  // namespace hpo::torch

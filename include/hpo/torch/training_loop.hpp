@@ -42,6 +42,14 @@ namespace hpo::torch {
     return metrics;
 }
 
+/// "epoch 2 of 3: training loss 0.41, accuracy 0.85, loss 0.4"
+[[nodiscard]] inline std::string epoch_line(std::int64_t epoch, std::int64_t epochs, double training_loss, const Metrics& metrics) {
+    std::string line =
+        "epoch " + std::to_string(epoch) + " of " + std::to_string(epochs) + ": training loss " + display_text(training_loss);
+    for (const auto& [name, value] : metrics) line += ", " + name + " " + display_text(value);
+    return line;
+}
+
 /// Trains a model and returns how that ended; tells the objective after each epoch, steps counted from 1. The metrics of
 /// the last epoch become attributes. The same seed, plan, threads and LibTorch give the same values.
 [[nodiscard]] inline AttemptOutcome train(Task& task, const TrainingPlan& plan, const Seed seed, RunningAttempt& attempt) {
@@ -62,17 +70,21 @@ namespace hpo::torch {
     for (std::int64_t epoch = 1; epoch <= plan.epochs; ++epoch) {
         const std::vector<std::int64_t> order = shuffled(examples, seed.derive("order").derive(static_cast<std::uint64_t>(epoch)));
         model->train();
+        double training_loss = 0;
         for (std::int64_t start = 0; start < examples; start += plan.effective_batch, ++step) {
             const std::int64_t count = std::min(plan.effective_batch, examples - start);
             ::torch::manual_seed(seed.derive("noise").derive(static_cast<std::uint64_t>(step)).value);
             const std::span chosen = std::span{order}.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(count));
-            if (accumulate_gradients(task, *model, chosen, plan.micro_batch, attempt).stopped) return outcome;
+            const StepResult result = accumulate_gradients(task, *model, chosen, plan.micro_batch, attempt);
+            if (result.stopped) return outcome;
+            training_loss += result.mean_loss * static_cast<double>(count);
             attempt.enter("step");
             set_learning_rate(*optimizer, plan.optimizer.learning_rate * plan.schedule.factor(step, steps_per_epoch * plan.epochs));
             optimizer->step();
             model->zero_grad(/*set_to_none=*/true);
         }
         metrics = evaluate(task, *model, plan, attempt);
+        attempt.progress().log(epoch_line(epoch, plan.epochs, training_loss / static_cast<double>(examples), metrics));
         if (!attempt.progress().report(epoch, metrics.at(plan.metric))) return outcome;
     }
     attempt.mark("training_end");

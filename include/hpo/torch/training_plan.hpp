@@ -38,7 +38,7 @@ struct TrainingPlan {
         {"optim.warmup", "float", "[0, 1)", 0.0, "share of the steps in which the learning rate rises"},
         {"epochs", "int", "[1, 1000000]", std::int64_t{3}, "passes over the training examples"},
         {"eval_batch", "int", "[1, 1024]", std::int64_t{1}, "examples evaluated at a time, as a multiple of the micro-batch"},
-        {"threads", "int", "[1, 1024]", std::int64_t{1}, "threads that LibTorch computes with"},
+        {"threads", "int", "[0, 1024]", std::int64_t{0}, "threads that LibTorch computes with; 0: as many as the worker was given"},
     };
 }
 
