@@ -15,7 +15,7 @@ using hpo::script::Sandbox;
 namespace {
 
 /// Runs `code` as the file s.lua; the error's text, or what the code returned as text.
-std::string outcome(const std::string& code, LuaLimits limits = {.memory_bytes = 64 << 20, .time = std::chrono::milliseconds{300}}) {
+std::string outcome(const std::string& code, LuaLimits limits = {.memory_bytes = 64 << 20, .time = std::chrono::seconds{20}}) {
     std::string result;
     try {
         Sandbox sandbox{limits, "s.lua", {}};
@@ -119,7 +119,7 @@ TEST_CASE("whatever runs on is ended in time, with its place") {
     for (const std::string& code : endless) {
         CAPTURE(code);
         const auto begin = std::chrono::steady_clock::now();
-        const std::string text = outcome("\n" + code);
+        const std::string text = outcome("\n" + code, {.memory_bytes = 64 << 20, .time = std::chrono::milliseconds{300}});
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
         CHECK_THAT(text, Catch::StartsWith("s.lua:2: ran longer than the 300 ms"));
         CHECK(taken.count() < 1.5);
@@ -149,13 +149,11 @@ TEST_CASE("what a library function could be told to do without end is refused") 
 }
 
 TEST_CASE("memory runs out as an error with its place") {
-    const LuaLimits patient{.memory_bytes = 64 << 20, .time = std::chrono::seconds{20}};
-    const auto text = outcome("local t = {}\nfor i = 1, 1 << 40 do\n  t[i] = ('x'):rep(100000) .. i\nend", patient);
+    const auto text = outcome("local t = {}\nfor i = 1, 1 << 40 do\n  t[i] = ('x'):rep(100000) .. i\nend");
     CHECK_THAT(text, Catch::StartsWith("s.lua:3: out of memory: "));
     CHECK_THAT(text, Catch::Contains("a script may use 64.00 MiB, 4.00 MiB of them at once"));
-    CHECK_THAT(outcome("local s = 'x'\nwhile true do s = s .. s end", patient), Catch::StartsWith("s.lua:2: out of memory: "));
-    CHECK_THAT(outcome("return (('x'):rep(1000000)):gsub('x', ('y'):rep(1000))", patient),
-               Catch::StartsWith("s.lua:1: resulting string too large"));
+    CHECK_THAT(outcome("local s = 'x'\nwhile true do s = s .. s end"), Catch::StartsWith("s.lua:2: out of memory: "));
+    CHECK_THAT(outcome("return (('x'):rep(1000000)):gsub('x', ('y'):rep(1000))"), Catch::StartsWith("s.lua:1: resulting string too large"));
     CHECK(outcome("local ok = pcall(string.rep, 'x', 1 << 30) return ok") == "false");
     CHECK(outcome("local s = ('x'):rep(1000) for i = 1, 100000 do local t = { s .. i } end return 'garbage is collected'") ==
           "garbage is collected");
