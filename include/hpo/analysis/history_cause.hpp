@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ namespace hpo::analysis {
     return cause == OomCause::capacity || cause == OomCause::limit || cause == OomCause::workspace || cause == OomCause::unknown;
 }
 
-/// What the learners see: trials that ran out of memory because of their configuration, against those that ran at once.
+/// What the learners see: trials that ran out of memory because of their configuration, against those that ran at once. Of more than
+/// 4,000 such trials, as many evenly spaced ones.
 [[nodiscard]] inline std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<const FailureCase> cases) {
     std::map<const Trial*, bool> failed;  // to: ran out of memory by its configuration
     for (const FailureCase& entry : cases) {
@@ -44,57 +46,76 @@ namespace hpo::analysis {
             examples.push_back(example);
         }
     }
-    return examples;
+    constexpr std::size_t most = 4000;
+    if (examples.size() <= most) return examples;
+    std::vector<Example> spaced;
+    for (std::size_t i = 0; i < most; ++i) spaced.push_back(examples[i * examples.size() / most]);
+    return spaced;
 }
 
 namespace detail {
 
-[[nodiscard]] inline bool same_apart_from_seeds(const ParamSet& a, const ParamSet& b) {
-    if (a.size() != b.size() || a.empty()) return false;
-    return std::ranges::all_of(a, [&](const Param& param) { return is_seed(param.name) || b.value(param.name) == param.value(); });
+/// The same text for the same parameters, seeds apart, whatever their order.
+[[nodiscard]] inline std::string configuration_key(const ParamSet& params) {
+    std::vector<std::string> parts;
+    for (const Param& param : params) {
+        if (!is_seed(param.name)) parts.push_back(json_quote(param.name) + json_text(param.value()));
+    }
+    std::ranges::sort(parts);
+    std::string key;
+    for (const std::string& part : parts) key += part + ",";
+    return key;
 }
 
-/// A sticky error in a process that had met one before is not this trial's fault. Where the process is not known, a trial that began within
-/// a minute after the other's end and died within 30 seconds of the same words is taken for its victim.
+/// A sticky error in a process that had met one before is not this trial's fault. Where the process is not known, a trial that began
+/// within a minute after the other's end and died within 30 seconds of the same words is taken for its victim.
 inline void find_victims(std::span<FailureCase> cases) {
     std::vector<FailureCase*> sticky;
     for (FailureCase& entry : cases) {
         if (entry.failure.kind == FailureKind::cuda_sticky && entry.trial->started) sticky.push_back(&entry);
     }
     std::ranges::stable_sort(sticky, [](const FailureCase* a, const FailureCase* b) { return *a->trial->started < *b->trial->started; });
-    for (std::size_t i = 0; i < sticky.size(); ++i) {
-        for (std::size_t j = i; j-- > 0 && !sticky[i]->victim;) {
-            const FailureCase& earlier = *sticky[j];
-            const bool known = !sticky[i]->process.empty() && !earlier.process.empty();
-            const bool close = earlier.trial->completed &&
-                               *sticky[i]->trial->started - *earlier.trial->completed < std::chrono::minutes{1} &&
-                               *sticky[i]->trial->started >= *earlier.trial->completed && sticky[i]->seconds.value_or(1e9) < 30 &&
-                               sticky[i]->failure.message == earlier.failure.message;
-            if (known ? sticky[i]->process == earlier.process && earlier.trial != sticky[i]->trial : close) {
-                sticky[i]->victim = true;
-                sticky[i]->victim_of = earlier.victim ? earlier.victim_of : std::optional{earlier.trial->number};
-            }
+    std::map<std::string, const FailureCase*> last_of_process;
+    for (FailureCase* entry : sticky) {
+        const FailureCase*& last = last_of_process[entry->process];
+        bool victim = last && last->trial != entry->trial;
+        if (victim && entry->process.empty()) {
+            const auto& before = *last->trial;
+            victim = before.completed && *entry->trial->started >= *before.completed &&
+                     *entry->trial->started - *before.completed < std::chrono::minutes{1} && entry->seconds.value_or(HUGE_VAL) < 30 &&
+                     entry->failure.message == last->failure.message;
         }
+        if (victim) {
+            entry->victim = true;
+            entry->victim_of = last->victim ? last->victim_of : std::optional{last->trial->number};
+        }
+        last = entry;
     }
 }
 
-/// The process itself filled the device, and yet the same parameters ran to their end elsewhere: what filled it was left by earlier trials.
+/// The process itself filled the device, and yet the same parameters ran to their end elsewhere: what filled it was left by earlier
+/// trials.
 inline void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
-    for (FailureCase& entry : cases) {
-        if (entry.attempt || entry.at_start || !entry.is_oom() || entry.failure.cause != OomCause::capacity) continue;
-        if (!entry.failure.memory.allocated) continue;
+    const auto in_question = [](const FailureCase& entry) {
         const auto& memory = entry.failure.memory;
-        if (entry.failure.requested_bytes && memory.capacity && *entry.failure.requested_bytes > *memory.capacity) continue;
-        for (const Trial& other : trials) {
-            if (&other == entry.trial || !ran_well(other) || other.state != TrialState::complete ||
-                !same_apart_from_seeds(other.params, entry.trial->params))
-                continue;
-            entry.failure.cause = OomCause::leak;
-            entry.failure.evidence = "trial " + std::to_string(other.number) + " ran to its end with the same parameters; here " +
-                                     format_bytes(*memory.allocated) + " were in use, left behind by earlier trials" +
-                                     (entry.process.empty() ? "" : " of process " + entry.process);
-            break;
-        }
+        const bool one_huge_request = entry.failure.requested_bytes && memory.capacity && *entry.failure.requested_bytes > *memory.capacity;
+        return !entry.attempt && !entry.at_start && entry.is_oom() && entry.failure.cause == OomCause::capacity && memory.allocated &&
+               !one_huge_request;
+    };
+    if (std::ranges::none_of(cases, in_question)) return;
+    std::map<std::string, const Trial*> first_that_ran;
+    for (const Trial& trial : trials) {
+        if (trial.state == TrialState::complete && ran_well(trial) && !trial.params.empty())
+            first_that_ran.emplace(configuration_key(trial.params), &trial);
+    }
+    for (FailureCase& entry : cases) {
+        if (!in_question(entry)) continue;
+        const auto other = first_that_ran.find(configuration_key(entry.trial->params));
+        if (other == first_that_ran.end() || other->second == entry.trial) continue;
+        entry.failure.cause = OomCause::leak;
+        entry.failure.evidence = "trial " + std::to_string(other->second->number) + " ran to its end with the same parameters; here " +
+                                 format_bytes(*entry.failure.memory.allocated) + " were in use, left behind by earlier trials" +
+                                 (entry.process.empty() ? "" : " of process " + entry.process);
     }
 }
 

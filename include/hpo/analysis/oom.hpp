@@ -151,9 +151,10 @@ namespace detail {
     const std::vector<Example> examples = memory_examples(trials, cases);
     report.regions = detail::counted_regions(learn_regions(examples), trials, out_of_memory, not_run);
     const DemandModel model{examples};
+    Witnesses witnesses{fitted, model.axes()};
     for (FailureCase& entry : cases) {
         if (!entry.is_oom()) continue;
-        auto change = smallest_change(entry, fitted, model);
+        auto change = smallest_change(entry, witnesses, model);
         report.cases.push_back({.failed = std::move(entry), .change = std::move(change)});
     }
     report.prediction = prediction_quality(trials, rejections);

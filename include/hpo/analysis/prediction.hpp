@@ -29,19 +29,19 @@ struct PredictionQuality {
     std::vector<double> errors;
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
-            const auto need = attempt.estimate ? attempt.estimate->need : std::nullopt;
+            const std::int64_t need = attempt.estimate ? attempt.estimate->need.value_or(-1) : -1;  // -1: no prediction
             const bool oom = attempt.failure && attempt.failure->kind == FailureKind::out_of_memory;
-            if (oom && !need) ++quality.oom_attempts_without_prediction;
-            if (oom && need) {
+            if (oom && need < 0) ++quality.oom_attempts_without_prediction;
+            if (oom && need >= 0) {
                 const auto& memory = attempt.failure->memory;
                 const auto room = memory.limit ? memory.limit : memory.capacity;
-                if (!room || *need <= *room) ++quality.oom_attempts_predicted_to_fit;
+                if (!room || need <= *room) ++quality.oom_attempts_predicted_to_fit;
             }
-            const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
-            if (oom || attempt.failure || !need || !peak || *peak <= 0) continue;
+            const std::int64_t peak = attempt.peak_reserved.value_or(attempt.peak_allocated.value_or(0));
+            if (attempt.failure || need < 0 || peak <= 0) continue;
             ++quality.attempts;
-            if (*peak > *need) ++quality.underestimated;
-            errors.push_back(std::fabs(static_cast<double>(*need - *peak)) / static_cast<double>(*peak));
+            if (peak > need) ++quality.underestimated;
+            errors.push_back(std::fabs(static_cast<double>(need - peak)) / static_cast<double>(peak));
         }
     }
     if (!errors.empty()) {

@@ -42,6 +42,7 @@ struct Counted {
 struct Candidate {
     Condition condition;
     Bits holds;
+    std::size_t positives = 0;
 };
 
 [[nodiscard]] inline Counted count(const Bits& a, const Bits& b, const Bits& positive) {
@@ -123,8 +124,7 @@ struct Candidate {
 /// Finds the few regions, of one or two conditions each, where positives are dense: subgroup discovery with the measure
 /// sqrt(coverage) * (rate - rate of all) (Kloesgen 1996), greedily, each next region judged on the positives not yet covered. A region
 /// has at least three positives (two when there are under six), a rate of at least 65 % and of 1.5 times the rate of all; a
-/// second condition has to earn its place. Exhaustive over the candidate conditions and deterministic; 20,000 examples of ten parameters
-/// take well under a second.
+/// second condition has to earn its place. Exhaustive over the candidate conditions and deterministic.
 [[nodiscard]] inline std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::size_t most = 3) {
     const std::size_t words = (examples.size() + 63) / 64;
     detail::Bits everything(words), positive(words);
@@ -147,6 +147,7 @@ struct Candidate {
             if (candidate.condition.holds(*examples[i].params)) candidate.holds[i / 64] |= std::uint64_t{1} << (i % 64);
         }
         const auto counted = detail::count(candidate.holds, everything, positive);
+        candidate.positives = counted.positives;
         if (counted.positives >= least && counted.examples < examples.size()) candidates.push_back(std::move(candidate));
     }
 
@@ -175,6 +176,9 @@ struct Candidate {
             for (std::size_t b = a + 1; b < candidates.size(); ++b) {
                 const Condition& x = candidates[a].condition;
                 const Condition& y = candidates[b].condition;
+                // At the very best, all that it covers is positive.
+                const auto reach = static_cast<double>(std::min(candidates[a].positives, candidates[b].positives));
+                if (std::sqrt(reach) * (1 - base) <= best) continue;
                 if (x.param == y.param && (x.relation == y.relation || x.relation == Condition::Relation::one_of)) continue;
                 detail::Counted both;
                 for (std::size_t i = 0; i < words; ++i) {

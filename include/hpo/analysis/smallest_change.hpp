@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "hpo/analysis/demand_model.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/witnesses.hpp"
 #include "hpo/failure/source_attributes.hpp"
 
 namespace hpo::analysis {
@@ -95,64 +95,55 @@ struct SizedChange {
 }
 
 /// The nearest of the trials that ran, that differ on one axis only to the easier side and are at least as demanding on all others.
-[[nodiscard]] inline std::optional<SizedChange> change_by_trial(const FailureCase& entry, std::span<const Trial* const> fitted,
-                                                                std::span<const DemandAxis> axes) {
+[[nodiscard]] inline std::optional<SizedChange> change_by_trial(const FailureCase& entry, Witnesses& witnesses) {
     std::optional<SizedChange> best;
     const auto own_micro = entry.attempt ? entry.attempt->plan.effective_micro_batch() : std::nullopt;
-    for (const Trial* other : fitted) {
-        const DemandAxis* changed = nullptr;
-        bool comparable = !axes.empty();
-        for (const DemandAxis& axis : axes) {
-            const int order = compare_demand(axis, other->params, entry.params());
-            if (order == 0 || order == 1) continue;
-            comparable = comparable && !changed && other->params.find(axis.param) && entry.params().find(axis.param);
-            changed = &axis;
-        }
-        if (!comparable || !changed) continue;
-        if (own_micro && !other->attempts.empty()) {  // a trial that was run in smaller pieces shows nothing about this one
-            const ExecutionPlan& plan = other->attempts.back().plan;
+    const Witnesses::Point point = witnesses.point_of(entry.params());
+    for (const Witnesses::Row& row : witnesses.rows()) {
+        const std::size_t index = witnesses.only_easier_axis(row, point);
+        if (index == witnesses.axes().size()) continue;
+        if (own_micro && !row.trial->attempts.empty()) {  // a trial that was run in smaller pieces shows nothing about this one
+            const ExecutionPlan& plan = row.trial->attempts.back().plan;
             const auto micro = plan.effective_micro_batch();
             if (micro && *micro < *own_micro && micro != plan.effective_batch) continue;
         }
-        const Value from = *entry.params().value(changed->param);
-        const Value to = *other->params.value(changed->param);
-        const double size = change_size(*changed, from, to);
+        const DemandAxis& axis = witnesses.axes()[index];
+        const Value from = *entry.params().value(axis.param);
+        const Value to = *row.trial->params.value(axis.param);
+        const double size = change_size(axis, from, to);
         if (best && size >= best->size) continue;
         best = SizedChange{
-            .change = {.basis = Change::Basis::trial, .what = change_text(changed->param, from, to), .bytes = {}, .witness = other->number},
+            .change = {.basis = Change::Basis::trial, .what = change_text(axis.param, from, to), .bytes = {}, .witness = row.trial->number},
             .size = size};
     }
     return best;
 }
 
-/// The nearest value of one axis, among those seen in the study, at which the peaks of the other trials promise a fit with two
-/// standard deviations to spare and 7 % of the device left for what no allocator counts.
-[[nodiscard]] inline std::optional<SizedChange> change_by_peaks(const FailureCase& entry, std::span<const Trial* const> fitted,
+/// The nearest value of one axis, among those that ran, at which the peaks of the other trials promise a fit with two standard
+/// deviations to spare and 7 % of the device left for what no allocator counts.
+[[nodiscard]] inline std::optional<SizedChange> change_by_peaks(const FailureCase& entry, const Witnesses& witnesses,
                                                                 const DemandModel& model) {
     std::optional<SizedChange> best;
     auto capacity = entry.failure.memory.capacity;
     if (!capacity && entry.at_start) capacity = entry.at_start->capacity;
     if (!capacity || (entry.attempt && entry.attempt->plan.micro_batch)) return best;
-    for (const DemandAxis& axis : model.axes()) {
+    for (std::size_t i = 0; i < witnesses.axes().size(); ++i) {
+        const DemandAxis& axis = witnesses.axes()[i];
         const Param* param = entry.params().find(axis.param);
         if (!param) continue;
-        std::set<double> tried;
-        for (const Trial* other : fitted) {
-            const Param* theirs = other->params.find(axis.param);
-            if (!theirs || theirs->internal == param->internal || theirs->distribution->index() != param->distribution->index() ||
-                !tried.insert(theirs->internal).second)
-                continue;
-            if (!contains(*param->distribution, theirs->internal)) continue;
+        for (const Param* other : witnesses.values(i)) {
+            if (other->internal == param->internal || !compatible(*other->distribution, *param->distribution)) continue;
+            if (!contains(*param->distribution, other->internal)) continue;
             ParamSet changed = entry.params();
-            changed.set(Param{.name = param->name, .distribution = param->distribution, .internal = theirs->internal});
-            const double size = change_size(axis, param->value(), changed.find(axis.param)->value());
+            changed.set(Param{.name = param->name, .distribution = param->distribution, .internal = other->internal});
+            const Value to = *changed.value(axis.param);
+            const double size = change_size(axis, param->value(), to);
+            if (best && size >= best->size) continue;
             const auto need = model.bytes(changed, 2);
-            if (!need || *need > 0.93 * static_cast<double>(*capacity) || (best && size >= best->size)) continue;
-            best = SizedChange{.change = {.basis = Change::Basis::peaks,
-                                          .what = change_text(param->name, param->value(), changed.find(axis.param)->value()),
-                                          .bytes = {},
-                                          .witness = {}},
-                               .size = size};
+            if (!need || *need > 0.93 * static_cast<double>(*capacity)) continue;
+            best = SizedChange{
+                .change = {.basis = Change::Basis::peaks, .what = change_text(param->name, param->value(), to), .bytes = {}, .witness = {}},
+                .size = size};
         }
     }
     return best;
@@ -176,17 +167,17 @@ struct SizedChange {
         case OomCause::workspace:
         case OomCause::capacity: break;
     }
-    std::optional<std::int64_t> micro = entry.attempt ? entry.attempt->plan.effective_micro_batch() : std::nullopt;
-    if (!micro) {
+    std::int64_t micro = entry.attempt ? entry.attempt->plan.effective_micro_batch().value_or(0) : 0;
+    if (micro == 0) {
         const Param* batch = hpo::detail::param_named(entry.params(), {"batch_size", "batch", "per_device_train_batch_size"});
-        if (const auto number = batch ? entry.params().number(batch->name) : std::nullopt) micro = static_cast<std::int64_t>(*number);
+        micro = batch ? static_cast<std::int64_t>(entry.params().number(batch->name).value_or(0)) : 0;
     }
-    if (!micro || *micro < 2) return std::nullopt;
-    std::int64_t smaller = (*micro + 1) / 2;
+    if (micro < 2) return std::nullopt;
+    std::int64_t smaller = (micro + 1) / 2;
     if (failure.requested_bytes && memory.capacity) {
-        while (smaller > 1 && *failure.requested_bytes / *micro * smaller > *memory.capacity * 9 / 10) smaller = (smaller + 1) / 2;
+        while (smaller > 1 && *failure.requested_bytes / micro * smaller > *memory.capacity * 9 / 10) smaller = (smaller + 1) / 2;
     }
-    return change("micro-batch " + std::to_string(smaller) + " instead of " + std::to_string(*micro) +
+    return change("micro-batch " + std::to_string(smaller) + " instead of " + std::to_string(micro) +
                   ", accumulated to the same effective batch");
 }
 
@@ -194,15 +185,14 @@ struct SizedChange {
 
 /// The smallest single change that would have fitted: shown by a later attempt of the trial, else by another trial (a much smaller
 /// change that the peaks of all trials promise is preferred), else derived from the figures, for causes outside the configuration always
-/// so; nothing when there is none to name. `fitted` are the trials that ran.
-[[nodiscard]] inline std::optional<Change> smallest_change(const FailureCase& entry, std::span<const Trial* const> fitted,
-                                                           const DemandModel& model) {
+/// so; nothing when there is none to name.
+[[nodiscard]] inline std::optional<Change> smallest_change(const FailureCase& entry, Witnesses& witnesses, const DemandModel& model) {
     if (!entry.is_oom()) return std::nullopt;
     if (auto change = detail::change_by_attempt(entry)) return change;
     const OomCause cause = entry.failure.cause.value_or(OomCause::unknown);
     if (follows_from_configuration(cause) && cause != OomCause::limit) {  // a witness may have run under another cap
-        const auto shown = detail::change_by_trial(entry, fitted, model.axes());
-        const auto promised = detail::change_by_peaks(entry, fitted, model);
+        const auto shown = detail::change_by_trial(entry, witnesses);
+        const auto promised = detail::change_by_peaks(entry, witnesses, model);
         if (shown && (!promised || shown->size <= std::max(1.01, 1.5 * promised->size))) return shown->change;
         if (promised) return promised->change;
     }
