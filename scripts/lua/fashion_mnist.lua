@@ -14,11 +14,13 @@ local data     = hpo.option("data", "/usr/share/datasets/fashion-mnist", "folder
 local epochs   = hpo.option("epochs", 3, "passes over the training images")
 local examples = hpo.option("train_examples", 3000, "images to train on; 0: all of them")
 local held_out = hpo.option("validation_examples", 1000, "images held out for the accuracy that is optimised")
+local test     = hpo.option("report_test", false, "also measure the test images, once, after training")
 
 return hpo.study {
   name      = "fashion_mnist",
   -- A trainer is named, or a table: its name first, then options that are the same in every trial.
-  trainer   = { "image_classifier", data = data, epochs = epochs, train_examples = examples, validation_examples = held_out },
+  trainer   = { "image_classifier", data = data, epochs = epochs, train_examples = examples, validation_examples = held_out,
+                report_test = test },
   objective = { metric = "accuracy", direction = "maximize" },
   trials    = 30,
 

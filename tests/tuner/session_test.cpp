@@ -125,6 +125,32 @@ TEST_CASE("a trial that cannot fit is infeasible, not bad") {
     CHECK(infeasible > 0);
 }
 
+namespace {
+/// Never gives up, and never changes anything.
+struct Stubborn {
+    [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
+        return {.action = Recovery::Action::retry, .plan = failed.attempt.plan, .reason = "once more"};
+    }
+};
+}  // namespace
+
+TEST_CASE("a recovery policy that never gives up is stopped") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, Stubborn{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result =
+        tuner.optimize(store, "s", batches, executor, {.trials = 10, .effective_batch_parameter = "batch", .max_attempts = 3});
+    int given_up = 0;
+    for (const Trial& trial : result.trials) {
+        if (trial.params.number("batch") != 512.0) continue;
+        ++given_up;
+        CHECK(trial.state == TrialState::pruned);
+        CHECK(trial.attempts.size() == 3);
+        CHECK_THAT(trial.attempts.back().decision, Catch::Contains("given up after 3 attempts"));
+    }
+    CHECK(given_up > 0);
+}
+
 TEST_CASE("a guard that knows shrinks before launch, and nothing fails") {
     Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
     store::InMemory store;

@@ -33,10 +33,16 @@ std::string plan_of(const ExecutionPlan& plan) {
            std::to_string(*micro);
 }
 
+/// The text of a JSON string without escapes in it; anything else as it is.
+std::string unquoted(const std::string& json) {
+    if (json.size() < 2 || json.front() != '"' || json.find('\\') != std::string::npos) return json;
+    return json.substr(1, json.size() - 2);
+}
+
 std::string reason_of(const Trial& trial) {
     if (trial.attempts.empty() || !trial.attempts.back().failure) {
         const auto reason = trial.user_attributes.find("prune_reason");
-        return reason == trial.user_attributes.end() ? std::string{} : reason->second;
+        return reason == trial.user_attributes.end() ? std::string{} : unquoted(reason->second);
     }
     const Failure& failure = *trial.attempts.back().failure;
     const std::string first_line = failure.message.substr(0, failure.message.find('\n'));
@@ -138,7 +144,7 @@ void Progress::trial_finished(const Trial& trial) {
     } else if (trial.state == TrialState::pruned) {
         text += (trial.feasible() ? "pruned" : "infeasible");
         const auto reason = trial.user_attributes.find("prune_reason");
-        if (reason != trial.user_attributes.end()) text += ": " + reason->second;
+        if (reason != trial.user_attributes.end()) text += ": " + unquoted(reason->second);
     } else {
         text += "failed, " + reason_of(trial);
     }

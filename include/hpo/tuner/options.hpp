@@ -30,6 +30,7 @@ struct TuneOptions {
     std::int64_t least_micro_batch = 1;                  ///< below which the guard does not shrink
     /// Proposals that the guard may refuse in a row before the study gives up.
     int max_rejections = 1000;
+    int max_attempts = 20;                   ///< of one trial, whatever the recovery policy says
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
     std::optional<Run> run{};                ///< this process, for stores that several processes share
 };

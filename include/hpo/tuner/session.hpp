@@ -120,8 +120,7 @@ private:
                 const TrialContext context{number, history};
                 params = suggest_params(policies_.sampler, space_, context, seed, fixed, round);
                 ExecutionPlan plan = options_.plan;
-                if (const auto batch = params.number(options_.effective_batch_parameter))
-                    plan.effective_batch = static_cast<std::int64_t>(*batch);
+                copy_effective_batch(params, plan);
                 std::optional<Profile> profile;
                 if (policies_.guard.evidence() != Evidence::none) profile = executor_.profile(params, plan);
                 admission =
@@ -150,6 +149,11 @@ private:
         auto fixed = options_.fixed;
         fixed.insert(fixed.end(), trial.fixed.begin(), trial.fixed.end());
         return fixed;
+    }
+
+    void copy_effective_batch(const ParamSet& params, ExecutionPlan& plan) const {
+        const auto batch = params.number(options_.effective_batch_parameter);
+        if (batch) plan.effective_batch = static_cast<std::int64_t>(*batch);
     }
 
     [[nodiscard]] Job job_for(std::int64_t number, bool fresh_worker) {
@@ -221,6 +225,11 @@ private:
         explain(attempt, executor_.capacity_bytes());
         const History history = books_.history();
         Recovery recovery = policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, history});
+        if (recovery.action == Recovery::Action::retry && attempt.index + 1 >= options_.max_attempts) {
+            recovery.action = is_memory(attempt.failure->kind) ? Recovery::Action::prune : Recovery::Action::fail;
+            recovery.reason =
+                "given up after " + std::to_string(options_.max_attempts) + " attempts; a retry was asked for: " + recovery.reason;
+        }
         attempt.decision = recovery.reason;
         if (recovery.action == Recovery::Action::retry && !stopping_) {
             books_.end_attempt(number);
@@ -229,6 +238,7 @@ private:
             Attempt next;
             next.plan = recovery.plan;
             next.changed_params = std::move(recovery.params);
+            if (next.changed_params) copy_effective_batch(*next.changed_params, next.plan);
             retries_.push_back({number, std::move(next), recovery.fresh_worker});
             return;
         }

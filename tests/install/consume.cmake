@@ -1,0 +1,16 @@
+# cmake -DBUILD=… -DSOURCE=… -DWORK=… -DCOMPILER=… -P consume.cmake
+function(must)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    string(JOIN " " command ${ARGN})
+    message(FATAL_ERROR "${command}\nended with ${status}\n${output}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${WORK}/prefix ${WORK}/consumer-build)
+must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/consumer-build -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
+     -DCMAKE_BUILD_TYPE=Debug)
+must(${CMAKE_COMMAND} --build ${WORK}/consumer-build)
+must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
+must(${WORK}/prefix/bin/hpo-tune policies trainer)
