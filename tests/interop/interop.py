@@ -34,7 +34,9 @@ def storage(path):
 
 
 def helper(*words):
-    return subprocess.run([HELPER, *map(str, words)], check=True, capture_output=True, text=True).stdout
+    done = subprocess.run([HELPER, *map(str, words)], stdout=subprocess.PIPE, text=True)  # its errors go to ours
+    assert done.returncode == 0, f"interop_store {words[0]}: exit status {done.returncode}"
+    return done.stdout
 
 
 def number(value):

@@ -167,6 +167,23 @@ TEST_CASE("a store that another process holds is an error after the time-out, an
     CHECK(store.begin_trial(1, std::nullopt).number == 1);  // the same object goes on
 }
 
+TEST_CASE("a file that another program is writing in its own way is waited for") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("optuna.db");
+    std::filesystem::copy_file(std::string{HPO_SOURCE_DIR} + "/tests/data/optuna/optuna-3.1.0.db", path);
+    ChildProcess holder{[&](const auto& write) {
+        SQLite::Database database{path, SQLite::OPEN_READWRITE};
+        database.exec("BEGIN IMMEDIATE");
+        write("held");
+        usleep(300'000);
+        database.exec("COMMIT");
+    }};
+    REQUIRE(holder.line() == "held");
+    CHECK_THAT(error_of([&] { Sqlite(path, {.busy_timeout = std::chrono::milliseconds{50}}); }),
+               Catch::Contains("locked for more than 50 ms"));
+    CHECK(Sqlite{path}.studies().size() == 1);
+}
+
 TEST_CASE("a damaged page is told, and the file is not touched further") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");

@@ -87,6 +87,7 @@ public:
     ~Connection() = default;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] std::chrono::milliseconds busy_timeout() const noexcept { return options_.busy_timeout; }
     /// "store 'hpo.db': "
     [[nodiscard]] std::string place() const { return "store '" + path_ + "': "; }
 

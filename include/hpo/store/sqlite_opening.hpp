@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <memory>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "hpo/store/hpo_schema.hpp"
 #include "hpo/store/optuna_schema.hpp"
@@ -13,14 +14,23 @@ namespace hpo::store {
 
 /// Puts a file into the write-ahead log. With it, `synchronous = NORMAL` makes every commit safe from a crash of the process
 /// (docs/store.md says what a power cut may take); where the file system has no such log, every commit is synced instead.
+/// Design note: the change of mode needs the file alone, and SQLite does not wait for that by itself.
 inline void choose_journal(Connection& connection) {
-    connection.guarded([&] {
-        std::string mode;
-        {
-            Rows row = connection.query("PRAGMA journal_mode = WAL");
-            if (row.next()) mode = row.text(0);
+    const auto deadline = std::chrono::steady_clock::now() + connection.busy_timeout();
+    const auto write_ahead = [&] {
+        for (;;) {
+            try {
+                Rows row = connection.query("PRAGMA journal_mode = WAL");
+                return row.next() && row.text(0) == "wal";
+            } catch (const SQLite::Exception& error) {
+                const bool is_busy = (error.getErrorCode() & 0xFF) == SQLITE_BUSY;
+                if (!is_busy || std::chrono::steady_clock::now() > deadline) throw;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{2});
         }
-        connection.script(mode == "wal" ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+    };
+    connection.guarded([&] {
+        connection.script(write_ahead() ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
         connection.script("PRAGMA foreign_keys = OFF");  // Optuna's tables cascade in its own code; so do we
     });
 }
