@@ -63,6 +63,7 @@ public:
     static void release_cache() { ::malloc_trim(0); }
 
     /// New tensors are charged to the device whose account is in `file` (empty: to none); live ones stay where they are.
+    /// Throws Error when there is no such account, or too many processes on it.
     void use_device(const std::filesystem::path& file) {
         const std::lock_guard lock{mutex_};
         if (file.empty()) {
@@ -75,8 +76,10 @@ public:
                 return;
             }
         }
-        devices_.push_back(std::make_unique<device::MeteredDevice>(device::MeteredDevice::open(file)));
-        device_ = devices_.back().get();
+        auto opened = std::make_unique<device::MeteredDevice>(device::MeteredDevice::open(file));
+        static_cast<void>(opened->charge(0));  // takes this process's slot now: a crowded device is refused here, not in a tensor
+        device_ = opened.get();
+        devices_.push_back(std::move(opened));
     }
     /// Bytes that this process may hold at most, whatever the device has left.
     void set_cap(std::optional<std::int64_t> cap_bytes) { cap_ = cap_bytes.value_or(no_cap); }
