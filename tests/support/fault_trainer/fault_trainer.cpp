@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
@@ -79,6 +81,9 @@ public:
         if (fault == "oom_text") refuse_memory();
         if (fault == "oom_once_above" && job.plan.effective_micro_batch().value_or(settings.whole("batch")) > settings.whole("limit"))
             refuse_memory();
+        if (fault == "eat_host_memory") {
+            for (std::vector<std::string> eaten;;) eaten.emplace_back(std::size_t{16} << 20U, 'x');
+        }
         if (fault == "host_oom") static_cast<void>(::operator new (std::size_t{1} << 62U));
         if (fault == "slow") {
             const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(settings.number("seconds"));
