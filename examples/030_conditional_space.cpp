@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
         }
         return loss;
     };
-    const auto study = tuner.optimize(hpo::store::Sqlite{argc > 1 ? argv[1] : "conditional.db"}, "conditional", objective, {.trials = 60, .seed = 7});
+    const auto study =
+        tuner.optimize(hpo::store::Sqlite{argc > 1 ? argv[1] : "conditional.db"}, "conditional", objective, {.trials = 60, .seed = 7});
     std::printf("%zu trials, best loss %.2f with %s\n", study.trials.size(), study.best()->values[0],
                 hpo::display_text(*study.best()->params.value("optimizer")).c_str());
 }

@@ -106,10 +106,10 @@ TEST_CASE("a process that is killed at any moment gives everything back") {
 }
 
 TEST_CASE("a process id that was given to another process does not keep memory") {
-    const auto known = hpo::device::this_process();
-    CHECK(hpo::device::is_alive(known));
-    CHECK_FALSE(hpo::device::is_alive({known.pid, known.start_ticks + 1}));
-    CHECK_FALSE(hpo::device::is_alive({0, 0}));
+    const auto known = hpo::this_process();
+    CHECK(hpo::is_alive(known));
+    CHECK_FALSE(hpo::is_alive({known.pid, known.start_ticks + 1}));
+    CHECK_FALSE(hpo::is_alive({0, 0}));
 }
 
 TEST_CASE("threads may charge one device at once") {

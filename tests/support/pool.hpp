@@ -96,6 +96,6 @@ inline std::vector<std::int64_t> children() {
 }
 
 /// False also for a zombie.
-inline bool lives(std::int64_t pid) { return device::identify_process(pid).has_value(); }
+inline bool lives(std::int64_t pid) { return identify_process(pid).has_value(); }
 
 }  // namespace hpo::test

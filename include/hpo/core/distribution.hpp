@@ -54,8 +54,9 @@ using Distribution = std::variant<FloatDistribution, IntDistribution, Categorica
         if (real->step) {
             if (real->log) refuse("both log and step", "one of them");
             if (!(*real->step > 0) || !std::isfinite(*real->step)) refuse("step " + number_text(*real->step), "step > 0");
-            const double steps = std::floor((real->high - real->low) / *real->step + 1e-8);
-            real->high = real->low + steps * *real->step;
+            const double steps = (real->high - real->low) / *real->step;
+            // A high that is a grid point but for rounding stays as it was written.
+            if (std::fabs(steps - std::round(steps)) >= 1e-8) real->high = real->low + std::floor(steps) * *real->step;
         }
     } else if (auto* whole = std::get_if<IntDistribution>(&distribution)) {
         const std::string range = "low " + std::to_string(whole->low) + ", high " + std::to_string(whole->high);

@@ -18,7 +18,7 @@
 
 #include "hpo/core/error.hpp"
 #include "hpo/core/memory_reading.hpp"
-#include "hpo/device/process_identity.hpp"
+#include "hpo/core/process_identity.hpp"
 
 namespace hpo::device {
 

@@ -20,7 +20,7 @@ namespace hpo::sampler {
             const double first = std::ceil((low - real->low) / *real->step - 1e-8);
             const double last = std::floor((high - real->low) / *real->step + 1e-8);
             const double k = first + static_cast<double>(rng.below(static_cast<std::uint64_t>(last - first) + 1));
-            return real->low + k * *real->step;
+            return std::min(real->low + k * *real->step, real->high);  // rounding may step over the end
         }
         const double u = rng.uniform();
         const double drawn = real->log ? std::exp(std::log(low) + u * (std::log(high) - std::log(low))) : low * (1 - u) + high * u;

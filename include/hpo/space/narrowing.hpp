@@ -51,7 +51,7 @@ struct Narrowing {
             const double last = std::floor((part.high - real->low) / *real->step + 1e-8);
             if (first > last) return std::nullopt;
             part.low = real->low + first * *real->step;
-            part.high = real->low + last * *real->step;
+            part.high = std::min(real->low + last * *real->step, real->high);
             return part;
         }
         if (part.low > part.high) return std::nullopt;

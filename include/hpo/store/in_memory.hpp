@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/store/process_identity.hpp"
+#include "hpo/store/run_liveness.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/store/store_rules.hpp"
 

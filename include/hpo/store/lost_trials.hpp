@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hpo/store/attempt_rows.hpp"
-#include "hpo/store/process_identity.hpp"
+#include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 #include "hpo/store/store_rules.hpp"
 #include "hpo/store/stored_time.hpp"

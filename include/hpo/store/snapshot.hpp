@@ -10,7 +10,7 @@
 
 #include "hpo/core/history.hpp"
 #include "hpo/store/optuna_shape.hpp"
-#include "hpo/store/process_identity.hpp"
+#include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 #include "hpo/store/trial_reading.hpp"
 

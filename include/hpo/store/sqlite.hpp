@@ -13,7 +13,7 @@
 #include "hpo/core/error.hpp"
 #include "hpo/store/attempt_rows.hpp"
 #include "hpo/store/lost_trials.hpp"
-#include "hpo/store/process_identity.hpp"
+#include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_opening.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/store/store_rules.hpp"

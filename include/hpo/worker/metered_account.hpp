@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/core/process_identity.hpp"
 #include "hpo/device/metered_device.hpp"
-#include "hpo/device/process_identity.hpp"
 
 namespace hpo::worker {
 
@@ -25,7 +25,7 @@ namespace hpo::worker {
         if (!name.starts_with(prefix)) continue;
         std::int64_t pid = 0;
         std::from_chars(name.data() + prefix.size(), name.data() + name.size(), pid);
-        if (pid > 0 && !device::identify_process(pid)) std::filesystem::remove(item.path(), ignored);
+        if (pid > 0 && !identify_process(pid)) std::filesystem::remove(item.path(), ignored);
     }
     const std::string name = std::string{prefix} + std::to_string(::getpid()) + "-" + std::to_string(made++);
     std::filesystem::remove(folder / name, ignored);  // of an earlier process with our number
