@@ -105,7 +105,9 @@ void Progress::reported(const Trial& trial, const Report& report) {
 }
 
 void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
-    if (mark.reading.allocated) running_[trial.number].allocated = mark.reading.allocated;
+    Running& running = running_[trial.number];
+    if (mark.reading.allocated) running.allocated = mark.reading.allocated;
+    if (!trial.attempts.empty()) running.worker_pid = trial.attempts.back().worker_pid;
     if (mark.reading.capacity && !settings_.capacity_bytes) settings_.capacity_bytes = mark.reading.capacity;
 }
 
@@ -212,14 +214,22 @@ void Progress::draw_block() {
                          std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered) + " trials recovered)";
     if (counts_.rejected > 0) counts += "  refused before launch " + std::to_string(counts_.rejected);
     put(counts);
+    const auto occupancy = settings_.occupancy ? settings_.occupancy() : std::nullopt;
     std::int64_t held = 0;
-    for (const auto& [trial, running] : running_) {
+    for (auto& [trial, running] : running_) {
+        if (occupancy) {
+            running.allocated = 0;
+            for (const MemoryNeighbour& process : occupancy->processes) {
+                if (process.pid == running.worker_pid) running.allocated = process.bytes;
+            }
+        }
         std::string text = "  trial " + std::to_string(trial);
         if (running.latest) text += "  step " + std::to_string(running.latest->step) + ": " + number(running.latest->value);
         if (running.allocated) text += "  " + format_bytes(*running.allocated);
         put(text + "  " + running.what);
         held += running.allocated.value_or(0);
     }
+    if (occupancy) held = occupancy->used_bytes;
     if (settings_.capacity_bytes && *settings_.capacity_bytes > 0) {
         const double used = static_cast<double>(held) / static_cast<double>(*settings_.capacity_bytes);
         put(settings_.device + " memory " + bar(used, 20) + " " + format_bytes(held) + " of " + format_bytes(*settings_.capacity_bytes));

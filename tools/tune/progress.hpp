@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "hpo/device/metered_device.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo::tune {
@@ -25,6 +27,8 @@ public:
         std::string metric;                          ///< the objective's name
         std::string device;                          ///< "cpu"
         std::optional<std::int64_t> capacity_bytes;  ///< of the device
+        /// Who holds how much of the device now; empty where nobody can say.
+        std::function<std::optional<device::Occupancy>()> occupancy;
     };
 
     explicit Progress(Settings settings) : settings_{std::move(settings)} {}
@@ -48,7 +52,8 @@ private:
     struct Running {
         std::string what;
         std::optional<Report> latest;
-        std::optional<std::int64_t> allocated;
+        std::int64_t worker_pid = 0;
+        std::optional<std::int64_t> allocated;  ///< at the latest mark, where the device has no account
     };
     struct Counts {
         std::int64_t complete = 0, pruned = 0, infeasible = 0, failed = 0, oom_attempts = 0, recovered = 0, rejected = 0;

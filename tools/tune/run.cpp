@@ -138,7 +138,8 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .trials = tune.trials,
                        .metric = settings.description().objectives[0].metric,
                        .device = device,
-                       .capacity_bytes = budget}};
+                       .capacity_bytes = budget,
+                       .occupancy = [&pool] { return pool.occupancy(); }}};
     tune.plan.device = device;
     tune.effective_batch_parameter = info.effective_batch_parameter;
     tune.run = Run{.configuration = settings.json()};

@@ -101,6 +101,11 @@ public:
 
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return config_.device_budget_bytes; }
 
+    /// Who holds how much of the metered device now; nothing on other devices.
+    [[nodiscard]] std::optional<device::Occupancy> occupancy() const {
+        return metered_ ? std::optional{metered_->occupancy()} : std::nullopt;
+    }
+
     /// Asks an idle worker, or one more that is kept for questions; nothing also when no answer comes in time.
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) override {
         const auto answer = ask(AskProfile{trainer_job(Job{.params = params, .plan = plan})});
