@@ -108,8 +108,22 @@ TEST_CASE("no out-of-memory is an answer with the highest peak") {
     CHECK_FALSE(hpo::analysis::oom_report({}, {}).highest_peak);
 }
 
-TEST_CASE("the Lua rule loads in the sandbox and refuses exactly the regions") {
-    const auto trials = our_study();
+TEST_CASE("where trials ran with a smaller micro-batch the Lua rule keeps the space whole") {
+    const auto report = hpo::analysis::oom_report(our_study(), {});
+    REQUIRE(report.regions.size() == 1);
+    CHECK(report.regions[0].recovered == 9);
+    CHECK_THAT(report.rule_lua, !Catch::Contains("require_fits") && Catch::Contains("9 of them ran in a later attempt"));
+    CHECK_THAT(report.rule_lua, Catch::Contains("on_oom"));
+}
+
+TEST_CASE("the Lua rule loads in the sandbox and refuses exactly the regions that never ran") {
+    auto trials = our_study();
+    for (hpo::Trial& trial : trials) {  // under a recovery policy that gives up at once
+        if (!trial.attempts[0].failure) continue;
+        trial.attempts.resize(1);
+        trial.state = hpo::TrialState::pruned;
+        trial.values.clear();
+    }
     const auto report = hpo::analysis::oom_report(trials, {});
     const std::string script = "local rule = (function()\n" + report.rule_lua +
                                "end)()\nlocal hpo = require 'hpo'\nreturn hpo.study { name = 's', trainer = 't', objective = { metric = "

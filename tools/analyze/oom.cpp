@@ -43,7 +43,11 @@ Json report_json(const StudyData& data, const OomReport& report) {
     for (const auto& [cause, tally] : report.causes) causes[std::string{to_text(cause)}] = tally.count;
     Json regions = Json::array();
     for (const auto& region : report.regions) {
-        regions.push_back({{"where", describe(region.region)}, {"trials", region.trials}, {"oom", region.oom}, {"rate", region.rate()}});
+        regions.push_back({{"where", describe(region.region)},
+                           {"trials", region.trials},
+                           {"oom", region.oom},
+                           {"rate", region.rate()},
+                           {"recovered", region.recovered}});
     }
     Json cases = Json::array();
     for (const OomCase& entry : report.cases) cases.push_back(case_json(entry));
@@ -147,7 +151,8 @@ void print_regions(const Page& page, const OomReport& report) {
     if (report.regions.empty()) page.line("  No region of the parameters stands out.");
     for (const auto& region : report.regions) {
         page.paragraph("  " + std::to_string(region.oom) + " of " + counted(region.trials, "trial") + " (" + percent(region.rate()) +
-                           ") with " + describe(region.region),
+                           ") with " + describe(region.region) +
+                           (region.recovered > 0 ? "; " + std::to_string(region.recovered) + " of them ran in a later attempt" : ""),
                        6);
     }
 }

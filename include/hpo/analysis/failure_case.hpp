@@ -25,7 +25,7 @@ struct FailureCase {
     std::string process;                    ///< who ran it, as far as that is known
     bool victim = false;                    ///< the process was already poisoned: no fault of this trial
     std::optional<std::int64_t> victim_of;  ///< the trial that poisoned it
-    bool recovered = false;                 ///< a later attempt of the same trial ran to its end
+    bool recovered = false;                 ///< a later attempt of the same trial ran, to its end or until it was pruned
 
     [[nodiscard]] const ParamSet& params() const { return attempt && attempt->changed_params ? *attempt->changed_params : trial->params; }
     /// Ran out of memory, on the device or on the host; a refusal before launch did not.
@@ -142,7 +142,8 @@ namespace detail {
                               .process = {},
                               .victim_of = {}};
             if (attempt.worker_pid > 0) entry.process = std::to_string(attempt.worker_pid);
-            entry.recovered = trial.state == TrialState::complete;
+            const bool ran = trial.state == TrialState::complete || trial.state == TrialState::pruned;
+            entry.recovered = ran && !trial.attempts.back().failure;
             cases.push_back(std::move(entry));
         }
         if (!trial.attempts.empty() || !is_finished(trial.state)) continue;

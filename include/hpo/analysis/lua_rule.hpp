@@ -15,6 +15,7 @@ struct OomRegion {
     Region region;
     std::size_t trials = 0;
     std::size_t oom = 0;
+    std::size_t recovered = 0;  ///< of those, trials that ran in a later attempt: they only needed another plan
     [[nodiscard]] double rate() const { return trials > 0 ? static_cast<double>(oom) / static_cast<double>(trials) : 0; }
 };
 
@@ -38,6 +39,12 @@ namespace detail {
     return quoted + "\"";
 }
 
+/// The text without line ends, for a comment.
+[[nodiscard]] inline std::string one_line(std::string text) {
+    for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    return text;
+}
+
 [[nodiscard]] inline std::string lua_literal(const Value& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return lua_quote(*text);
     if (std::holds_alternative<std::monostate>(value)) return "nil";
@@ -57,25 +64,31 @@ namespace detail {
 
 }  // namespace detail
 
-/// A Lua chunk with the rule that would have prevented what the study shows: `require_fits(trial)`, to be called at the end of
-/// `space`, refuses exactly the regions; `on_oom`, for the study's table, answers what no region can: fragmentation and leaks by a fresh
-/// worker, the rest by smaller micro-batches of the same effective batch. It returns both in a table. Empty when there is nothing to
-/// prevent.
+/// A Lua chunk with the rule that answers what the study shows. `require_fits(trial)`, to be called at the end of `space`, refuses
+/// exactly the regions of which no trial ran at any plan; where trials ran with a smaller micro-batch the space stays whole.
+/// `on_oom`, for the study's table, keeps those: fragmentation and leaks by a fresh worker, the rest by smaller micro-batches of
+/// the same effective batch. It returns both in a table. Empty when there is nothing to prevent.
 [[nodiscard]] inline std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes) {
     if (causes.empty()) return {};
     std::string text = "local hpo = require \"hpo\"\n";
-    if (!regions.empty()) {
-        text += "\n-- Call at the end of space(trial).\nlocal function require_fits(trial)\n  local p = trial.params\n";
-        for (const OomRegion& region : regions) {
-            std::string conditions;
-            for (const Condition& condition : region.region) {
-                conditions += (conditions.empty() ? "      " : "\n      and ") + detail::lua_condition(condition);
-            }
-            const std::string why = std::to_string(region.oom) + " of " + std::to_string(region.trials) +
-                                    " trials ran out of memory with " + describe(region.region);
-            text += "  trial:require(not (\n" + conditions + "),\n    " + detail::lua_quote(why) + ")\n";
+    std::string refusals;
+    for (const OomRegion& region : regions) {
+        const std::string share = std::to_string(region.oom) + " of " + std::to_string(region.trials) + " trials ran out of memory with " +
+                                  describe(region.region);
+        if (region.recovered > 0) {
+            text += "\n-- " + detail::one_line(share) + ";\n-- " + std::to_string(region.recovered) +
+                    " of them ran in a later attempt, so nothing needs to be refused: on_oom keeps them.\n";
+            continue;
         }
-        text += "end\n";
+        std::string conditions;
+        for (const Condition& condition : region.region) {
+            conditions += (conditions.empty() ? "      " : "\n      and ") + detail::lua_condition(condition);
+        }
+        refusals += "  trial:require(not (\n" + conditions + "),\n    " + detail::lua_quote(share) + ")\n";
+    }
+    if (!refusals.empty()) {
+        text +=
+            "\n-- Call at the end of space(trial).\nlocal function require_fits(trial)\n  local p = trial.params\n" + refusals + "end\n";
     }
     text += "\n-- Give to hpo.study { on_oom = ... }.\nlocal function on_oom(trial, failure, plan)\n";
     if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
@@ -85,7 +98,7 @@ namespace detail {
     }
     text +=
         "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\nend\n";
-    text += regions.empty() ? "\nreturn { on_oom = on_oom }\n" : "\nreturn { require_fits = require_fits, on_oom = on_oom }\n";
+    text += refusals.empty() ? "\nreturn { on_oom = on_oom }\n" : "\nreturn { require_fits = require_fits, on_oom = on_oom }\n";
     return text;
 }
 

@@ -44,7 +44,7 @@ struct OomReport {
     std::size_t trials = 0;                      ///< of the study, waiting ones included
     std::size_t oom_trials = 0;
     std::size_t oom_attempts = 0;
-    std::size_t recovered_trials = 0;  ///< ran out of memory, and came to their end in a later attempt
+    std::size_t recovered_trials = 0;  ///< ran out of memory, and ran in a later attempt
     double wasted_seconds = 0;
     double total_seconds = 0;  ///< of all finished trials
     std::map<OomCause, Tally> causes;
@@ -88,6 +88,7 @@ namespace detail {
 /// memory for any cause.
 [[nodiscard]] inline std::vector<OomRegion> counted_regions(std::vector<LearnedRegion> learned, std::span<const Trial> trials,
                                                             const std::set<const Trial*>& out_of_memory,
+                                                            const std::set<const Trial*>& recovered,
                                                             const std::set<const Trial*>& not_run) {
     std::vector<OomRegion> regions;
     for (LearnedRegion& entry : learned) {
@@ -96,6 +97,7 @@ namespace detail {
             if (!is_finished(trial.state) || not_run.contains(&trial) || !holds(region.region, trial.params)) continue;
             ++region.trials;
             if (out_of_memory.contains(&trial)) ++region.oom;
+            if (recovered.contains(&trial)) ++region.recovered;
         }
         regions.push_back(std::move(region));
     }
@@ -149,7 +151,7 @@ namespace detail {
     }
 
     const std::vector<Example> examples = memory_examples(trials, cases);
-    report.regions = detail::counted_regions(learn_regions(examples), trials, out_of_memory, not_run);
+    report.regions = detail::counted_regions(learn_regions(examples), trials, out_of_memory, recovered, not_run);
     const DemandModel model{examples};
     Witnesses witnesses{fitted, model.axes()};
     for (FailureCase& entry : cases) {

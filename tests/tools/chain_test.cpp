@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "hpo/store/snapshot.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using nlohmann::json;
+
+namespace {
+
+const std::string scripts = std::string{HPO_SOURCE_DIR} + "/scripts/lua/";
+
+std::vector<hpo::Trial> stored_trials(const Workshop& workshop) {
+    hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
+    return snapshot.trials(snapshot.studies().at(0));
+}
+
+bool ran_out_of_memory(const hpo::Attempt& attempt) { return attempt.failure && attempt.failure->kind == hpo::FailureKind::out_of_memory; }
+
+}  // namespace
+
+TEST_CASE("the shipped quadratic script runs") {
+    const Workshop workshop;
+    const auto result = run_command(workshop, {tool("hpo-tune"), "run", scripts + "quadratic.lua", "--progress", "none"});
+    INFO(result.error);
+    CHECK(result.status == 0);
+    CHECK_FALSE(stored_trials(workshop).empty());
+}
+
+#ifdef HPO_HAS_IMAGE_CLASSIFIER
+TEST_CASE("real training runs out of real memory, comes back with the same effective batch, and the post-mortem explains it") {
+    const Workshop workshop;
+    const auto run = run_command(
+        workshop, {tool("hpo-tune"), "run", scripts + "fashion_mnist.lua", "--trials", "10", "--device-memory", "48MiB", "--workers", "1",
+                   "--set", "train_examples=512", "--set", "validation_examples=200", "--set", "epochs=1", "--progress", "plain"});
+    INFO(run.error);
+    REQUIRE(run.status == 0);
+
+    int oom_attempts = 0;
+    int recovered = 0;
+    for (const hpo::Trial& trial : stored_trials(workshop)) {
+        REQUIRE(hpo::counts_as_done(trial));
+        const auto batch = static_cast<std::int64_t>(*trial.params.number("train.batch_size"));
+        std::int64_t micro = batch;
+        for (const hpo::Attempt& attempt : trial.attempts) {
+            CHECK(attempt.plan.effective_batch == batch);
+            CHECK(attempt.plan.effective_micro_batch() <= micro);
+            micro = attempt.plan.effective_micro_batch().value();
+            CHECK(attempt.plan.accumulation_steps() == (batch + micro - 1) / micro);
+            if (!ran_out_of_memory(attempt)) continue;
+            ++oom_attempts;
+            CHECK(attempt.failure->cause);
+            CHECK(attempt.failure->requested_bytes > 0);
+            CHECK(attempt.failure->memory.capacity == 48 * 1024 * 1024);
+            CHECK_FALSE(attempt.failure->where.empty());
+        }
+        if (trial.state == hpo::TrialState::complete) {
+            CHECK(trial.attempts.back().peak_allocated > 0);
+            CHECK(trial.attempts.back().peak_allocated <= 48 * 1024 * 1024);
+            CHECK(trial.constraints.at("memory") <= 0);
+            CHECK(trial.user_attributes.contains("peak_memory_gb"));
+            recovered += trial.attempts.size() > 1 ? 1 : 0;
+        }
+        // What an attempt held is given back before the next begins.
+        for (std::size_t i = 1; i < trial.attempts.size(); ++i) {
+            for (const hpo::MemoryMark& mark : trial.attempts[i].memory) {
+                if (mark.name == "trial_start") CHECK(mark.reading.allocated == 0);
+            }
+        }
+    }
+    CHECK(oom_attempts > 0);
+    CHECK(recovered > 0);
+
+    const auto oom = run_command(workshop, {tool("hpo-analyze"), "oom", "--store", "hpo.db", "--json"});
+    INFO(oom.error);
+    REQUIRE(oom.status == 0);
+    const json report = json::parse(oom.out);
+    CHECK(report["oom_attempts"] == oom_attempts);
+    CHECK(report["recovered_trials"] >= recovered);
+    CHECK(report["capacity_bytes"] == 48 * 1024 * 1024);
+    CHECK(report["cases"].size() == static_cast<std::size_t>(oom_attempts));
+
+    const auto best = run_command(
+        workshop, {tool("hpo-tune"), "try", scripts + "fashion_mnist.lua", "--trial", "best", "--device-memory", "48MiB", "--set",
+                   "train_examples=512", "--set", "validation_examples=200", "--set", "epochs=1", "--set", "report_test=true"});
+    INFO(best.error);
+    CHECK(best.status == 0);
+    CHECK_THAT(best.out, Catch::Contains("test_accuracy"));
+}
+#endif
