@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,9 +42,12 @@ private:
     std::filesystem::path folder_;
 };
 
+/// Empty for a file that is not there, or goes away while it is read (of a process that ends).
 [[nodiscard]] inline std::string read_file(const std::filesystem::path& file) {
     std::ifstream in{file, std::ios::binary};
-    return {std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
 }
 
 /// How a command ended and what it wrote. A signal counts as 128 + its number.

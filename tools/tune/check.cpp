@@ -5,10 +5,9 @@
 #include <set>
 
 #include "commands.hpp"
-#include "hpo/sampler/random.hpp"
-#include "hpo/sampler/suggest.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/worker/pool.hpp"
+#include "proposals.hpp"
 #include "surroundings.hpp"
 
 namespace hpo::tune {
@@ -38,31 +37,21 @@ private:
     std::vector<std::string> list_;
 };
 
-/// Draws from the space at random; every parameter must be one that the trainer understands.
-std::vector<ParamSet> proposals(const Settings& settings, const TrainerInfo& info, Problems& problems) {
-    constexpr std::int64_t count = 64;
+/// Every parameter that the space asks for must be one that the trainer understands.
+std::vector<ParamSet> checked_proposals(const Settings& settings, const TrainerInfo& info, Problems& problems) {
     std::vector<std::string> known;
     for (const TrainerParameter& parameter : info.parameters) known.push_back(parameter.name);
     std::vector<ParamSet> drawn;
-    sampler::Random random;
-    const History nothing{settings.description().name, {}, {}, {}};
-    const Space space = settings.script().space();
-    for (std::int64_t number = 0; number < count; ++number) {
-        const bool good = problems.guard([&] {
-            drawn.push_back(suggest_params(random, space, TrialContext{number, nothing}, Seed{0}, settings.fixed()));
-            for (const Param& param : drawn.back()) {
-                if (std::find(known.begin(), known.end(), param.name) == known.end()) {
-                    problems.add(
-                        unknown_name(settings.arguments().script + ": trainer " + info.name, "parameter", param.name, known).what());
-                }
-            }
-        });
-        if (!good) break;
+    problems.guard([&] { drawn = draw_proposals(settings); });
+    for (const ParamSet& params : drawn) {
+        for (const Param& param : params) {
+            if (std::find(known.begin(), known.end(), param.name) != known.end()) continue;
+            problems.add(unknown_name(settings.arguments().script + ": trainer " + info.name, "parameter", param.name, known).what());
+        }
     }
-    for (const auto& [name, value] : settings.fixed()) {
-        const bool asked =
-            std::any_of(drawn.begin(), drawn.end(), [&, fixed = name](const ParamSet& params) { return params.find(fixed) != nullptr; });
-        if (!asked && !drawn.empty()) problems.add("fixed parameter '" + name + "': the space never asks for it");
+    if (!drawn.empty()) {
+        for (const std::string& name : never_asked(settings, drawn))
+            problems.add("fixed parameter '" + name + "': the space never asks for it");
     }
     return drawn;
 }
@@ -103,7 +92,7 @@ int check(const StudyArguments& arguments) {
             problems.guard([&] { require_known_to_trainer(*settings, *info); });
             std::string device = "cpu";
             problems.guard([&] { device = chosen_device(*settings, *info); });
-            const auto drawn = proposals(*settings, *info, problems);
+            const auto drawn = checked_proposals(*settings, *info, problems);
             // With names in order, the trainer looks at data, a batch and labels; one worker, no training.
             if (problems.list().empty() && !drawn.empty()) {
                 problems.guard([&] {

@@ -11,6 +11,7 @@
 #include "hpo/tuner.hpp"
 #include "hpo/worker/pool.hpp"
 #include "progress.hpp"
+#include "proposals.hpp"
 #include "surroundings.hpp"
 #include "text.hpp"
 
@@ -114,6 +115,11 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                      .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
                      .time = settings.time(),
                      .fixed = settings.fixed()};
+    const auto proposals = draw_proposals(settings);
+    for (const std::string& name : never_asked(settings, proposals)) {
+        std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals.size()
+                  << " proposals\n";
+    }
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     const std::string device = chosen_device(settings, info);
