@@ -12,8 +12,8 @@ local hpo = require "hpo"
 -- Knobs, each set with `--set NAME=VALUE`. The defaults make a study of a few minutes on two processor cores.
 local data     = hpo.option("data", "/usr/share/datasets/fashion-mnist", "folder of the images (Debian: dataset-fashion-mnist)")
 local epochs   = hpo.option("epochs", 3, "passes over the training images")
-local examples = hpo.option("train_examples", 3000, "images to train on; 0: all of them")
-local held_out = hpo.option("validation_examples", 1000, "images held out for the accuracy that is optimised")
+local examples = hpo.option("train_examples", 5000, "images to train on; 0: all of them")
+local held_out = hpo.option("validation_examples", 2000, "images held out for the accuracy that is optimised")
 local test     = hpo.option("report_test", false, "also measure the test images, once, after training")
 
 return hpo.study {
@@ -22,11 +22,11 @@ return hpo.study {
   trainer   = { "image_classifier", data = data, epochs = epochs, train_examples = examples, validation_examples = held_out,
                 report_test = test },
   objective = { metric = "accuracy", direction = "maximize" },
-  trials    = 30,
+  trials    = 40,
 
   -- What one device may hold. The largest configurations below need several times as much.
   device        = "cpu",
-  device_memory = "192MiB",
+  device_memory = "128MiB",
 
   sampler  = "tpe",
   pruner   = "median",
