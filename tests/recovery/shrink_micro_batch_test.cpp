@@ -82,10 +82,28 @@ TEST_CASE("a trial without a batch, or out of host memory, is pruned") {
 }
 
 TEST_CASE("failures that are not about memory end as FAIL") {
-    for (const auto kind : {FailureKind::trainer_error, FailureKind::cuda_sticky, FailureKind::non_finite, FailureKind::lost_worker}) {
+    for (const auto kind : {FailureKind::trainer_error, FailureKind::cuda_sticky, FailureKind::non_finite, FailureKind::bad_batch}) {
         hpo::Failure failure;
         failure.kind = kind;
         CHECK(answer(ShrinkMicroBatch{}, plan(64), failure).action == Recovery::Action::fail);
+    }
+}
+
+TEST_CASE("a worker that died costs its trial an attempt, and a second death the trial") {
+    for (const auto kind : {FailureKind::crash, FailureKind::lost_worker}) {
+        hpo::Failure failure;
+        failure.kind = kind;
+        hpo::Trial trial;
+        trial.attempts.emplace_back().failure = failure;
+        trial.attempts.back().plan = plan(64, 16);
+        const hpo::History history{};
+        const auto recover = [&] { return ShrinkMicroBatch{}.recover({trial, trial.attempts.back(), failure, history}); };
+        const Recovery again = recover();
+        CHECK(again.action == Recovery::Action::retry);
+        CHECK(again.fresh_worker);
+        CHECK(again.plan == plan(64, 16));
+        trial.attempts.push_back(trial.attempts.back());
+        CHECK(recover().action == Recovery::Action::fail);
     }
 }
 

@@ -32,8 +32,10 @@ public:
     void wait(ExecutorEvents& events, std::chrono::milliseconds /*timeout*/) override {
         if (queue_.empty()) return;
         const Job job = queue_.back();  // last come, first served: ends arrive out of order
-        queue_.pop_back();
-        if (interrupted_) return events.on_end(job.trial, {.kind = OutcomeKind::interrupted});
+        if (interrupted_) {
+            queue_.pop_back();
+            return events.on_end(job.trial, {.kind = OutcomeKind::interrupted});
+        }
         plans.push_back(job.plan);
         seeds.push_back(job.seed);
         const std::int64_t need = job.plan.effective_micro_batch().value_or(1) * mebibyte;
@@ -51,6 +53,7 @@ public:
             outcome.values = {static_cast<double>(need)};
             outcome.peak_allocated = need;
         }
+        queue_.pop_back();
         events.on_end(job.trial, outcome);
     }
     void interrupt() override { interrupted_ = true; }
@@ -289,4 +292,105 @@ TEST_CASE("fixed values win over the sampler") {
     const auto result = tuner.optimize(store, "s", [](LiveTrial& trial) { return trial.suggest_float("x", 0, 1); }, {.trials = 3});
     CHECK(result.trials[0].values.at(0) == 0.25);
     CHECK(result.trials[1].values.at(0) != 0.25);
+}
+
+namespace {
+
+/// A store whose disk is full at one of its calls, from the n-th on.
+class FailingStore final : public store::InMemory {
+public:
+    enum class At { set_params, begin_attempt, end_attempt, report, finish };
+    FailingStore(At at, int good_calls) : at_{at}, good_calls_{good_calls} {}
+
+    void set_params(const Trial& trial) override { pass(At::set_params), InMemory::set_params(trial); }
+    void begin_attempt(const Trial& trial, const Attempt& attempt) override {
+        pass(At::begin_attempt), InMemory::begin_attempt(trial, attempt);
+    }
+    void end_attempt(const Trial& trial, const Attempt& attempt) override { pass(At::end_attempt), InMemory::end_attempt(trial, attempt); }
+    void report(const Trial& trial, const Report& told) override { pass(At::report), InMemory::report(trial, told); }
+    void finish(const Trial& trial) override { pass(At::finish), InMemory::finish(trial); }
+
+private:
+    void pass(At at) {
+        if (at == at_ && good_calls_-- <= 0) throw Error{Errc::store, "hpo.db: disk is full"};
+    }
+    At at_;
+    int good_calls_;
+};
+
+}  // namespace
+
+TEST_CASE("a store that fails ends the study with its error, wherever it fails and whatever runs the trials") {
+    using At = FailingStore::At;
+    for (const At at : {At::set_params, At::begin_attempt, At::end_attempt, At::report, At::finish}) {
+        for (const int good_calls : {0, 4}) {
+            CAPTURE(static_cast<int>(at), good_calls);
+            Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+            FailingStore store{at, good_calls};
+            MemoryBound executor{100 * mebibyte};
+            CHECK_THROWS_WITH(tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"}),
+                              "hpo.db: disk is full");
+
+            FailingStore live{at, good_calls};
+            CHECK_THROWS_WITH(tuner.optimize(live, "s",
+                                             [](LiveTrial& trial) {
+                                                 const double x = trial.suggest_float("x", 0, 1);
+                                                 trial.report(1, x);
+                                                 return x;
+                                             },
+                                             {.trials = 30}),
+                              "hpo.db: disk is full");
+
+            FailingStore direct{at, good_calls};
+            CHECK_THROWS_WITH(
+                tuner.optimize(direct, "s", batches, [](tuner::RunningJob& job) { return job.report(1, 0) ? 1.0 : 0.0; }, {.trials = 30}),
+                "hpo.db: disk is full");
+        }
+    }
+}
+
+TEST_CASE("a space that throws something of its own ends the study with it") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{mebibyte};
+    const Space space = [](SpaceTrial& trial) {
+        trial.suggest_float("x", 0, 1);
+        if (trial.number() == 5) throw std::logic_error{"a bug"};
+    };
+    CHECK_THROWS_WITH(tuner.optimize(store, "s", space, executor, {.trials = 30}), "a bug");
+}
+
+TEST_CASE("a parameter has one distribution in a study") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    store::InMemory store;
+    const auto job = [](tuner::RunningJob&) { return 1.0; };
+    const Space wide = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 10); };
+    const Space whole = [](SpaceTrial& trial) { trial.suggest_int("x", 0, 10); };
+    const Space narrow = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
+    tuner.optimize(store, "s", wide, job, {.trials = 3});
+    CHECK_NOTHROW(tuner.optimize(store, "s", narrow, job, {.trials = 6}));  // ranges may change
+    CHECK_THROWS_WITH(tuner.optimize(store, "s", whole, job, {.trials = 9}),
+                      Catch::Contains("parameter 'x': got int [0, 10] in this trial, where others have float [0, 1]"));
+}
+
+TEST_CASE("memory that somebody else held is no verdict on the configuration") {
+    Trial trial;
+    Attempt& attempt = trial.attempts.emplace_back();
+    Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
+    failure.requested_bytes = 10 * mebibyte;
+    failure.memory.allocated = 20 * mebibyte;
+    failure.memory.capacity = 100 * mebibyte;
+    failure.memory.free = 5 * mebibyte;
+    failure.memory.neighbours = {{.pid = 4711, .bytes = 75 * mebibyte}};
+    attempt.failure = failure;
+    tuner::explain(attempt, std::nullopt);
+    REQUIRE(attempt.failure->cause == OomCause::neighbour);
+    tuner::settle_failed(trial, *attempt.failure, {.action = Recovery::Action::prune}, std::nullopt);
+    CHECK(trial.state == TrialState::fail);
+    CHECK(trial.feasible());
+
+    Attempt long_story;
+    long_story.failure = Failure{.kind = FailureKind::trainer_error, .message = std::string(50'000'000, 'x')};
+    tuner::explain(long_story, std::nullopt);
+    CHECK(long_story.failure->message.size() < 20'000);
 }

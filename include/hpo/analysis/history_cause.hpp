@@ -21,11 +21,6 @@ namespace hpo::analysis {
     return trial.state == TrialState::pruned;
 }
 
-/// True for causes that follow from the configuration: the others could have hit any trial.
-[[nodiscard]] constexpr bool follows_from_configuration(OomCause cause) {
-    return cause == OomCause::capacity || cause == OomCause::limit || cause == OomCause::workspace || cause == OomCause::unknown;
-}
-
 /// What the learners see: trials that ran out of memory because of their configuration, against those that ran at once. Of more than
 /// 4,000 such trials, as many evenly spaced ones.
 [[nodiscard]] inline std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<const FailureCase> cases) {

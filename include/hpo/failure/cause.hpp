@@ -145,6 +145,11 @@ struct OomFigures {
     return {OomCause::unknown, has_figures ? "the message gives too few figures" : "the message gives no figures"};
 }
 
+/// True for causes that follow from the configuration: the others could have hit any trial.
+[[nodiscard]] constexpr bool follows_from_configuration(OomCause cause) {
+    return cause == OomCause::capacity || cause == OomCause::limit || cause == OomCause::workspace || cause == OomCause::unknown;
+}
+
 /// Fills `cause` and `evidence` of a memory failure; leaves others as they are.
 inline void explain_oom(Failure& failure, const OomContext& context = {}) {
     if (!is_memory(failure.kind)) return;

@@ -12,8 +12,8 @@
 namespace hpo::recovery {
 
 /// Answers an out-of-memory failure with half the micro-batch. The effective batch stays, so accumulation doubles and the
-/// trial remains the one that was suggested. What cannot shrink further, and host memory, ends as PRUNED; failures
-/// that are not about memory end as FAIL.
+/// trial remains the one that was suggested. What cannot shrink further, and host memory, ends as PRUNED. A worker that died
+/// costs the trial an attempt; other failures end as FAIL.
 class ShrinkMicroBatch {
 public:
     static constexpr std::string_view name = "shrink_micro_batch";
@@ -21,13 +21,17 @@ public:
     struct Config {
         std::int64_t min_micro_batch = 1;
         std::int64_t max_retries = 8;
+        std::int64_t crash_retries = 1;
     };
-    static constexpr auto fields = std::tuple{field("min_micro_batch", &Config::min_micro_batch, "smallest micro-batch that is tried"),
-                                              field("max_retries", &Config::max_retries, "attempts after the first that a trial may have")};
+    static constexpr auto fields =
+        std::tuple{field("min_micro_batch", &Config::min_micro_batch, "smallest micro-batch that is tried"),
+                   field("max_retries", &Config::max_retries, "attempts after the first that a trial may have"),
+                   field("crash_retries", &Config::crash_retries, "attempts in a fresh worker after one died or vanished")};
 
     ShrinkMicroBatch() = default;
     explicit ShrinkMicroBatch(Config config) : config_{config} {
         if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
+        if (config.crash_retries < 0) throw bad_value("crash_retries", std::to_string(config.crash_retries), "0 or more");
         if (config.max_retries < 0) throw bad_value("max_retries", std::to_string(config.max_retries), "0 or more");
     }
 
@@ -36,6 +40,18 @@ public:
         const auto end = [&](Recovery::Action action, std::string reason) {
             return Recovery{.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
         };
+        if (failure.kind == FailureKind::crash || failure.kind == FailureKind::lost_worker) {
+            const auto died = std::count_if(failed.trial.attempts.begin(), failed.trial.attempts.end(), [](const Attempt& attempt) {
+                return attempt.failure &&
+                       (attempt.failure->kind == FailureKind::crash || attempt.failure->kind == FailureKind::lost_worker);
+            });
+            if (died > config_.crash_retries) {
+                return end(Recovery::Action::fail, "the worker died in " + std::to_string(died) + " attempts of this trial");
+            }
+            Recovery again = end(Recovery::Action::retry, "the worker died: once more in a fresh one");
+            again.fresh_worker = true;
+            return again;
+        }
         if (!is_memory(failure.kind)) return end(Recovery::Action::fail, std::string{to_text(failure.kind)});
         if (failure.kind == FailureKind::predicted_oom) return end(Recovery::Action::prune, "refused before launch");
         if (failure.kind == FailureKind::host_out_of_memory || failure.cause == OomCause::host) {

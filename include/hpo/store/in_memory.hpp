@@ -17,7 +17,7 @@
 namespace hpo::store {
 
 /// Studies that live and die with this object.
-class InMemory final : public Store {
+class InMemory : public Store {
 public:
     Study open_study(const std::string& name, std::span<const Direction> directions, Open mode) override {
         std::vector<std::string> names;

@@ -36,7 +36,8 @@ public:
     virtual void on_end(std::int64_t trial, AttemptOutcome outcome) = 0;
 };
 
-/// Runs attempts. Thread safety: none; one thread, the tuner's.
+/// Runs attempts. Thread safety: none; one thread, the tuner's. What the events throw passes through `submit` and `wait`; a job
+/// whose end has not been told yet then still runs, and its end is told later.
 class Executor {
 public:
     virtual ~Executor() = default;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/space/known_distributions.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
 
@@ -25,6 +26,12 @@ public:
         }
         store_.refresh(study_.id, trials_);
         recount();
+        for (const Trial& trial : trials_) {
+            try {
+                distributions_.admit(trial.params);
+            } catch (const Error&) {  // another program mixed them; new trials are held against the latest
+            }
+        }
         rejections_ = store_.rejections(study_.id);
         observer_.study_opened(study_, trials_);
     }
@@ -54,7 +61,9 @@ public:
         if (store_.refresh(study_.id, trials_)) recount();                   // trials of other processes
         return number;
     }
+    /// Throws bad_value when a parameter's distribution does not go with the study's.
     void set_params(std::int64_t number, ParamSet params) {
+        distributions_.admit(params);
         trial(number).params = std::move(params);
         store_.set_params(trial(number));
     }
@@ -121,6 +130,7 @@ private:
     Study study_;
     std::vector<Trial> trials_;
     std::vector<Rejection> rejections_;
+    KnownDistributions distributions_;
     std::int64_t done_ = 0;
     std::optional<Run> run_;
     std::chrono::steady_clock::time_point last_heartbeat_{};

@@ -25,15 +25,25 @@ public:
     [[nodiscard]] std::int64_t number() const noexcept { return job_.trial; }
     /// Tells an intermediate value; true: stop, the value that is returned is then ignored.
     [[nodiscard]] bool report(std::int64_t step, double value) {
-        stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value}) || stopped_;
+        try {
+            stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value}) || stopped_;
+        } catch (...) {
+            listener_error_ = std::current_exception();
+            throw;
+        }
         return stopped_;
     }
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+    /// What the other side threw at a report: not the trial's failure, whatever the trial function did with it.
+    void rethrow_listener_error() const {
+        if (listener_error_) std::rethrow_exception(listener_error_);
+    }
 
 private:
     const Job& job_;
     ExecutorEvents& events_;
     bool stopped_ = false;
+    std::exception_ptr listener_error_;
 };
 
 /// The failure that an exception of a trial function is; call inside its handler.
@@ -78,7 +88,9 @@ public:
     void submit(const Job& job, ExecutorEvents& events) override {
         events.on_started(job.trial, 0);
         RunningJob running{job, events};
-        events.on_end(job.trial, run_attempt([&] { return function_(running); }, [&] { return running.stopped(); }));
+        AttemptOutcome outcome = run_attempt([&] { return function_(running); }, [&] { return running.stopped(); });
+        running.rethrow_listener_error();
+        events.on_end(job.trial, std::move(outcome));
     }
     void wait(ExecutorEvents& /*events*/, std::chrono::milliseconds /*timeout*/) override {}
     void interrupt() override {}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,8 +39,30 @@ public:
 private:
     template <class Objective>
     void run_trial(std::int64_t number, const Objective& objective) {
-        AttemptOutcome outcome;
-        std::string prune_reason;
+        try {
+            std::string prune_reason;
+            AttemptOutcome outcome = run_objective(number, objective, prune_reason);
+            conclude(number, std::move(outcome), prune_reason);
+        } catch (...) {
+            give_up(number);
+            throw;
+        }
+    }
+
+    /// Ends a trial that an error of ours cut short, as far as the store still can.
+    void give_up(std::int64_t number) {
+        Trial& trial = books_.trial(number);
+        if (is_finished(trial.state)) return;
+        trial.state = TrialState::fail;
+        trial.user_attributes[std::string{lost_attribute}] = "true";
+        try {
+            books_.finish(number);
+        } catch (const Error&) {  // the error on its way is the one to tell
+        }
+    }
+
+    template <class Objective>
+    AttemptOutcome run_objective(std::int64_t number, const Objective& objective, std::string& prune_reason) {
         const auto fixed = fixed_values(number);
         const History history = books_.history();
         const TrialContext context{number, history};
@@ -50,23 +73,30 @@ private:
                 context,
                 fixed,
                 {.trial = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = round}};
+            std::exception_ptr listener_error;  // not the trial's failure, whatever the objective does with it
             LiveTrial live{source, number, [&](const ParamSet& params, const Report& report) {
-                               if (params.size() != books_.trial(number).params.size()) books_.set_params(number, params);
-                               return judge(number, report, prune_reason);
+                               try {
+                                   if (params.size() != books_.trial(number).params.size()) books_.set_params(number, params);
+                                   return judge(number, report, prune_reason);
+                               } catch (...) {
+                                   listener_error = std::current_exception();
+                                   throw;
+                               }
                            }};
             try {
-                outcome = run_attempt([&] { return objective(live); }, [&] { return live.should_prune(); });
+                AttemptOutcome outcome = run_attempt([&] { return objective(live); }, [&] { return live.should_prune(); });
+                if (listener_error) std::rethrow_exception(listener_error);
                 books_.set_params(number, live.params());
-                break;
+                return outcome;
             } catch (const SpaceRejection& rejection) {
                 if (round + 1 < max_refused_proposals) continue;
-                outcome.failure =
+                AttemptOutcome refused;
+                refused.failure =
                     Failure{.kind = FailureKind::trainer_error,
                             .message = std::to_string(max_refused_proposals) + " proposals were refused; the last: " + rejection.reason};
-                break;
+                return refused;
             }
         }
-        conclude(number, std::move(outcome), prune_reason);
     }
 
     bool judge(std::int64_t number, const Report& report, std::string& prune_reason) {

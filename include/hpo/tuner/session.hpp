@@ -47,7 +47,7 @@ public:
             stopping_ = true;
             try {
                 drain();
-            } catch (const Error&) {  // the first error is the one to tell
+            } catch (...) {  // the first error is the one to tell
             }
             throw;
         }
@@ -90,20 +90,21 @@ private:
         return stopping_;
     }
 
-    /// After a stop: running jobs end as interrupted, jobs that wait for a retry are given up.
+    /// After a stop, or after an error: what runs ends as interrupted, the rest is given up. Waits only for jobs that the
+    /// executor holds, so that it ends also when the store fails.
     void drain() {
-        if (running_.empty()) return;
-        executor_.interrupt();
-        for (const Retry& retry : std::exchange(retries_, {})) give_up(retry.number);
-        while (!running_.empty()) executor_.wait(*this, std::chrono::milliseconds{100});
+        if (in_flight_ > 0) executor_.interrupt();
+        while (in_flight_ > 0) executor_.wait(*this, std::chrono::milliseconds{100});
+        retries_.clear();
+        while (!running_.empty()) give_up(*running_.begin());
     }
 
     /// Ends a trial that says nothing about its parameters; it does not count.
     void give_up(std::int64_t number) {
+        running_.erase(number);
         Trial& trial = books_.trial(number);
         trial.state = TrialState::fail;
         trial.user_attributes[std::string{lost_attribute}] = "true";
-        running_.erase(number);
         books_.finish(number);
     }
 
@@ -134,11 +135,11 @@ private:
                                                      "; give the device more memory or widen the space"};
                 }
             }
-        } catch (const Error&) {
+            books_.set_params(number, params);
+        } catch (...) {
             give_up(number);
             throw;
         }
-        books_.set_params(number, params);
         Attempt attempt;
         attempt.plan = admission.plan;
         attempt.estimate = admission.estimate;
@@ -170,7 +171,14 @@ private:
 
     void start(std::int64_t number, Attempt attempt, bool fresh_worker) {
         books_.begin_attempt(number, std::move(attempt));
-        executor_.submit(job_for(number, fresh_worker), *this);
+        const Job job = job_for(number, fresh_worker);
+        const std::size_t others = in_flight_++;
+        try {
+            executor_.submit(job, *this);
+        } catch (...) {
+            in_flight_ = others;  // whether it had told the end or not
+            throw;
+        }
     }
 
     void on_started(std::int64_t number, std::int64_t worker_pid) override { books_.trial(number).attempts.back().worker_pid = worker_pid; }
@@ -188,6 +196,7 @@ private:
     void on_memory(std::int64_t number, const MemoryMark& mark) override { books_.memory_mark(number, mark); }
 
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
+        --in_flight_;
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
@@ -263,6 +272,7 @@ private:
     Executor& executor_;
     const TuneOptions& options_;
     TuneObserver& observer_;
+    std::size_t in_flight_ = 0;       ///< jobs that the executor holds
     std::set<std::int64_t> running_;  ///< begun and not finished, those that wait for a retry included
     std::deque<Retry> retries_;
     std::map<std::int64_t, std::string> prune_reasons_;

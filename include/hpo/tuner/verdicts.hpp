@@ -61,11 +61,17 @@ inline void settle_pruned(Trial& trial, const std::string& reason) {
     if (!reason.empty()) trial.user_attributes["prune_reason"] = json_quote(reason);
 }
 
-/// Ends a trial whose last failure was answered with `fail` or `prune`. A memory failure leaves its violation, so that
-/// samplers learn where memory ends whatever the state.
+/// Ends a trial whose last failure was answered with `fail` or `prune`. A memory failure that follows from the configuration
+/// leaves its violation, so that samplers learn where memory ends. One that could have hit any trial (a neighbour, a leak,
+/// fragmentation, the host) says nothing about the configuration: it is FAIL, which samplers pass over.
 inline void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes) {
     trial.state = recovery.action == Recovery::Action::prune ? TrialState::pruned : TrialState::fail;
-    if (is_memory(failure.kind)) trial.constraints[memory_constraint] = memory_violation(failure, capacity_bytes);
+    if (!is_memory(failure.kind)) return;
+    if (follows_from_configuration(failure.cause.value_or(OomCause::unknown))) {
+        trial.constraints[memory_constraint] = memory_violation(failure, capacity_bytes);
+    } else {
+        trial.state = TrialState::fail;
+    }
 }
 
 /// A finished trial that ran within its device is feasible: its constraint is peak / capacity - 1, at most 0.
@@ -80,8 +86,19 @@ inline void settle_feasible(Trial& trial, std::optional<std::int64_t> capacity_b
     trial.constraints[memory_constraint] = std::min(0.0, ratio - 1);
 }
 
+/// Cuts text at `limit` bytes, between characters; what a trial says must not fill the store.
+inline void clip(std::string& text, std::size_t limit) {
+    if (text.size() <= limit) return;
+    const std::string note = "... (" + std::to_string(text.size()) + " bytes in all)";
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
+    text.resize(limit);
+    text += note;
+}
+
 /// Finds the cause of a memory failure, from its figures and from what the attempt held when it began.
 inline void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes) {
+    clip(attempt.failure->message, 16 << 10);
+    clip(attempt.failure->traceback, 64 << 10);
     OomContext context{.at_start = std::nullopt, .capacity = capacity_bytes};
     for (const MemoryMark& mark : attempt.memory) {
         if (mark.name == "trial_start") context.at_start = mark.reading;
