@@ -183,9 +183,12 @@ TEST_CASE("a writer killed at any moment leaves a sound file with everything tha
                 write(std::to_string(trial.number));
             }
         }};
+        std::vector<std::string> lines;
+        if (round % 2 == 1) lines.push_back(writer.line());  // every second one gets as far as a stored trial, however slow it is
         std::this_thread::sleep_for(std::chrono::microseconds{random() % 60'000});
         ::kill(writer.pid(), SIGKILL);
-        for (const std::string& line : writer.lines()) {
+        for (std::string& line : writer.lines()) lines.push_back(std::move(line));
+        for (const std::string& line : lines) {
             INFO(line);
             REQUIRE(line.find("error") == std::string::npos);
             CHECK(acknowledged.insert(std::stoll(line)).second);
@@ -212,5 +215,5 @@ TEST_CASE("a writer killed at any moment leaves a sound file with everything tha
         CHECK(done >= acknowledged.size());
         CHECK(done <= acknowledged.size() + static_cast<std::size_t>(round) + 1);  // stored, but killed before it could say so
     }
-    CHECK(acknowledged.size() > 20);
+    CHECK(acknowledged.size() >= 10);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@ struct Rejection {
     double violation = 0;  ///< need / capacity - 1, above 0
     std::string reason;
     Time at{};
+    ExecutionPlan plan{};                          ///< the smallest that was tried
+    std::optional<std::int64_t> capacity_bytes{};  ///< of the plan's device; nothing: not limited
 };
 
 /// What policies may see: everything that has happened, nothing that they could change. Trials are ordered by number;

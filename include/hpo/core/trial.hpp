@@ -37,9 +37,11 @@ inline constexpr std::array<std::string_view, 5> trial_state_names{"RUNNING", "C
 struct Attempt {
     int index = 0;  ///< 0, 1, ... within the trial
     ExecutionPlan plan;
-    std::optional<ParamSet> changed_params;  ///< when a recovery rule changed parameters
-    std::optional<Estimate> estimate;        ///< the guard's, before launch
+    std::optional<ParamSet> changed_params;      ///< when a recovery rule changed parameters
+    std::optional<Estimate> estimate;            ///< the guard's, before launch
+    std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device, as the guard saw it; nothing: not limited
     std::int64_t worker_pid = 0;
+    bool fresh_worker = false;  ///< the worker was started for this attempt
     std::optional<Time> started;
     std::optional<double> seconds;       ///< nothing while it runs
     std::optional<OutcomeKind> outcome;  ///< nothing while it runs

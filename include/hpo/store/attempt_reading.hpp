@@ -54,7 +54,8 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
             "a.micro_batch, a.activation_checkpointing, a.precision, a.expandable_segments, a.allocator_settings, a.cap_bytes, "
             "a.approximate, "
             "a.changed_params, a.predicted_bytes, a.comfort_bytes, a.estimate_source, a.estimate_confidence, a.estimate_cap_bytes, "
-            "a.estimate_parts, a.peak_allocated_bytes, a.peak_reserved_bytes FROM trials t JOIN hpo_attempts a ON a.trial_id = t.trial_id "
+            "a.estimate_parts, a.peak_allocated_bytes, a.peak_reserved_bytes, a.plan_json, a.capacity_bytes, a.fresh_worker FROM trials t "
+            "JOIN hpo_attempts a ON a.trial_id = t.trial_id "
             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id, a.attempt",
             range.study_id, range.first_id, range.last_id);
         while (row.next()) {
@@ -84,6 +85,9 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
             attempt.estimate = read_estimate(row, 17);
             attempt.peak_allocated = row.maybe_integer(23);
             attempt.peak_reserved = row.maybe_integer(24);
+            if (const auto plan = row.maybe_text(25)) attempt.plan = parse_plan(*plan, attempt.plan);
+            attempt.capacity_bytes = row.maybe_integer(26);
+            attempt.fresh_worker = row.integer(27) != 0;
         }
     }
     {
@@ -143,7 +147,7 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
     std::vector<Rejection> rejections;
     Rows row = connection.query(
         "SELECT rejected_at, reason, violation, params, predicted_bytes, comfort_bytes, estimate_source, estimate_confidence, "
-        "estimate_cap_bytes, estimate_parts FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id",
+        "estimate_cap_bytes, estimate_parts, plan_json, capacity_bytes FROM hpo_rejections WHERE study_id = ?1 ORDER BY rejection_id",
         study_id);
     while (row.next()) {
         Rejection& rejection = rejections.emplace_back();
@@ -152,6 +156,8 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
         rejection.violation = row.real(2).value_or(std::numeric_limits<double>::quiet_NaN());
         rejection.params = parse_params(connection.place() + "hpo_rejections", row.text(3), distributions);
         rejection.estimate = read_estimate(row, 4);
+        if (const auto plan = row.maybe_text(10)) rejection.plan = parse_plan(*plan, {});
+        rejection.capacity_bytes = row.maybe_integer(11);
     }
     return rejections;
 }

@@ -11,12 +11,14 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/store/distribution_json.hpp"
 #include "hpo/store/json_text.hpp"
+#include "hpo/store/plan_json.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 #include "hpo/store/stored_time.hpp"
 
 namespace hpo::store {
 
-// Attempts, failures, memory marks and rejections as rows of the hpo_ tables. Every member has a column.
+// Attempts, failures, memory marks and rejections as rows of the hpo_ tables. Every member has a column;
+// plan_json holds the plan of an attempt again, whole.
 
 inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stopped", "failed", "interrupted"};
 [[nodiscard]] constexpr std::string_view to_text(OutcomeKind kind) { return outcome_names[static_cast<std::size_t>(kind)]; }
@@ -89,8 +91,9 @@ inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stop
 inline constexpr const char* attempt_upsert = R"sql(
 INSERT INTO hpo_attempts (trial_id, attempt, outcome, decision, started_at, seconds, worker_pid, device, effective_batch, micro_batch,
     activation_checkpointing, precision, expandable_segments, allocator_settings, cap_bytes, approximate, changed_params, predicted_bytes,
-    comfort_bytes, estimate_source, estimate_confidence, estimate_cap_bytes, estimate_parts, peak_allocated_bytes, peak_reserved_bytes)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+    comfort_bytes, estimate_source, estimate_confidence, estimate_cap_bytes, estimate_parts, peak_allocated_bytes, peak_reserved_bytes,
+    plan_json, capacity_bytes, fresh_worker)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)
 ON CONFLICT (trial_id, attempt) DO UPDATE SET outcome = excluded.outcome, decision = excluded.decision, started_at = excluded.started_at,
     seconds = excluded.seconds, worker_pid = excluded.worker_pid, device = excluded.device, effective_batch = excluded.effective_batch,
     micro_batch = excluded.micro_batch, activation_checkpointing = excluded.activation_checkpointing, precision = excluded.precision,
@@ -98,7 +101,8 @@ ON CONFLICT (trial_id, attempt) DO UPDATE SET outcome = excluded.outcome, decisi
     approximate = excluded.approximate, changed_params = excluded.changed_params, predicted_bytes = excluded.predicted_bytes,
     comfort_bytes = excluded.comfort_bytes, estimate_source = excluded.estimate_source, estimate_confidence = excluded.estimate_confidence,
     estimate_cap_bytes = excluded.estimate_cap_bytes, estimate_parts = excluded.estimate_parts,
-    peak_allocated_bytes = excluded.peak_allocated_bytes, peak_reserved_bytes = excluded.peak_reserved_bytes)sql";
+    peak_allocated_bytes = excluded.peak_allocated_bytes, peak_reserved_bytes = excluded.peak_reserved_bytes,
+    plan_json = excluded.plan_json, capacity_bytes = excluded.capacity_bytes, fresh_worker = excluded.fresh_worker)sql";
 
 inline void write_failure(Connection& connection, std::int64_t trial_id, int attempt, const Failure& failure) {
     const MemoryReading& memory = failure.memory;
@@ -139,7 +143,7 @@ inline void write_attempt(Connection& connection, std::int64_t trial_id, const A
                    estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
                    estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
                    estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
-                   attempt.peak_allocated, attempt.peak_reserved);
+                   attempt.peak_allocated, attempt.peak_reserved, plan_text(plan), attempt.capacity_bytes, attempt.fresh_worker);
     if (attempt.failure) write_failure(connection, trial_id, attempt.index, *attempt.failure);
     for (const MemoryMark& mark : attempt.memory) write_mark(connection, trial_id, attempt.index, mark);
     for (const auto& [step, value] : attempt.reports) {
@@ -153,11 +157,13 @@ inline void write_rejection(Connection& connection, std::int64_t study_id, const
     using Count = std::optional<std::int64_t>;
     connection.run(
         "INSERT INTO hpo_rejections (study_id, rejected_at, reason, violation, params, predicted_bytes, comfort_bytes, estimate_source, "
-        "estimate_confidence, estimate_cap_bytes, estimate_parts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "estimate_confidence, estimate_cap_bytes, estimate_parts, plan_json, capacity_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13)",
         study_id, time_text(rejection.at), valid_utf8(rejection.reason), rejection.violation, params_text(rejection.params),
         estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
         estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
-        estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt);
+        estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
+        plan_text(rejection.plan), rejection.capacity_bytes);
 }
 
 }  // namespace hpo::store

@@ -3,8 +3,8 @@
 
 namespace hpo::store {
 
-/// The version of the `hpo_*` tables. New tables and new nullable columns do not raise it; a change that an older reader would
-/// misunderstand does, and older readers then refuse the file.
+/// The version of the `hpo_*` tables. New tables and new nullable columns do not raise it, since opening a file adds them; a change that an
+/// older reader would misunderstand does, and older readers then refuse the file.
 inline constexpr int hpo_schema_version = 1;
 
 /// The tables beside Optuna's. Sizes in bytes, durations in seconds, times in UTC, NULL is "not known"; docs/store.md has every
@@ -56,6 +56,12 @@ CREATE TABLE IF NOT EXISTS hpo_attempts (
     estimate_parts TEXT,
     peak_allocated_bytes INTEGER,
     peak_reserved_bytes INTEGER,
+    plan_json TEXT,
+    capacity_bytes INTEGER,
+    fresh_worker INTEGER,
+    device_name TEXT,
+    model_family TEXT,
+    resumed_step INTEGER,
     PRIMARY KEY (trial_id, attempt)
 );
 CREATE TABLE IF NOT EXISTS hpo_failures (
@@ -118,7 +124,9 @@ CREATE TABLE IF NOT EXISTS hpo_rejections (
     estimate_source TEXT,
     estimate_confidence REAL,
     estimate_cap_bytes INTEGER,
-    estimate_parts TEXT
+    estimate_parts TEXT,
+    plan_json TEXT,
+    capacity_bytes INTEGER
 );
 CREATE INDEX IF NOT EXISTS ix_hpo_rejections_study_id ON hpo_rejections (study_id);
 CREATE TRIGGER IF NOT EXISTS hpo_trial_deleted AFTER DELETE ON trials BEGIN
@@ -134,7 +142,7 @@ CREATE TRIGGER IF NOT EXISTS hpo_study_deleted AFTER DELETE ON studies BEGIN
 END;
 )sql";
 
-/// What a file whose triggers were lost may have left behind: rows of trials and studies that are gone.
+/// What a file whose triggers were lost, or did less, may have left behind: rows of trials and studies that are gone.
 inline constexpr const char* hpo_orphan_removal = R"sql(
 DELETE FROM hpo_trials WHERE trial_id NOT IN (SELECT trial_id FROM trials);
 DELETE FROM hpo_attempts WHERE trial_id NOT IN (SELECT trial_id FROM trials);

@@ -26,7 +26,6 @@ struct OptunaShape {
     bool has_trial_numbers = true;       ///< trials.number (since v1.3.0.a)
     bool has_discarded = false;          ///< Rustuna's trials.discarded_at, which hides a trial
     bool has_hpo_tables = false;
-    bool has_hpo_triggers = false;
 
     /// True when we may add trials to the file as it is.
     [[nodiscard]] bool is_writable() const { return has_objectives && has_value_types && has_intermediate_types && has_trial_numbers; }
@@ -43,7 +42,7 @@ struct OptunaShape {
     OptunaShape shape;
     std::set<std::string, std::less<>> names;
     {
-        Rows row = connection.query("SELECT name FROM sqlite_master WHERE type IN ('table', 'trigger')");
+        Rows row = connection.query("SELECT name FROM sqlite_master WHERE type = 'table'");
         while (row.next()) names.insert(row.text(0));
     }
     if (names.empty()) {
@@ -87,7 +86,6 @@ struct OptunaShape {
     shape.has_discarded = trials.contains("discarded_at");
 
     shape.has_hpo_tables = names.contains("hpo_meta");
-    shape.has_hpo_triggers = names.contains("hpo_trial_deleted") && names.contains("hpo_study_deleted");
     if (shape.has_hpo_tables) {
         const std::string version = first_text("SELECT value FROM hpo_meta WHERE key = 'schema_version'");
         int number = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/store/hpo_layout.hpp"
 #include "hpo/store/optuna_shape.hpp"
 #include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_connection.hpp"
@@ -17,7 +18,7 @@
 namespace hpo::store {
 
 /// A view of a store that never writes to it: our files and Optuna's of any revision, also while a study runs, also in a
-/// read-only directory. Each call reads one consistent state.
+/// read-only directory. Each call reads one consistent state. What the version that made the file did not store is not known.
 /// Thread safety: one thread an object.
 class Snapshot {
 public:
@@ -94,7 +95,11 @@ private:
         if (!opened_.has_log && !immutable_) {  // a file with a rollback journal: its locks are to be kept
             connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false});
         }
-        reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] { return read_shape(*connection_); }));
+        reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] {
+            OptunaShape shape = read_shape(*connection_);
+            if (shape.has_hpo_tables) bridge_missing(*connection_);
+            return shape;
+        }));
     }
     [[nodiscard]] const OptunaShape& shape() const { return reader_->shape(); }
 

@@ -78,7 +78,7 @@ public:
             if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
                 throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
             }
-            database_->exec("PRAGMA cache_size = -8000");
+            database_->exec("PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY");
         });
     }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "hpo/store/hpo_schema.hpp"
+#include "hpo/store/hpo_layout.hpp"
 #include "hpo/store/optuna_schema.hpp"
 #include "hpo/store/optuna_shape.hpp"
 #include "hpo/store/sqlite_connection.hpp"
@@ -35,8 +35,8 @@ inline void choose_journal(Connection& connection) {
     });
 }
 
-/// Makes a file that we can write: Optuna's tables when it is empty, ours when they are missing. A file that is refused
-/// stays as it is.
+/// Makes a file that we can write: Optuna's tables when it is empty, ours, and the parts of ours that came after the version
+/// that made the file, in one transaction. A file that is refused stays as it is.
 [[nodiscard]] inline OptunaShape prepare_file(Connection& connection) {
     const auto require_writable = [&](const OptunaShape& shape) {
         if (shape.empty || shape.is_writable()) return;
@@ -44,17 +44,21 @@ inline void choose_journal(Connection& connection) {
                                             ", which is too old to be written; run `optuna storage " + "upgrade --storage sqlite:///" +
                                             connection.path() + "` first (reading needs no upgrade)"};
     };
-    const OptunaShape found = connection.read([&] { return read_shape(connection); });
+    bool complete = false;
+    const OptunaShape found = connection.read([&] {
+        OptunaShape shape = read_shape(connection);
+        complete = shape.has_hpo_tables && is_complete(read_layout(connection));
+        return shape;
+    });
     require_writable(found);
     choose_journal(connection);
-    if (found.has_hpo_tables && found.has_hpo_triggers) return found;
+    if (complete) return found;
     return connection.write([&] {
         const OptunaShape shape = read_shape(connection);  // another process may have been faster
         require_writable(shape);
         if (shape.empty) connection.script(optuna::tables);
-        connection.script(hpo_tables);
+        complete_layout(connection);
         connection.run("INSERT OR IGNORE INTO hpo_meta (key, value) VALUES ('schema_version', ?1)", std::to_string(hpo_schema_version));
-        if (shape.has_hpo_tables && !shape.has_hpo_triggers) connection.script(hpo_orphan_removal);
         return read_shape(connection);
     });
 }

@@ -57,7 +57,9 @@ namespace hpo::testing {
     estimate.confidence = 0.95;
     estimate.cap_bytes = 3'000'000'003;
     attempt.estimate = estimate;
+    attempt.capacity_bytes = 25'000'000'007;
     attempt.worker_pid = 31337;
+    attempt.fresh_worker = true;
     attempt.started = Time{std::chrono::microseconds{1'790'000'000'123'456}};
     attempt.seconds = 12.345678901;
     attempt.outcome = OutcomeKind::failed;
@@ -91,6 +93,8 @@ namespace hpo::testing {
     rejection.estimate = sample_attempt(0).estimate;
     rejection.violation = 0.75;
     rejection.reason = "needs 1.75 times the device";
+    rejection.plan = sample_attempt(1).plan;
+    rejection.capacity_bytes = 600'000'001;
     rejection.at = Time{std::chrono::microseconds{1'790'000'001'000'002}};
     return rejection;
 }

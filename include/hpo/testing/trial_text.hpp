@@ -66,13 +66,13 @@ template <class T>
            text_of(device) + " cap " + text_of(cap_bytes);
 }
 [[nodiscard]] inline std::string text_of(const Attempt& attempt) {
-    const auto& [index, plan, changed_params, estimate, worker_pid, started, seconds, outcome, failure, peak_allocated, peak_reserved,
-                 approximate, decision, memory, reports] = attempt;
+    const auto& [index, plan, changed_params, estimate, capacity_bytes, worker_pid, fresh_worker, started, seconds, outcome, failure,
+                 peak_allocated, peak_reserved, approximate, decision, memory, reports] = attempt;
     std::string text = "attempt " + text_of(index) + "\n    plan " + text_of(plan) + "\n    changed " + text_of(changed_params) +
-                       "\n    estimate " + text_of(estimate) + "\n    worker " + text_of(worker_pid) + " started " + text_of(started) +
-                       " seconds " + text_of(seconds) + " " + text_of(outcome) + "\n    failure " + text_of(failure) + "\n    peaks " +
-                       text_of(peak_allocated) + "/" + text_of(peak_reserved) + " approximate " + text_of(approximate) + " decision " +
-                       text_of(decision);
+                       "\n    estimate " + text_of(estimate) + "\n    worker " + text_of(worker_pid) + " fresh " + text_of(fresh_worker) +
+                       " capacity " + text_of(capacity_bytes) + " started " + text_of(started) + " seconds " + text_of(seconds) + " " +
+                       text_of(outcome) + "\n    failure " + text_of(failure) + "\n    peaks " + text_of(peak_allocated) + "/" +
+                       text_of(peak_reserved) + " approximate " + text_of(approximate) + " decision " + text_of(decision);
     for (const auto& [name, at, step, reading] : memory) {
         text += "\n    mark " + name + " at " + text_of(at) + " step " + text_of(step) + ": " + text_of(reading);
     }
@@ -80,9 +80,9 @@ template <class T>
     return text;
 }
 [[nodiscard]] inline std::string text_of(const Rejection& rejection) {
-    const auto& [params, estimate, violation, reason, at] = rejection;
+    const auto& [params, estimate, violation, reason, at, plan, capacity_bytes] = rejection;
     return text_of(params) + " estimate " + text_of(estimate) + " violation " + text_of(violation) + " " + text_of(reason) + " at " +
-           text_of(at);
+           text_of(at) + " plan " + text_of(plan) + " capacity " + text_of(capacity_bytes);
 }
 [[nodiscard]] inline std::string text_of(const Trial& trial) {
     const auto& [id, number, state, params, values, intermediate, user_attributes, system_attributes, fixed, constraints, started,
