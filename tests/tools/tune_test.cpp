@@ -141,6 +141,9 @@ TEST_CASE("wrong use is one line that says where, what and what would be right")
         {{"run", "bowl.lua", "--workers", "0"}, 2, "--workers: got '0'"},
         {{"run", "bowl.lua", "--fix", "x"}, 2, "--fix: got 'x'; expected NAME=VALUE"},
         {{"run", "bowl.lua", "--fix", "x=9"}, 2, "fixed parameter 'x'"},
+        {{"run", "bowl.lua", "--trails", "5"}, 2, "unknown option '--trails'; did you mean '--trials'?"},
+        {{"run", "bowl.lua", "--threads", "100000"}, 2, "--threads: got '100000'; expected a whole number from 1 to 1024"},
+        {{"init", "a b"}, 2, "init: got 'a b'; expected a name of letters"},
         {{"run", "bowl.lua", "--store", "bowl.lua"}, 3, "bowl.lua"},
         {{"run", "bowl.lua", "--store", "no/such/folder/hpo.db"}, 3, "no/such/folder"},
     };
@@ -153,6 +156,28 @@ TEST_CASE("wrong use is one line that says where, what and what would be right")
         CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
     }
     CHECK(read_file(workshop.path("bowl.lua")) == quadratic);
+}
+
+TEST_CASE("a study keeps its trainer, its objective and its distributions") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    REQUIRE(tune(workshop, {"run", "bowl.lua", "--progress", "none"}).status == 0);
+    std::string changed = quadratic;
+    changed.replace(changed.find("trial:float(\"x\", -5, 5)"), 23, "trial:int(\"x\", -5, 5)");
+    workshop.write("changed.lua", changed);
+    const auto refused = tune(workshop, {"run", "changed.lua", "--trials", "12", "--progress", "none"});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, Contains("parameter 'x'") && Contains("one distribution for each name"));
+    CHECK(done(trials_of(workshop)) == 10);
+    {
+        hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+        const auto study = store.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::resume);
+        CHECK(study.user_attributes.at("trainer") == "\"quadratic\"");
+        store.set_study_user_attribute(study.id, "metric", "\"accuracy\"");
+    }
+    const auto other = tune(workshop, {"run", "bowl.lua", "--trials", "12", "--progress", "none"});
+    CHECK(other.status == 2);
+    CHECK_THAT(other.error, Contains("metric \"value\" for study bowl; expected metric \"accuracy\""));
 }
 
 TEST_CASE("a trainer that does not exist is refused with what there is") {

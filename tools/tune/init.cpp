@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -62,6 +63,11 @@ void add_init(CLI::App& app, Actions& actions) {
     auto name = std::make_shared<std::string>("first_study");
     command->add_option("NAME", *name, "name of the study and of the file")->capture_default_str();
     actions.on(command, [name] {
+        const std::string stem = std::filesystem::path{*name}.stem().string();
+        const bool plain = !stem.empty() && stem.front() != '-' && std::all_of(stem.begin(), stem.end(), [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+        });
+        if (!plain) throw bad_value("init", "'" + *name + "'", "a name of letters, digits, '_', '-' and '.'");
         std::filesystem::path file = *name;
         if (file.extension() != ".lua") file += ".lua";
         if (std::filesystem::exists(file)) {

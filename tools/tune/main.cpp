@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "hpo/core/error.hpp"
@@ -19,7 +21,20 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
     std::string what = error.what();
     for (auto& c : what) c = c == '\n' ? ' ' : c;
     std::string which;
-    for (const CLI::App* command : app.get_subcommands()) which = command->get_name() + " ";
+    for (const CLI::App* command : app.get_subcommands()) {
+        which = command->get_name() + " ";
+        std::vector<std::string> options;
+        for (const CLI::Option* option : command->get_options()) {
+            for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+        }
+        for (int i = 2; i < argc; ++i) {
+            const std::string word = argv[i];
+            const std::string option = word.substr(0, word.find('='));
+            if (option.starts_with("--") && std::find(options.begin(), options.end(), option) == options.end()) {
+                return hpo::unknown_name("command line", "option", option, options).what();
+            }
+        }
+    }
     return "command line: " + what + "; see hpo-tune " + which + "--help";
 }
 
@@ -44,7 +59,10 @@ int main(int argc, char** argv) {
     hpo::tune::add_init(app, actions);
     try {
         app.parse(argc, argv);
-        return actions.run();
+        const int status = actions.run();
+        std::cout.flush();
+        if (!std::cout) throw hpo::Error{hpo::Errc::usage, "standard output: cannot be written; the result is not there in full"};
+        return status;
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
         std::cerr << "hpo-tune: error: " << usage_error(app, error, argc, argv) << "\n";

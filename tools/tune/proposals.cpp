@@ -5,6 +5,7 @@
 
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/space/known_distributions.hpp"
 
 namespace hpo::tune {
 
@@ -15,8 +16,10 @@ std::vector<ParamSet> draw_proposals(const Settings& settings) {
     const History nothing{settings.description().name, {}, {}, {}};
     const Space space = settings.script().space();
     const auto fixed = settings.fixed();
+    KnownDistributions distributions;
     for (std::int64_t number = 0; number < count; ++number) {
         drawn.push_back(suggest_params(random, space, TrialContext{number, nothing}, Seed{0}, fixed));
+        distributions.admit(drawn.back());
     }
     return drawn;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 
@@ -29,6 +30,8 @@ void watch_interrupts() {
     struct sigaction action {};
     action.sa_handler = on_interrupt;
     for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+    action.sa_handler = SIG_IGN;  // a reader of the progress that leaves must not end the study
+    sigaction(SIGPIPE, &action, nullptr);
 }
 
 ProgressStyle progress_style(const Settings& settings) {
@@ -85,6 +88,9 @@ void print_text(const TuneResult& result, const Settings& settings) {
     std::cout << "explain: hpo-analyze oom --store " << settings.text("store") << " --study " << result.study.name << "\n";
 }
 
+/// JSON has no infinities: they are texts, as hpo-analyze writes them.
+std::string json_number(double value) { return std::isfinite(value) ? number_text(value) : json_quote(number_text(value)); }
+
 void print_json(const TuneResult& result, const Settings& settings) {
     const Tally tally{result.trials};
     std::cout << "{\"study\": " << json_quote(result.study.name) << ", \"store\": " << json_quote(settings.text("store"))
@@ -92,12 +98,29 @@ void print_json(const TuneResult& result, const Settings& settings) {
               << ", \"pruned\": " << tally.pruned << ", \"infeasible\": " << tally.infeasible << ", \"failed\": " << tally.failed
               << ", \"oom_attempts\": " << tally.oom_attempts << ", \"recovered_trials\": " << tally.recovered << ", \"best\": ";
     if (const Trial* best = result.best()) {
-        std::cout << "{\"trial\": " << best->number << ", \"value\": " << number_text(best->values[0])
+        std::cout << "{\"trial\": " << best->number << ", \"value\": " << json_number(best->values[0])
                   << ", \"params\": " << json_text(best->params) << "}";
     } else {
         std::cout << "null";
     }
     std::cout << "}\n";
+}
+
+/// A study keeps its trainer and its objective: values of different ones cannot be compared. Writes them on a new study.
+void require_same_study(Store& store, const Settings& settings) {
+    const script::StudyDescription& description = settings.description();
+    const Study study = store.open_study(settings.text("study"), settings.directions(), Store::Open::create_or_resume);
+    const std::pair<const char*, const std::string*> identity[]{{"trainer", &description.trainer},
+                                                                {"metric", &description.objectives[0].metric}};
+    for (const auto& [key, value] : identity) {
+        const auto stored = study.user_attributes.find(key);
+        if (stored == study.user_attributes.end()) {
+            store.set_study_user_attribute(study.id, key, json_quote(*value));
+        } else if (stored->second != json_quote(*value)) {
+            throw bad_value(settings.place("study"), std::string{key} + " \"" + *value + "\" for study " + study.name,
+                            std::string{key} + " " + stored->second + ", which its trials have; or another --study");
+        }
+    }
 }
 
 struct RunOptions {
@@ -152,6 +175,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     tune.stop_requested = [] { return interrupts.load() > 0; };
     watch_interrupts();
 
+    require_same_study(store, settings);
     const Space space = settings.script().space();
     Tuner tuner{std::move(policies.sampler), std::move(policies.pruner), std::move(policies.guard), std::move(policies.recovery)};
     const TuneResult result = tuner.optimize(store, settings.text("study"), space, pool, tune, progress);

@@ -87,6 +87,7 @@ Settings::Settings(StudyArguments arguments) : arguments_{std::move(arguments)},
     for (const auto& [name, text] : from_script) {
         if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name(arguments_.script, "option", name, names);
     }
+    if (description().trainer.empty()) throw Error{Errc::script, arguments_.script + ": got an empty trainer; expected trainer = \"name\""};
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
 }
 
@@ -94,11 +95,13 @@ std::string Settings::place(const std::string& word) const {
     return settings_.at(word).origin == "command line" ? "--" + word : arguments_.script + ": " + word;
 }
 
-std::int64_t Settings::whole(const std::string& word, std::int64_t least) const {
+std::int64_t Settings::whole(const std::string& word, std::int64_t least, std::int64_t greatest) const {
     const auto value = field_traits<std::int64_t>::parse(text(word));
-    if (!value || *value < least)
-        throw bad_value(place(word), "'" + text(word) + "'", "a whole number of at least " + std::to_string(least));
-    return *value;
+    if (value && *value >= least && *value <= greatest) return *value;
+    const bool bounded = greatest < std::numeric_limits<std::int64_t>::max();
+    throw bad_value(place(word), "'" + text(word) + "'",
+                    bounded ? "a whole number from " + std::to_string(least) + " to " + std::to_string(greatest)
+                            : "a whole number of at least " + std::to_string(least));
 }
 
 std::optional<std::int64_t> Settings::bytes(const std::string& word) const {

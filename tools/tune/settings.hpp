@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,7 +54,8 @@ public:
     [[nodiscard]] std::string place(const std::string& word) const;
 
     [[nodiscard]] const std::string& text(const std::string& word) const { return settings_.at(word).text; }
-    [[nodiscard]] std::int64_t whole(const std::string& word, std::int64_t least) const;
+    [[nodiscard]] std::int64_t whole(const std::string& word, std::int64_t least,
+                                     std::int64_t greatest = std::numeric_limits<std::int64_t>::max()) const;
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;
     [[nodiscard]] std::optional<std::chrono::milliseconds> time() const;
     [[nodiscard]] std::vector<Direction> directions() const;

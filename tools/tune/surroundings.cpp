@@ -102,9 +102,9 @@ Parallelism parallelism(const Settings& settings, const std::string& device) {
     const auto cores = static_cast<std::size_t>(std::max(1U, std::thread::hardware_concurrency()));
     Parallelism result;
     if (settings.text("workers") == "auto") result.workers = device == "cpu" ? std::min<std::size_t>(cores, 4) : 1;
-    else result.workers = static_cast<std::size_t>(settings.whole("workers", 1));
+    else result.workers = static_cast<std::size_t>(settings.whole("workers", 1, 120));
     if (settings.text("threads") == "auto") result.threads = static_cast<int>(std::max<std::size_t>(1, cores / result.workers));
-    else result.threads = static_cast<int>(settings.whole("threads", 1));
+    else result.threads = static_cast<int>(settings.whole("threads", 1, 1024));
     return result;
 }
 
