@@ -102,6 +102,7 @@ TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch
         CHECK(trial.attempts.back().plan.micro_batch == 64);
         CHECK(trial.attempts.back().plan.accumulation_steps() == 8);
         CHECK(trial.attempts[0].failure->cause == OomCause::capacity);
+        CHECK(trial.attempts[0].capacity_bytes == 100 * mebibyte);
         CHECK_FALSE(trial.attempts[0].decision.empty());
         // Reports of superseded attempts stay with them; the trial has the last one's.
         CHECK(trial.attempts[1].reports == std::map<std::int64_t, double>{{1, 1.0}});
@@ -177,6 +178,8 @@ TEST_CASE("a proposal that fits at no micro-batch costs no trial number") {
     const auto rejections = store.rejections(result.study.id);
     REQUIRE_FALSE(rejections.empty());
     CHECK(rejections[0].violation == Approx(512.0 / 100 - 1));
+    CHECK(rejections[0].capacity_bytes == 100 * mebibyte);
+    CHECK(rejections[0].plan.effective_batch == 512);
 }
 
 TEST_CASE("a study in which nothing fits says so instead of drawing for ever") {

@@ -128,7 +128,12 @@ private:
                     admit(policies_.guard, MemoryQuery{params, plan, profile ? &*profile : nullptr, executor_.capacity_bytes(), history},
                           options_.least_micro_batch);
                 if (admission.answer != Admission::Answer::infeasible) break;
-                books_.reject({params, admission.estimate, admission.violation, admission.reason, {}});
+                books_.reject(Rejection{.params = params,
+                                        .estimate = admission.estimate,
+                                        .violation = admission.violation,
+                                        .reason = admission.reason,
+                                        .capacity_bytes = executor_.capacity_bytes(),
+                                        .plan = admission.plan});
                 if (round + 1 >= options_.max_rejections) {
                     throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
                                                      " proposals in a row were refused; the last: " + admission.reason +
@@ -170,6 +175,8 @@ private:
     }
 
     void start(std::int64_t number, Attempt attempt, bool fresh_worker) {
+        attempt.capacity_bytes = executor_.capacity_bytes();
+        attempt.fresh_worker = fresh_worker;
         books_.begin_attempt(number, std::move(attempt));
         const Job job = job_for(number, fresh_worker);
         const std::size_t others = in_flight_++;
