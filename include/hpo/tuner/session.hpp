@@ -132,8 +132,8 @@ private:
                                         .estimate = admission.estimate,
                                         .violation = admission.violation,
                                         .reason = admission.reason,
-                                        .capacity_bytes = executor_.capacity_bytes(),
-                                        .plan = admission.plan});
+                                        .plan = admission.plan,
+                                        .capacity_bytes = executor_.capacity_bytes()});
                 if (round + 1 >= options_.max_rejections) {
                     throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
                                                      " proposals in a row were refused; the last: " + admission.reason +
