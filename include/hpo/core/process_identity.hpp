@@ -3,12 +3,13 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 namespace hpo {
 
@@ -21,16 +22,24 @@ struct ProcessState {
 
 /// Nothing when there is no such process, or when /proc does not show it.
 [[nodiscard]] inline std::optional<ProcessState> process_state(std::int64_t pid) {
-    std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-    const std::string text{std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+    std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
+    if (!file) return std::nullopt;
+    std::array<char, 1024> buffer{};  // more than the first 22 fields can fill
+    const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file);
+    std::fclose(file);
+    const std::string_view text{buffer.data(), size};
     const auto name_end = text.rfind(')');  // the name in parentheses may hold spaces and parentheses itself
-    if (name_end == std::string::npos) return std::nullopt;
-    std::istringstream fields{text.substr(name_end + 1)};
+    if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return std::nullopt;
     ProcessState process;
-    std::string skipped;
-    fields >> process.state;
-    for (int field = 4; field < 22; ++field) fields >> skipped;
-    if (!(fields >> process.start_ticks)) return std::nullopt;
+    std::size_t at = name_end + 2;  // each field follows one space
+    process.state = text[at];
+    for (int field = 4; field <= 22; ++field) {
+        at = text.find(' ', at);
+        if (at == std::string_view::npos) return std::nullopt;
+        ++at;
+    }
+    const auto parsed = std::from_chars(text.data() + at, text.data() + text.size(), process.start_ticks);
+    if (parsed.ec != std::errc{}) return std::nullopt;
     return process;
 }
 

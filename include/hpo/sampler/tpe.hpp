@@ -55,8 +55,10 @@ public:
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) const {
         if (!has_learned(trial.history)) return {};
         Model model;
-        std::vector<Dimension> space = observed_space(trial);
-        std::erase_if(space, [](const Dimension& dimension) { return is_single(*dimension.distribution); });
+        std::vector<Dimension> space;
+        for (Dimension& dimension : observed_space(trial)) {
+            if (!is_single(*dimension.distribution)) space.push_back(std::move(dimension));
+        }
         if (space.empty()) return {};
         std::vector<TpePart> parts;
         for (const Dimension& dimension : space) {
@@ -78,9 +80,10 @@ public:
         if (!has_learned(ask.trial.history) || is_single(*part)) return uniform();
         const std::vector<Dimension> space = observed_space(ask.trial);
         const auto is_modelled = [&](std::string_view parameter, const Distribution& distribution) {
-            return !is_single(distribution) && std::any_of(space.begin(), space.end(), [&](const Dimension& dimension) {
-                return dimension.name == parameter && compatible(*dimension.distribution, distribution);
-            });
+            for (const Dimension& dimension : space) {
+                if (dimension.name == parameter) return !is_single(distribution) && compatible(*dimension.distribution, distribution);
+            }
+            return false;
         };
         if (!is_modelled(ask.name, ask.distribution)) return uniform();
 

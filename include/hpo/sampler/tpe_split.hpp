@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "hpo/core/history.hpp"
@@ -85,7 +84,10 @@ struct TpeSplit {
     const auto better_first = [&](std::size_t a, std::size_t b) {
         const Observation& x = observations[a];
         const Observation& y = observations[b];
-        return std::tie(x.rank, x.first, x.second, a) < std::tie(y.rank, y.first, y.second, b);
+        if (x.rank != y.rank) return x.rank < y.rank;
+        if (x.first != y.first) return x.first < y.first;
+        if (x.second != y.second) return x.second < y.second;
+        return a < b;
     };
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(good), order.end(), better_first);
     std::vector<bool> is_below(observations.size(), false);

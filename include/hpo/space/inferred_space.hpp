@@ -3,9 +3,9 @@
 
 #include <concepts>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/trial.hpp"
@@ -25,7 +25,7 @@ struct Dimension {
 template <std::predicate<const Trial&> Counts>
 [[nodiscard]] std::vector<Dimension> inferred_space(std::span<const Trial> trials, Counts counts) {
     std::vector<Dimension> space;
-    std::set<std::string, std::less<>> incompatible;
+    std::vector<bool> is_mixed;  // its distributions are incompatible
     for (const Trial& trial : trials) {
         if (!counts(trial)) continue;
         std::size_t expected = 0;  // where the next parameter probably is
@@ -37,14 +37,18 @@ template <std::predicate<const Trial&> Counts>
             expected = at + 1;
             if (at == space.size()) {
                 space.push_back({param.name, param.distribution});
+                is_mixed.push_back(false);
             } else if (space[at].distribution != param.distribution) {
-                if (!compatible(*space[at].distribution, *param.distribution)) incompatible.insert(param.name);
+                if (!compatible(*space[at].distribution, *param.distribution)) is_mixed[at] = true;
                 space[at].distribution = param.distribution;
             }
         }
     }
-    std::erase_if(space, [&](const Dimension& dimension) { return incompatible.contains(dimension.name); });
-    return space;
+    std::vector<Dimension> kept;
+    for (std::size_t i = 0; i < space.size(); ++i) {
+        if (!is_mixed[i]) kept.push_back(std::move(space[i]));
+    }
+    return kept;
 }
 
 /// The joint space of all `trials`.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,10 +44,11 @@ public:
     }
     void delete_study(std::int64_t study_id) override {
         for (const Trial& trial : of(study_id).trials) {
-            places_.erase(trial.id);
-            owners_.erase(trial.id);
+            places_[index_of(trial.id)] = {};
         }
-        std::erase_if(runs_, [&](const auto& entry) { return entry.second.study_id == study_id; });
+        for (OwnedRun& run : runs_) {
+            if (run.study_id == study_id) run = {};
+        }
         studies_.erase(study_id);
     }
     void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override {
@@ -57,11 +57,11 @@ public:
 
     bool refresh(std::int64_t study_id, std::vector<Trial>& trials) override {
         const Kept& kept = of(study_id);
-        auto [seen, is_new] = seen_.try_emplace({&trials, study_id}, 0);
-        if (!is_new && !trials.empty() && seen->second == kept.changes) return false;
-        seen->second = kept.changes;
+        std::uint64_t& seen = changes_seen_by(trials, study_id);
+        if (!trials.empty() && seen == kept.changes) return false;
+        seen = kept.changes;
         if (trials.empty()) {
-            trials = kept.trials;
+            trials = std::vector<Trial>(kept.trials);
             return !trials.empty();
         }
         std::vector<Trial> merged;
@@ -70,7 +70,7 @@ public:
         for (const Trial& stored : kept.trials) {
             while (present != trials.end() && present->number < stored.number) ++present;
             const bool is_there = present != trials.end() && present->id == stored.id;
-            const bool is_current = is_there && (is_finished(present->state) || owners_.contains(stored.id));
+            const bool is_current = is_there && (is_finished(present->state) || places_[index_of(stored.id)].has_owner);
             merged.push_back(is_current ? std::move(*present) : stored);
         }
         trials = std::move(merged);
@@ -85,7 +85,9 @@ public:
         Trial& trial = kept.first_waiting < kept.trials.size() ? kept.trials[kept.first_waiting] : add(kept);
         trial.state = TrialState::running;
         trial.started = now();
-        owners_[trial.id] = run_id;
+        Place& kept_at = places_[index_of(trial.id)];
+        kept_at.has_owner = true;
+        kept_at.run_id = run_id;
         return trial;
     }
     Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) override {
@@ -121,46 +123,46 @@ public:
     }
     void finish(const Trial& trial) override {
         Trial& stored = own(trial);
-        require_finishable(place, trial, studies_.at(places_.at(trial.id).first).study.directions.size());
+        require_finishable(place, trial, studies_.at(places_[index_of(trial.id)].study_id).study.directions.size());
         stored.state = trial.state;
         stored.values = trial.values;
         for (const auto& [key, json] : trial.user_attributes) stored.user_attributes[key] = json;
         for (const auto& [key, json] : trial.system_attributes) stored.system_attributes[key] = json;
         stored.constraints = trial.constraints;
         stored.completed = trial.completed ? trial.completed : now();
-        owners_.erase(trial.id);
+        places_[index_of(trial.id)].has_owner = false;
     }
     void reject(std::int64_t study_id, const Rejection& rejection) override { of(study_id).rejections.push_back(rejection); }
 
     Run begin_run(std::int64_t study_id, Run run) override {
         (void)of(study_id);
         run = identified(std::move(run));
-        run.id = ++last_run_id_;
-        runs_[run.id] = {{run, now(), false}, study_id};
+        run.id = static_cast<std::int64_t>(runs_.size()) + 1;
+        runs_.push_back({{run, now(), false}, study_id});
         return run;
     }
     void heartbeat(const Run& run) override {
-        if (const auto found = runs_.find(run.id); found != runs_.end()) found->second.known.heartbeat = now();
+        if (OwnedRun* found = find_run(run.id)) found->known.heartbeat = now();
     }
     void end_run(const Run& run) override {
-        if (const auto found = runs_.find(run.id); found != runs_.end()) found->second.known.ended = true;
+        if (OwnedRun* found = find_run(run.id)) found->known.ended = true;
     }
     std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) override {
         Kept& kept = of(study_id);
         std::size_t settled = 0;
         for (Trial& trial : kept.trials) {
-            const auto owner = owners_.find(trial.id);
-            if (trial.state != TrialState::running || owner == owners_.end() || !owner->second) continue;
-            const auto run = runs_.find(*owner->second);
-            if (run == runs_.end() || !is_gone(run->second.known, now(), grace_seconds)) continue;
-            run->second.known.ended = true;
+            Place& kept_at = places_[index_of(trial.id)];
+            if (trial.state != TrialState::running || !kept_at.has_owner || !kept_at.run_id) continue;
+            OwnedRun* const run = find_run(*kept_at.run_id);
+            if (!run || !is_gone(run->known, now(), grace_seconds)) continue;
+            run->known.ended = true;
             trial.state = TrialState::fail;
             trial.completed = now();
             trial.user_attributes[std::string{lost_attribute}] = "true";
             for (Attempt& attempt : trial.attempts) {
-                if (!attempt.outcome) mark_lost(attempt, run->second.known.run);
+                if (!attempt.outcome) mark_lost(attempt, run->known.run);
             }
-            owners_.erase(owner);
+            kept_at.has_owner = false;
             ++settled;
         }
         if (settled > 0) ++kept.changes;
@@ -178,8 +180,33 @@ private:
     };
     struct OwnedRun {
         KnownRun known;
-        std::int64_t study_id = -1;
+        std::int64_t study_id = -1;  ///< of a deleted study: -1
     };
+    struct Place {
+        std::int64_t study_id = -1;  ///< of a deleted study: -1
+        std::size_t index = 0;       ///< among the study's trials
+        bool has_owner = false;      ///< somebody runs the trial
+        std::optional<std::int64_t> run_id;
+    };
+    struct Seen {
+        const void* trials = nullptr;
+        std::int64_t study_id = -1;
+        std::uint64_t changes = 0;
+    };
+
+    static std::size_t index_of(std::int64_t id) { return static_cast<std::size_t>(id - 1); }
+    OwnedRun* find_run(std::int64_t run_id) {
+        if (run_id < 1 || index_of(run_id) >= runs_.size()) return nullptr;
+        OwnedRun& run = runs_[index_of(run_id)];
+        return run.study_id < 0 ? nullptr : &run;
+    }
+    std::uint64_t& changes_seen_by(const std::vector<Trial>& trials, std::int64_t study_id) {
+        for (Seen& seen : seen_) {
+            if (seen.trials == &trials && seen.study_id == study_id) return seen.changes;
+        }
+        seen_.push_back({&trials, study_id, 0});
+        return seen_.back().changes;
+    }
 
     Kept& of(std::int64_t study_id) {
         const auto found = studies_.find(study_id);
@@ -188,27 +215,25 @@ private:
     }
     Trial& add(Kept& kept) {
         Trial trial;
-        trial.id = ++last_trial_id_;
+        trial.id = static_cast<std::int64_t>(places_.size()) + 1;
         trial.number = static_cast<std::int64_t>(kept.trials.size());
-        places_[trial.id] = {kept.study.id, kept.trials.size()};
+        places_.push_back({kept.study.id, kept.trials.size(), false, {}});
         return kept.trials.emplace_back(std::move(trial));
     }
     Trial& own(const Trial& trial) {
-        const auto found = places_.find(trial.id);
-        if (found == places_.end()) throw trial_gone(place, trial);
-        Trial& stored = studies_.at(found->second.first).trials[found->second.second];
+        const bool is_known = trial.id >= 1 && index_of(trial.id) < places_.size();
+        if (!is_known || places_[index_of(trial.id)].study_id < 0) throw trial_gone(place, trial);
+        const Place& kept_at = places_[index_of(trial.id)];
+        Trial& stored = studies_.at(kept_at.study_id).trials[kept_at.index];
         if (stored.state != TrialState::running) throw trial_not_running(place, trial, to_text(stored.state));
         return stored;
     }
 
     std::map<std::int64_t, Kept> studies_;
-    std::unordered_map<std::int64_t, std::pair<std::int64_t, std::size_t>> places_;  ///< trial id to study and index
-    std::unordered_map<std::int64_t, std::optional<std::int64_t>> owners_;           ///< running trial to its run
-    std::map<std::int64_t, OwnedRun> runs_;
-    std::map<std::pair<const void*, std::int64_t>, std::uint64_t> seen_;  ///< what each refreshed vector knows
+    std::vector<Place> places_;   ///< by trial id, from 1
+    std::vector<OwnedRun> runs_;  ///< by run id, from 1
+    std::vector<Seen> seen_;      ///< what each refreshed vector knows
     std::int64_t last_study_id_ = 0;
-    std::int64_t last_trial_id_ = 0;
-    std::int64_t last_run_id_ = 0;
 };
 
 }  // namespace hpo::store
