@@ -3,6 +3,8 @@
 
 #include <sys/resource.h>
 
+#include <fstream>
+
 #include "support/catch.hpp"
 #include "support/pool.hpp"
 

@@ -37,7 +37,8 @@ public:
     /// Adds to terms[i * kernels + k] kernel k's log density at points[i].
     void add_log_density(std::span<const double> points, std::span<double> terms) const {
         const std::size_t kernels = terms.size() / points.size();
-        std::vector<std::pair<double, std::vector<double>>> tables;  // on grids and choices points repeat
+        std::vector<double> known;  // on grids and choices points repeat
+        std::vector<std::vector<double>> tables;
         for (std::size_t i = 0; i < points.size(); ++i) {
             double* const row = terms.data() + i * kernels;
             if (axis_.choices == 0 && axis_.step == 0) {
@@ -48,9 +49,14 @@ public:
                 }
                 continue;
             }
-            auto table = std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == points[i]; });
-            if (table == tables.end()) table = tables.insert(tables.end(), {points[i], group_densities(points[i])});
-            for (std::size_t k = 0; k < kernels; ++k) row[k] += table->second[group_[k]];
+            std::size_t at = 0;
+            while (at < known.size() && known[at] != points[i]) ++at;
+            if (at == known.size()) {
+                known.push_back(points[i]);
+                tables.push_back(group_densities(points[i]));
+            }
+            const std::vector<double>& table = tables[at];
+            for (std::size_t k = 0; k < kernels; ++k) row[k] += table[group_[k]];
         }
     }
 
