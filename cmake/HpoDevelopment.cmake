@@ -25,10 +25,11 @@ function(hpo_add_program name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} hpo_development)
 endfunction()
 
-# hpo_add_test(FOLDER [LIBRARIES ...] [LABELS ...] [WHOLE]): one executable of all *_test.cpp in tests/FOLDER. Each case is
-# a CTest test; with WHOLE the executable is one (for those whose start-up is dear).
+# hpo_add_test(FOLDER [LIBRARIES ...] [LABELS ...] [WHOLE] [SERIAL]): one executable of all *_test.cpp in tests/FOLDER. Each
+# case is a CTest test; with WHOLE the executable is one (for those whose start-up is dear). SERIAL: nothing else runs
+# beside them (for those that measure time or wait for processes).
 function(hpo_add_test folder)
-  cmake_parse_arguments(arg "WHOLE" "" "LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE;SERIAL" "" "LIBRARIES;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   if(NOT sources)
     return()
@@ -43,8 +44,8 @@ function(hpo_add_test folder)
   endif()
   if(arg_WHOLE)
     add_test(NAME ${folder} COMMAND ${target})
-    set_tests_properties(${folder} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900)
+    set_tests_properties(${folder} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 RUN_SERIAL ${arg_SERIAL})
   else()
-    catch_discover_tests(${target} TEST_PREFIX "${folder}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
+    catch_discover_tests(${target} TEST_PREFIX "${folder}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 RUN_SERIAL ${arg_SERIAL})
   endif()
 endfunction()

@@ -21,8 +21,8 @@ inline TrainerJob sample_job() {
 }
 /// One of each kind.
 inline std::vector<worker::Request> all_requests() {
-    return {worker::RunJob{sample_job()},   worker::GoOn{}, worker::Stop{}, worker::AskProfile{sample_job()},
-            worker::AskCheck{sample_job()}, worker::Quit{}};
+    return {worker::RunJob{sample_job()},      worker::GoOn{}, worker::Stop{}, worker::AskProfile{sample_job(), 7},
+            worker::AskCheck{sample_job(), 8}, worker::Quit{}};
 }
 inline std::vector<worker::Event> all_events() {
     AttemptOutcome failed;
@@ -34,7 +34,7 @@ inline std::vector<worker::Event> all_events() {
             worker::Measured{{.name = "oom", .seconds = 1}},
             worker::Ended{{.kind = OutcomeKind::complete, .values = {0.5}}},
             worker::Ended{failed, true},
-            worker::Answered{.profile = Profile{.parameters = 1}, .problems = {{"a", "b"}}, .error = "e"}};
+            worker::Answered{.id = 7, .profile = Profile{.parameters = 1}, .problems = {{"a", "b"}}, .error = "e"}};
 }
 
 /// The line with a few bytes changed, doubled or lost, or cut short, or nothing but random bytes.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/trainer/plugin_loader.hpp"
 
+#include "hpo/trainer/plugin.hpp"
+
 #include <unistd.h>
 
 #include <fstream>
@@ -31,10 +33,12 @@ struct Watcher final : hpo::Progress {
     bool stop_requested() const override { return steps.size() >= stop_after; }
     void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
     void log(std::string_view line) override { lines.emplace_back(line); }
+    void tell(std::string_view json) override { told.emplace_back(json); }
     std::vector<std::int64_t> steps;
     std::vector<double> values;
     std::vector<hpo::MemoryMark> marks;
     std::vector<std::string> lines;
+    std::vector<std::string> told;
     std::size_t stop_after = 1000;
 };
 
@@ -74,6 +78,58 @@ TEST_CASE("reports and stops cross the border") {
     CHECK(watcher.marks[0].name.size() == 1 << 20);
 }
 
+TEST_CASE("a long profile is stopped across the border") {
+    const auto trainer = hpo::load_trainer("fault", {good});
+    hpo::TrainerJob job;
+    Watcher watcher;
+    CHECK(trainer->stoppable_profile(job, watcher)->weight_bytes == 8);
+    job.params["profile_seconds"] = 3600.0;
+    watcher.stop_after = 0;
+    CHECK_FALSE(trainer->stoppable_profile(job, watcher));
+    CHECK(trainer->stoppable_check(job, watcher).empty());
+}
+
+TEST_CASE("a question that a plugin does not know is answered with an error that names it") {
+    Watcher watcher;
+    for (const auto& file : {good / "libhpo_trainer_fault.so", bad / "libhpo_trainer_older_entry.so"}) {
+        const hpo::PluginTrainer trainer{hpo::load_plugin(file)};
+        CHECK_THROWS_WITH(trainer.ask("best_colour", {}, watcher), Catch::Contains("ask: unknown question 'best_colour'"));
+    }
+}
+
+TEST_CASE("a plugin of an older version of the same ABI is taken, with null for what it lacks") {
+    const auto entry = hpo::load_plugin(bad / "libhpo_trainer_older_entry.so");
+    CHECK(entry.run);
+    CHECK_FALSE(entry.profile);
+    CHECK_FALSE(entry.check);
+    CHECK_FALSE(entry.ask);
+    const auto trainer = hpo::load_trainer("older_entry", {bad});
+    Watcher watcher;
+    CHECK(trainer->run({}, watcher).kind == hpo::OutcomeKind::failed);  // its outcome has nothing but defaults
+    CHECK_FALSE(trainer->profile({}));
+    CHECK(trainer->check({}).empty());
+}
+
+TEST_CASE("a plugin of a newer version of the same ABI is taken without what it has more") {
+    const auto entry = hpo::load_plugin(bad / "libhpo_trainer_longer_entry.so");
+    CHECK(entry.struct_size > sizeof(hpo::abi::Entry));
+    CHECK(entry.ask);
+    CHECK(hpo::load_trainer("longer_entry", {bad})->check({}).empty());
+}
+
+TEST_CASE("news cross the border to a host that takes them, and not to an older one") {
+    Watcher watcher;
+    hpo::abi::Host host{};
+    host.struct_size = sizeof host;
+    host.context = &watcher;
+    host.tell = [](void* context, hpo::abi::Text json) noexcept { static_cast<Watcher*>(context)->tell(hpo::abi::as_view(json)); };
+    hpo::abi::HostProgress{host}.tell("{}");
+    CHECK(watcher.told == std::vector<std::string>{"{}"});
+    host.struct_size = offsetof(hpo::abi::Host, tell);
+    hpo::abi::HostProgress{host}.tell("{}");
+    CHECK(watcher.told.size() == 1);
+}
+
 TEST_CASE("what a trainer throws arrives as a failed outcome") {
     const auto trainer = hpo::load_trainer("fault", {good});
     hpo::TrainerJob job;
@@ -106,7 +162,7 @@ TEST_CASE("libraries that are no plugins are refused with the reason") {
     CHECK_THAT(refusal("no_symbol"), Catch::Contains("does not export hpo_trainer_plugin"));
     CHECK_THAT(refusal("wrong_magic"), Catch::Contains("wrong magic number"));
     CHECK_THAT(refusal("other_abi"), Catch::Contains("built for plugin ABI 999; this program has plugin ABI 1"));
-    CHECK_THAT(refusal("short_entry"), Catch::Contains("its entry has 24 bytes"));
+    CHECK_THAT(refusal("short_entry"), Catch::Contains("its entry has 24 bytes; expected at least 64"));
     CHECK_THAT(refusal("wrong_name"), Catch::Contains("calls itself 'somebody_else'; expected 'wrong_name'"));
     CHECK_THAT(refusal("throwing"), Catch::Contains("create: std::runtime_error: no licence"));
 }

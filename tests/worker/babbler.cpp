@@ -24,6 +24,15 @@ void await_anything() {
     if (::read(3, bytes, sizeof bytes) <= 0) ::_exit(0);
 }
 
+/// The number of the question that comes next.
+std::int64_t next_question() {
+    std::string line;
+    for (char c = 0; c != '\n'; line += c) {
+        if (::read(3, &c, 1) <= 0) ::_exit(0);
+    }
+    return std::get<worker::AskProfile>(worker::parse_message<worker::Request>(line)).id;
+}
+
 }  // namespace
 
 int main() {
@@ -44,6 +53,14 @@ int main() {
     }
     const auto events = test::all_events();
     say(events[0]);
+    if (kind == "answers_late") {
+        const auto first = next_question();
+        say(worker::Answered{.id = first - 1, .profile = Profile{.parameters = 1}});
+        say(worker::Answered{.id = first, .profile = Profile{.parameters = 2}});
+        const auto second = next_question();
+        say(worker::Answered{.id = first, .profile = Profile{.parameters = 3}});
+        say(worker::Answered{.id = second, .profile = Profile{.parameters = 4}});
+    }
     await_anything();
     const worker::Event end = worker::Ended{{.kind = OutcomeKind::complete, .values = {1.0}}};
     if (kind == "ends_twice") {

@@ -45,6 +45,16 @@ TEST_CASE("a worker that talks nonsense costs its attempt, with a clear failure"
     CHECK_THAT(outcome_with("endless_line").failure->message, Catch::Contains("a line above 256.00 MiB"));
 }
 
+TEST_CASE("an answer to another question than the latest is passed over") {
+    worker::Pool pool{babbling("answers_late")};
+    const auto first = pool.profile({}, {});
+    REQUIRE(first);
+    CHECK(first->parameters == 2);
+    const auto second = pool.profile({}, {});
+    REQUIRE(second);
+    CHECK(second->parameters == 4);
+}
+
 TEST_CASE("150 workers that babble at random: one end each, no crash, nothing left over") {
     const auto descriptors = open_descriptors();
     for (int seed = 1; seed <= 150; ++seed) {

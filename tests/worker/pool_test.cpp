@@ -127,16 +127,33 @@ TEST_CASE("a trainer that does not stop when asked is killed, and the attempt co
         Record spinning;
         pool.submit(fault_job(1, fault), spinning);
         REQUIRE(wait_until(pool, spinning, [&] { return spinning.pids.contains(1); }));
-        std::this_thread::sleep_for(50ms);
+        std::this_thread::sleep_for(200ms);
         const auto begin = std::chrono::steady_clock::now();
         pool.interrupt();
         REQUIRE(wait_until(pool, spinning, [&] { return spinning.ended == 1; }));
-        CHECK(std::chrono::steady_clock::now() - begin < 3s);
+        CHECK(std::chrono::steady_clock::now() - begin < 20s);
         CHECK(spinning.ends[1][0].kind == OutcomeKind::interrupted);
         CHECK_FALSE(lives(spinning.pids[1]));
         CHECK(run(pool, fault_job(2)).kind == OutcomeKind::complete);
     }
 }
+
+TEST_CASE("a worker whose end crossed the signal to it gets no further attempt") {
+    auto config = fault_config();
+    config.kill_grace = 20s;
+    worker::Pool pool{config};
+    Record record;
+    pool.submit(fault_job(0, "end_at_sigterm"), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.pids.contains(0); }));
+    pool.interrupt();
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+    CHECK(record.ends[0][0].kind == OutcomeKind::interrupted);
+    const auto next = run(pool, fault_job(1));
+    CHECK(next.kind == OutcomeKind::complete);
+    CHECK(next.worker_pid != record.pids[0]);
+}
+
+TEST_CASE("an answer is waited for less than a heartbeat's grace") { CHECK(worker::PoolConfig{}.profile_timeout <= 20s); }
 
 TEST_CASE("interrupt ends every running attempt as interrupted") {
     worker::Pool pool{fault_config(3)};
@@ -225,7 +242,7 @@ TEST_CASE("a plan's device and allocator settings are in the environment before 
 
 TEST_CASE("profile and check are answered by an idle worker, by a scout while all are busy, and not for ever") {
     auto config = fault_config();
-    config.profile_timeout = 2000ms;
+    config.profile_timeout = 5000ms;
     worker::Pool pool{config};
     ParamSet params = fault_job(0).params;
     REQUIRE(pool.profile(params, {}));
@@ -247,7 +264,7 @@ TEST_CASE("profile and check are answered by an idle worker, by a scout while al
 
     const auto begin = std::chrono::steady_clock::now();
     CHECK_FALSE(pool.profile(with(fault_job(0), "profile_seconds", 60).params, {}));
-    CHECK(std::chrono::steady_clock::now() - begin < 4s);
+    CHECK(std::chrono::steady_clock::now() - begin < 20s);
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 

@@ -34,14 +34,17 @@ namespace abi {
 /// A trainer's Progress on top of the functions that the worker lends.
 class HostProgress final : public Progress {
 public:
-    explicit HostProgress(const Host& host) : host_{host} {}
+    explicit HostProgress(const Host& host) : host_{whole(host)} {}
     [[nodiscard]] bool report(std::int64_t step, double value) override { return host_.report(host_.context, step, value) != 0; }
     [[nodiscard]] bool stop_requested() const override { return host_.stop_requested(host_.context) != 0; }
     void memory(const MemoryMark& mark) override { host_.memory(host_.context, as_text(json_line(encode(mark)))); }
     void log(std::string_view line) override { host_.log(host_.context, as_text(line)); }
+    void tell(std::string_view json) override {
+        if (host_.tell) host_.tell(host_.context, as_text(json));
+    }
 
 private:
-    const Host& host_;
+    Host host_;
 };
 
 /// The functions of Entry for one trainer class.
@@ -63,11 +66,20 @@ struct Exported {
             return encode(run_guarded(self(trainer), job_of(job), progress));
         });
     }
-    static std::int32_t profile(void* trainer, Text job, Sink sink) noexcept {
-        return answered(sink, [&] { return encode(self(trainer).profile(job_of(job))); });
+    static std::int32_t profile(void* trainer, Text job, const Host* host, Sink sink) noexcept {
+        return answered(sink, [&] {
+            HostProgress progress{*host};
+            return encode(self(trainer).stoppable_profile(job_of(job), progress));
+        });
     }
-    static std::int32_t check(void* trainer, Text job, Sink sink) noexcept {
-        return answered(sink, [&] { return encode(self(trainer).check(job_of(job))); });
+    static std::int32_t check(void* trainer, Text job, const Host* host, Sink sink) noexcept {
+        return answered(sink, [&] {
+            HostProgress progress{*host};
+            return encode(self(trainer).stoppable_check(job_of(job), progress));
+        });
+    }
+    static std::int32_t ask(void*, Text question, Text, const Host*, Sink sink) noexcept {
+        return answered(sink, [&]() -> Json { throw unknown_name("ask", "question", as_view(question), {}); });
     }
 
     /// Built at the first call, from a T that lives only for its info.
@@ -80,8 +92,8 @@ struct Exported {
             }
         }();
         static const Entry made{
-            magic, sizeof(Entry), version, described.name.c_str(), described.libtorch_version.c_str(), &create, &destroy, &info,
-            &run,  &profile,      &check};
+            magic,    sizeof(Entry), version, described.name.c_str(), described.libtorch_version.c_str(), &create, &destroy, &info, &run,
+            &profile, &check,        &ask};
         return &made;
     }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 /// The border of a trainer plugin: plain C data and functions that carry the worker protocol's JSON, so that plugin and
 /// worker may be built by different compilers. Authors never see it: trainer/plugin.hpp writes it for them.
 /// What stands before `name` in Entry is the same in every version; everything else may change with `abi_version`.
+/// Within a version the structs that carry their size grow only at their end: read them through `whole`.
 namespace hpo::abi {
 
 inline constexpr std::uint64_t magic = 0x4E49'4152'544F'5048;  ///< the bytes "HPOTRAIN" on a little-endian machine
@@ -25,13 +28,15 @@ struct Sink {
     void (*write)(void* context, Text text) noexcept;
 };
 
-/// What a plugin may ask of the worker while `run` runs, from one thread at a time.
+/// What a plugin may ask of the worker while `run`, `profile`, `check` or `ask` runs, from one thread at a time.
 struct Host {
+    std::uint32_t struct_size;
     void* context;
     std::int32_t (*report)(void* context, std::int64_t step, double value) noexcept;  ///< 0: stop
     std::int32_t (*stop_requested)(void* context) noexcept;                           ///< 1: stop
     void (*memory)(void* context, Text mark_json) noexcept;
     void (*log)(void* context, Text line) noexcept;
+    void (*tell)(void* context, Text json) noexcept;  ///< news of a kind that later versions add; may be null
 };
 
 /// Each function returns one of these: with `done` the sink has the answer as JSON, with `failed` a message in words.
@@ -47,8 +52,20 @@ struct Entry {
     void (*destroy)(void* trainer) noexcept;
     std::int32_t (*info)(void* trainer, Sink sink) noexcept;                                  ///< TrainerInfo
     std::int32_t (*run)(void* trainer, Text job_json, const Host* host, Sink sink) noexcept;  ///< AttemptOutcome
-    std::int32_t (*profile)(void* trainer, Text job_json, Sink sink) noexcept;                ///< Profile or null
-    std::int32_t (*check)(void* trainer, Text job_json, Sink sink) noexcept;                  ///< list of TrainerProblem
+    /// Profile or null.
+    std::int32_t (*profile)(void* trainer, Text job_json, const Host* host, Sink sink) noexcept;
+    /// List of TrainerProblem.
+    std::int32_t (*check)(void* trainer, Text job_json, const Host* host, Sink sink) noexcept;
+    /// A question that later versions add; one that is not known is answered with `failed` and a text that names it.
+    std::int32_t (*ask)(void* trainer, Text question, Text job_json, const Host* host, Sink sink) noexcept;
 };
+
+/// The struct as this side knows it: what a shorter one lacks is null, what a longer one has more is left out.
+template <class Struct>
+[[nodiscard]] Struct whole(const Struct& given) noexcept {
+    Struct result{};
+    std::memcpy(&result, &given, std::min<std::size_t>(given.struct_size, sizeof(Struct)));
+    return result;
+}
 
 }  // namespace hpo::abi

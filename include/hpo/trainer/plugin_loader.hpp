@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/dll/shared_library.hpp>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -68,9 +69,10 @@ struct PluginDemands {
 };
 
 /// Loads a plugin's file and checks its entry; the library is never unloaded (what LibTorch starts has no end).
+/// Functions that a plugin of an older version of this ABI lacks are null, those that it has more are left out.
 /// Throws Error{plugin} for a file that is no shared library, no plugin, of another ABI or of another LibTorch.
 /// Thread safety: safe.
-[[nodiscard]] inline const abi::Entry& load_plugin(const std::filesystem::path& path, const PluginDemands& demands = {}) {
+[[nodiscard]] inline abi::Entry load_plugin(const std::filesystem::path& path, const PluginDemands& demands = {}) {
     static std::mutex mutex;
     static auto& kept = *new std::vector<boost::dll::shared_library>;  // never destroyed, so never unloaded
     static std::string loaded_libtorch;
@@ -97,22 +99,22 @@ struct PluginDemands {
         refuse("built for plugin ABI " + std::to_string(entry->abi_version) + "; this program has plugin ABI " +
                std::to_string(abi::version) + ": build the plugin again with this version's headers");
     }
-    if (entry->struct_size < sizeof(abi::Entry)) {
-        refuse("its entry has " + std::to_string(entry->struct_size) + " bytes; expected " + std::to_string(sizeof(abi::Entry)));
-    }
+    static constexpr std::size_t least = offsetof(abi::Entry, profile);  // without `run` it is of no use
+    if (entry->struct_size < least)
+        refuse("its entry has " + std::to_string(entry->struct_size) + " bytes; expected at least " + std::to_string(least));
     const std::string libtorch = entry->libtorch_version;
     const std::string wanted = demands.libtorch_version.value_or(loaded_libtorch);
     if (!libtorch.empty() && !wanted.empty() && libtorch != wanted)
         refuse("built for LibTorch " + libtorch + "; this process has LibTorch " + wanted);
     if (loaded_libtorch.empty()) loaded_libtorch = libtorch;
-    return *entry;
+    return abi::whole(*entry);
 }
 
 /// Finds, loads and makes a trainer; throws Error{plugin}.
 [[nodiscard]] inline std::unique_ptr<Trainer> load_trainer(std::string_view name, const PluginFolders& folders,
                                                            const PluginDemands& demands = {}) {
     const auto path = find_plugin(name, folders);
-    const abi::Entry& entry = load_plugin(path, demands);
+    const abi::Entry entry = load_plugin(path, demands);
     auto trainer = std::make_unique<PluginTrainer>(entry);
     if (entry.name != name) {
         throw Error{Errc::plugin, path.string() + ": the trainer calls itself '" + entry.name + "'; expected '" + std::string{name} +

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hpo/core/error.hpp"
 #include "hpo/trainer/json.hpp"
@@ -26,7 +30,7 @@ public:
         return answer<TrainerInfo>("info", [&](abi::Sink sink) { return entry_.info(trainer_, sink); });
     }
     AttemptOutcome run(const TrainerJob& job, Progress& progress) override {
-        const abi::Host host{&progress, &report, &stop_requested, &memory, &log};
+        const abi::Host host = lend(progress);
         try {
             return asked<AttemptOutcome>("run", job,
                                          [&](abi::Text text, abi::Sink sink) { return entry_.run(trainer_, text, &host, sink); });
@@ -37,15 +41,50 @@ public:
         }
     }
     [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job) override {
-        return asked<std::optional<Profile>>("profile", job,
-                                             [&](abi::Text text, abi::Sink sink) { return entry_.profile(trainer_, text, sink); });
+        Nobody nobody;
+        return stoppable_profile(job, nobody);
     }
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) override {
-        return asked<std::vector<TrainerProblem>>("check", job,
-                                                  [&](abi::Text text, abi::Sink sink) { return entry_.check(trainer_, text, sink); });
+        Nobody nobody;
+        return stoppable_check(job, nobody);
+    }
+    /// A plugin without this function cannot tell.
+    [[nodiscard]] std::optional<Profile> stoppable_profile(const TrainerJob& job, Progress& progress) override {
+        if (!entry_.profile) return std::nullopt;
+        const abi::Host host = lend(progress);
+        return asked<std::optional<Profile>>("profile", job,
+                                             [&](abi::Text text, abi::Sink sink) { return entry_.profile(trainer_, text, &host, sink); });
+    }
+    /// A plugin without this function finds nothing wrong.
+    [[nodiscard]] std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& progress) override {
+        if (!entry_.check) return {};
+        const abi::Host host = lend(progress);
+        return asked<std::vector<TrainerProblem>>(
+            "check", job, [&](abi::Text text, abi::Sink sink) { return entry_.check(trainer_, text, &host, sink); });
+    }
+    /// The answer to any other question; throws Error{plugin} when the plugin does not know it.
+    [[nodiscard]] Json ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
+        if (!entry_.ask)
+            throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + unknown_name("ask", "question", question, {}).what()};
+        const abi::Host host = lend(progress);
+        const std::string job_text = json_line(encode(job));
+        const std::string answer = call("ask", [&](abi::Sink sink) {
+            return entry_.ask(trainer_, {question.data(), question.size()}, {job_text.data(), job_text.size()}, &host, sink);
+        });
+        return parse_json(answer, std::string{question});
     }
 
 private:
+    /// Watches a question that nobody stops.
+    struct Nobody final : Progress {
+        [[nodiscard]] bool report(std::int64_t, double) override { return true; }
+        [[nodiscard]] bool stop_requested() const override { return false; }
+        void memory(const MemoryMark&) override {}
+        void log(std::string_view) override {}
+    };
+
+    static abi::Host lend(Progress& progress) { return {sizeof(abi::Host), &progress, &report, &stop_requested, &memory, &log, &tell}; }
+
     /// Calls a function of the plugin; its answer's text.
     template <class F>
     std::string call(const std::string& what, F&& function) const {
@@ -83,8 +122,9 @@ private:
         }
     }
     static void log(void* context, abi::Text line) noexcept { static_cast<Progress*>(context)->log({line.data, line.size}); }
+    static void tell(void* context, abi::Text json) noexcept { static_cast<Progress*>(context)->tell({json.data, json.size}); }
 
-    const abi::Entry& entry_;
+    const abi::Entry entry_;
     void* trainer_ = nullptr;
 };
 

@@ -66,7 +66,8 @@ struct TrainerInfo {
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
 };
 
-/// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, while Trainer::run runs.
+/// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, while the trainer's function
+/// that it was given to runs.
 class Progress {
 public:
     virtual ~Progress() = default;
@@ -77,6 +78,8 @@ public:
     virtual void memory(const MemoryMark& mark) = 0;
     /// A line for the trial's log.
     virtual void log(std::string_view line) = 0;
+    /// News as JSON, of a kind that has no function above; whoever does not know it passes it over.
+    virtual void tell(std::string_view /*json*/) {}
 };
 
 /// A problem that `check` found; `where` is a parameter, an option, a file, an example.
@@ -98,6 +101,13 @@ public:
     [[nodiscard]] virtual std::optional<Profile> profile(const TrainerJob& job) = 0;
     /// Everything that can be checked without training: parameters, data, one batch, the range of labels.
     [[nodiscard]] virtual std::vector<TrainerProblem> check(const TrainerJob& job) = 0;
+
+    /// @name What is called in a worker: the same, for a trainer that needs long and looks at `stop_requested`
+    /// An answer that was stopped is not used. Reports are not passed on.
+    /// @{
+    [[nodiscard]] virtual std::optional<Profile> stoppable_profile(const TrainerJob& job, Progress& /*progress*/) { return profile(job); }
+    [[nodiscard]] virtual std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& /*progress*/) { return check(job); }
+    /// @}
 };
 
 }  // namespace hpo

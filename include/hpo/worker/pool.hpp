@@ -194,7 +194,7 @@ private:
                 info_ = ready->info;
             }
         } else if (auto* answered = std::get_if<Answered>(&event)) {
-            answer_ = std::move(*answered);
+            if (answered->id == question_) answer_ = std::move(*answered);
         } else if (Seat* seat = seat_of(worker); seat && seat->running) {
             const std::int64_t trial = seat->running->trial;
             if (std::holds_alternative<Started>(event)) happened_.push_back({trial, TrialStarted{worker.pid()}});
@@ -207,7 +207,7 @@ private:
     void on_ended(Seat& seat, Ended ended) {
         const Running running = *std::exchange(seat.running, std::nullopt);
         seat.worker->calm();
-        seat.leaving = ended.leaving;
+        seat.leaving = ended.leaving || seat.worker->was_signalled();  // a signal that crossed the end kills it yet
         AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
         if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = seat.worker->log().tail();
         happened_.push_back({running.trial, std::move(outcome)});
@@ -219,10 +219,7 @@ private:
         Death death{
             .exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
         if (!info_) first_death_ = explain_death(death);
-        if (!seat) {
-            scout_.reset();
-            return;
-        }
+        if (!seat) return scout_.reset();
         const auto kept = std::exchange(seat->worker, nullptr);
         const auto running = std::exchange(seat->running, std::nullopt);
         seat->leaving = false;
@@ -258,7 +255,9 @@ private:
     }
 
     /// A question to a worker that does nothing else; nothing when it dies or takes too long.
-    std::optional<Answered> ask(const Request& question) {
+    template <class Question>
+    std::optional<Answered> ask(Question question) {
+        question.id = ++question_;
         std::shared_ptr<RemoteWorker> asked;
         for (Seat& seat : seats_) {
             if (seat.idle()) asked = seat.worker;
@@ -266,7 +265,7 @@ private:
         if (!asked && !scout_) scout_ = start_worker(ExecutionPlan{.device = config_.device}, seats_.size());
         if (!asked) asked = scout_;
         answer_.reset();
-        asked->send(question);
+        asked->send(std::move(question));
         run_until(config_.profile_timeout, [&] { return answer_ || (asked != scout_ && !seat_of(*asked)); });
         if (!answer_) {
             if (Seat* seat = seat_of(*asked)) dismiss(*seat);
@@ -292,6 +291,7 @@ private:
     std::shared_ptr<RemoteWorker> scout_;  ///< answers questions while every other is busy
     std::optional<TrainerInfo> info_;
     std::optional<Failure> first_death_;
+    std::int64_t question_ = 0;  ///< number of the latest; the answer to another is passed over
     std::optional<Answered> answer_;
     std::deque<Happening> happened_;
 };

@@ -32,10 +32,12 @@ struct Stop {  ///< the running attempt should end; also answers a report
 struct AskProfile {
     static constexpr std::string_view op = "profile";
     TrainerJob job;
+    std::int64_t id = 0;  ///< comes back with the answer
 };
 struct AskCheck {
     static constexpr std::string_view op = "check";
     TrainerJob job;
+    std::int64_t id = 0;  ///< comes back with the answer
 };
 struct Quit {
     static constexpr std::string_view op = "quit";
@@ -72,6 +74,7 @@ struct Ended {
 };
 struct Answered {  ///< to AskProfile and AskCheck
     static constexpr std::string_view op = "answer";
+    std::int64_t id = 0;  ///< of the question
     std::optional<Profile> profile;
     std::vector<TrainerProblem> problems;
     std::optional<std::string> error;
@@ -128,11 +131,11 @@ struct JsonMembers<worker::Stop> {
 };
 template <>
 struct JsonMembers<worker::AskProfile> {
-    static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}};
+    static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}, JsonMember{"id", &worker::AskProfile::id}};
 };
 template <>
 struct JsonMembers<worker::AskCheck> {
-    static constexpr std::tuple list{JsonMember{"job", &worker::AskCheck::job}};
+    static constexpr std::tuple list{JsonMember{"job", &worker::AskCheck::job}, JsonMember{"id", &worker::AskCheck::id}};
 };
 template <>
 struct JsonMembers<worker::Quit> {
@@ -164,8 +167,8 @@ struct JsonMembers<worker::Ended> {
 };
 template <>
 struct JsonMembers<worker::Answered> {
-    static constexpr std::tuple list{JsonMember{"profile", &worker::Answered::profile}, JsonMember{"problems", &worker::Answered::problems},
-                                     JsonMember{"error", &worker::Answered::error}};
+    static constexpr std::tuple list{JsonMember{"id", &worker::Answered::id}, JsonMember{"profile", &worker::Answered::profile},
+                                     JsonMember{"problems", &worker::Answered::problems}, JsonMember{"error", &worker::Answered::error}};
 };
 
 }  // namespace hpo

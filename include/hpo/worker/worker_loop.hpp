@@ -73,9 +73,21 @@ private:
     std::atomic<bool> stop_ = false;
 };
 
+/// What a question's trainer sees: it may be stopped, and has nothing to report.
+class QuestionProgress final : public Progress {
+public:
+    explicit QuestionProgress(RemoteProgress& attempt) : attempt_{attempt} {}
+    [[nodiscard]] bool report(std::int64_t, double) override { return !attempt_.stop_requested(); }
+    [[nodiscard]] bool stop_requested() const override { return attempt_.stop_requested(); }
+    void memory(const MemoryMark&) override {}
+    void log(std::string_view line) override { attempt_.log(line); }
+
+private:
+    RemoteProgress& attempt_;
+};
+
 /// A worker's life: says Ready, then obeys until the supervisor quits, vanishes or talks nonsense. Every request runs
-/// in a thread of its own (an out-of-memory inside a backward pass leaves nothing behind in a thread that has ended),
-/// while this one listens.
+/// in another thread, so that this one hears a stop while the trainer works.
 class WorkerLoop {
 public:
     WorkerLoop(Channel& channel, Trainer& trainer) : channel_{channel}, trainer_{trainer}, progress_{channel} {}
@@ -107,10 +119,14 @@ private:
         begin([this, job = std::move(request.job)] { run(job); });
     }
     void obey(AskProfile& request) {
-        begin([this, job = std::move(request.job)] { answer([&](Answered& answered) { answered.profile = trainer_.profile(job); }); });
+        begin([this, request = std::move(request)] {
+            answer(request.id, [&](Answered& to, Progress& progress) { to.profile = trainer_.stoppable_profile(request.job, progress); });
+        });
     }
     void obey(AskCheck& request) {
-        begin([this, job = std::move(request.job)] { answer([&](Answered& answered) { answered.problems = trainer_.check(job); }); });
+        begin([this, request = std::move(request)] {
+            answer(request.id, [&](Answered& to, Progress& progress) { to.problems = trainer_.stoppable_check(request.job, progress); });
+        });
     }
     void obey(const GoOn&) { progress_.go_on(); }
     void obey(const Stop&) { progress_.stop(); }
@@ -143,10 +159,11 @@ private:
         if (poisoned) channel_.stop_receiving();
     }
     template <class F>
-    void answer(F&& fill) {
-        Answered answered;
+    void answer(std::int64_t id, F&& fill) {
+        Answered answered{.id = id};
+        QuestionProgress progress{progress_};
         try {
-            fill(answered);
+            fill(answered, progress);
         } catch (const Error& error) {
             answered.error = error.what();
         }

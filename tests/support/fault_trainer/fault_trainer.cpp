@@ -22,6 +22,8 @@ using hpo::AttemptOutcome;
 using hpo::OutcomeKind;
 using hpo::TrainerJob;
 
+volatile std::sig_atomic_t terminated = 0;
+
 [[noreturn]] void refuse_memory() {
     throw std::runtime_error(
         "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; 20.13 GiB already allocated; "
@@ -69,6 +71,11 @@ public:
         if (fault == "ignore_sigterm") {
             std::signal(SIGTERM, SIG_IGN);
             spin();
+        }
+        if (fault == "end_at_sigterm") {  // its end crosses the signal
+            std::signal(SIGTERM, [](int) { terminated = 1; });
+            while (!terminated) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            return {.kind = OutcomeKind::stopped};
         }
         if (fault == "hang_up") {
             for (int fd = 3; fd < 64; ++fd) ::shutdown(fd, SHUT_WR);
@@ -123,9 +130,17 @@ public:
         return outcome;
     }
 
+    [[nodiscard]] std::optional<hpo::Profile> stoppable_profile(const TrainerJob& job, hpo::Progress& progress) override {
+        const hpo::Settings settings{info(), job};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(settings.number("profile_seconds"));
+        while (std::chrono::steady_clock::now() < end) {
+            if (progress.stop_requested()) return std::nullopt;
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+        return profile(job);
+    }
     [[nodiscard]] std::optional<hpo::Profile> profile(const TrainerJob& job) override {
         const hpo::Settings settings{info(), job};
-        std::this_thread::sleep_for(std::chrono::duration<double>(settings.number("profile_seconds")));
         if (settings.number("x") < 0) return std::nullopt;
         return hpo::Profile{.parameters = 2,
                             .trainable_parameters = 1,

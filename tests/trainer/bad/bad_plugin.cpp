@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One source, one macro each: a library that the plugin loader must refuse (some_libtorch is accepted first).
+// One source, one macro each: a library that the plugin loader must refuse (some_libtorch is accepted first,
+// older_entry and longer_entry always).
+#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -47,18 +49,29 @@ public:
 
 #if defined(HPO_BAD_NO_SYMBOL)
 extern "C" __attribute__((visibility("default"))) int somebody_elses_symbol() { return 1; }
-#elif defined(HPO_BAD_WRONG_MAGIC) || defined(HPO_BAD_OTHER_ABI) || defined(HPO_BAD_SHORT_ENTRY)
+#elif defined(HPO_BAD_WRONG_MAGIC) || defined(HPO_BAD_OTHER_ABI) || defined(HPO_BAD_SHORT_ENTRY) || defined(HPO_BAD_OLDER_ENTRY)
 extern "C" __attribute__((visibility("default"))) const hpo::abi::Entry* hpo_trainer_plugin() noexcept {
     static const hpo::abi::Entry entry = changed([](hpo::abi::Entry& made) {
 #ifdef HPO_BAD_WRONG_MAGIC
         made.magic = 42;
 #elif defined(HPO_BAD_OTHER_ABI)
         made.abi_version = 999;
+#elif defined(HPO_BAD_OLDER_ENTRY)
+        made.struct_size = offsetof(hpo::abi::Entry, profile);  // what stands behind must not be looked at
 #else
         made.struct_size = 24;
 #endif
     });
     return &entry;
+}
+#elif defined(HPO_BAD_LONGER_ENTRY)
+struct LongerEntry {
+    hpo::abi::Entry known;
+    void (*added_later)() noexcept;
+};
+extern "C" __attribute__((visibility("default"))) const hpo::abi::Entry* hpo_trainer_plugin() noexcept {
+    static const LongerEntry entry{changed([](hpo::abi::Entry& made) { made.struct_size = sizeof(LongerEntry); }), []() noexcept {}};
+    return &entry.known;
 }
 #else
 HPO_TRAINER_PLUGIN(Empty);
