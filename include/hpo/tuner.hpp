@@ -24,9 +24,9 @@ concept JobFunction = std::invocable<F&, tuner::RunningJob&>;
 /// A store, or a temporary one that lives for the call.
 class StoreArgument {
 public:
-    StoreArgument(Store& store) : store_{store} {}       // NOLINT(google-explicit-constructor): stands for the store itself
-    StoreArgument(Store&& store) : store_{store} {}      // NOLINT(google-explicit-constructor)
-    operator Store&() const noexcept { return store_; }  // NOLINT(google-explicit-constructor)
+    StoreArgument(Store& store) : store_{store} {}  // implicit: it stands for the store itself
+    StoreArgument(Store&& store) : store_{store} {}
+    operator Store&() const noexcept { return store_; }
 
 private:
     Store& store_;
