@@ -31,6 +31,16 @@ TEST_CASE("the shipped quadratic script runs") {
 }
 
 #ifdef HPO_HAS_IMAGE_CLASSIFIER
+TEST_CASE("data that are missing stop a study before it is stored, and the folder is named") {
+    const Workshop workshop;
+    const auto result =
+        run_command(workshop, {tool("hpo-tune"), "run", scripts + "fashion_mnist.lua", "--set", "data=nowhere", "--progress", "none"});
+    CHECK(result.status == 2);
+    CHECK_THAT(result.error, Catch::StartsWith("hpo-tune: error: ") && Catch::Contains("nowhere"));
+    CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+}
+
 TEST_CASE("real training runs out of real memory, comes back with the same effective batch, and the post-mortem explains it") {
     const Workshop workshop;
     const auto run = run_command(

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "hpo/store/sqlite.hpp"
@@ -47,6 +48,16 @@ std::vector<hpo::Trial> trials_of(const Workshop& workshop, const std::string& n
 }
 
 std::int64_t done(const std::vector<hpo::Trial>& trials) { return std::count_if(trials.begin(), trials.end(), hpo::counts_as_done); }
+
+/// Waits until the command that was started here has written `words` on stderr.
+bool has_said(const Workshop& workshop, const std::string& words) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    while (read_file(workshop.path(".error")).find(words) == std::string::npos) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+    return true;
+}
 
 /// Living processes whose command line has `words` in it.
 int processes_with(const std::string& words) {
@@ -250,14 +261,62 @@ TEST_CASE("policies and doctor answer as text and as JSON") {
     CHECK(json::parse(tune(workshop, {"doctor", "--json"}).out).is_array());
 }
 
+TEST_CASE("a study of which every trial failed says so and does not end well") {
+    const Workshop workshop;
+    workshop.write("no.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "no", trainer = { "fault", fault = "throw" }, objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "fail", trials = 2,
+  space = function(trial) trial:float("x", 0, 1) end,
+}
+)");
+    const auto result = tune(workshop, {"run", "no.lua", "--progress", "none", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});
+    INFO(result.out);
+    CHECK(result.status == 1);
+    CHECK(result.error == "hpo-tune: error: study no: each of its 2 trials failed\n");
+    CHECK(done(trials_of(workshop, "no")) == 2);
+}
+
+TEST_CASE("doctor and try change no file, whoever made it") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto names = [&] {
+        std::set<std::string> found;
+        for (const auto& entry : std::filesystem::directory_iterator{workshop.path()}) found.insert(entry.path().filename().string());
+        return found;
+    };
+    for (const char* name : {"optuna-3.1.0.db", "optuna-3.6.2.db", "optuna-5.0.0.db", "rustuna-0.2.0.db"}) {
+        CAPTURE(name);
+        std::filesystem::copy_file(std::string{HPO_SOURCE_DIR} + "/tests/data/optuna/" + name, workshop.path(name));
+        const std::string before = read_file(workshop.path(name));
+        REQUIRE_FALSE(before.empty());
+        (void)tune(workshop, {"policies"});  // so that the files of its output are there
+        const auto there = names();
+        const auto doctor = tune(workshop, {"doctor", "--store", name});
+        CHECK_THAT(doctor.out, Contains(std::string{name} + " holds"));
+        CHECK(tune(workshop, {"try", "bowl.lua", "--store", name, "--trial", "0"}).status == 2);  // it has no study bowl
+        CHECK(read_file(workshop.path(name)) == before);
+        CHECK(names() == there);
+    }
+    const auto missing = tune(workshop, {"try", "bowl.lua", "--store", "missing.db", "--trial", "0"});
+    CHECK(missing.status == 3);
+    CHECK_THAT(missing.error, Contains("store 'missing.db': does not exist"));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("missing.db")));
+    const auto nowhere = tune(workshop, {"doctor", "--store", "no/such/hpo.db"});
+    CHECK(nowhere.status == 1);
+    CHECK_THAT(nowhere.out, Contains("folder 'no/such' cannot be written"));
+}
+
 TEST_CASE("an interrupt ends running trials, loses no finished one, and the study goes on") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);
     const pid_t child =
         start_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--set", "sleep_ms=150", "--workers", "2", "--progress", "plain"});
-    std::this_thread::sleep_for(std::chrono::milliseconds{1200});
+    const bool started = has_said(workshop, "trial 0");
     kill(child, SIGINT);
     const auto result = finish_command(workshop, child);
+    CHECK(started);
     INFO(result.error);
     CHECK(result.status == 130);
     for (const auto& trial : trials_of(workshop)) CHECK(hpo::is_finished(trial.state));
@@ -269,9 +328,10 @@ TEST_CASE("killed at random moments, a study loses and doubles nothing, and its 
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);
     const std::vector<std::string> command{tool("hpo-tune"), "run",       "bowl.lua", "--trials",   "60",  "--set",
-                                           "sleep_ms=15",    "--workers", "2",        "--progress", "none"};
+                                           "sleep_ms=100",   "--workers", "2",        "--progress", "none"};
     std::mt19937 random{Catch::rngSeed()};
-    std::uniform_int_distribution<int> moment{20, 700};
+    std::uniform_int_distribution<int> moment{100, 900};
+    int met_a_running_trial = 0;
     std::map<std::int64_t, std::vector<double>> finished;
     for (int kills = 0; kills < 20; ++kills) {
         const pid_t child = start_command(workshop, command);
@@ -286,7 +346,10 @@ TEST_CASE("killed at random moments, a study loses and doubles nothing, and its 
         REQUIRE(processes_with(workers) == 0);
         if (!std::filesystem::exists(workshop.path("hpo.db"))) continue;
         try {
-            for (const auto& trial : trials_of(workshop)) {
+            const auto trials = trials_of(workshop);
+            const auto is_running = [](const hpo::Trial& trial) { return trial.state == hpo::TrialState::running; };
+            met_a_running_trial += std::any_of(trials.begin(), trials.end(), is_running) ? 1 : 0;
+            for (const auto& trial : trials) {
                 if (!hpo::counts_as_done(trial)) continue;
                 const auto [known, is_new] = finished.emplace(trial.number, trial.values);
                 if (!is_new) CHECK(known->second == trial.values);
@@ -295,8 +358,8 @@ TEST_CASE("killed at random moments, a study loses and doubles nothing, and its 
             CHECK(error.code() == hpo::Errc::unknown_name);  // killed before the study was made
         }
     }
-    auto to_the_end = command;
-    const auto last = run_command(workshop, to_the_end);
+    CHECK(met_a_running_trial >= 10);
+    const auto last = run_command(workshop, command);
     INFO(last.error);
     REQUIRE(last.status == 0);
     const auto trials = trials_of(workshop);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <cstdlib>
+#include <unistd.h>
+
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -8,7 +10,8 @@
 #include "hpo/core/bytes.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/device/nvml.hpp"
-#include "hpo/store/sqlite.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/store/snapshot.hpp"
 #include "surroundings.hpp"
 
 namespace hpo::tune {
@@ -70,20 +73,28 @@ void trainers(std::vector<Finding>& findings, const worker::WorkerDescription& d
     if (described.plugins.empty()) findings.push_back({Finding::Level::bad, "trainers", "none found in " + join_names(described.folders)});
 }
 
-Finding store(const std::string& place) {
-    const bool existed = std::filesystem::exists(place);
+/// Only looks: nothing is created, changed or removed, whoever made the file.
+Finding store(const std::string& address) {
     try {
-        store::Sqlite opened{place};
-        const auto studies = opened.studies().size();
-        if (existed) return {Finding::Level::ok, "store", place + " holds " + std::to_string(studies) + " studies"};
-    } catch (const Error& error) {
+        const std::string file = store::file_of(address);
+        const auto parent = std::filesystem::path{file}.parent_path();
+        const std::string folder = parent.empty() ? "." : parent.string();
+        const bool exists = std::filesystem::exists(file);
+        std::string holds;
+        if (exists) {
+            store::Snapshot snapshot{file};
+            holds = file + " holds " + std::to_string(snapshot.studies().size()) + " studies";
+            if (::access(file.c_str(), W_OK) != 0) return {Finding::Level::bad, "store", holds + " and cannot be written"};
+        }
+        // SQLite keeps its journal beside the file.
+        if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+            return {Finding::Level::bad, "store",
+                    (exists ? holds : file + " does not exist") + "; folder '" + folder + "' cannot be written"};
+        }
+        return {Finding::Level::ok, "store", exists ? holds : file + " can be created"};
+    } catch (const std::exception& error) {
         return {Finding::Level::bad, "store", error.what()};
     }
-    for (const char* suffix : {"", "-wal", "-shm"}) {
-        std::error_code ignored;
-        std::filesystem::remove(place + suffix, ignored);
-    }
-    return {Finding::Level::ok, "store", place + " can be created"};
 }
 
 }  // namespace

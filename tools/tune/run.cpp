@@ -2,12 +2,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 
 #include "commands.hpp"
+#include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/worker/pool.hpp"
@@ -123,6 +125,27 @@ void require_same_study(Store& store, const Settings& settings) {
     }
 }
 
+/// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
+/// that does not suffice is no reason to stop: each trial has its guard and its recovery.
+std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSet& params, const TrainerInfo& info,
+                                               const std::string& device) {
+    ExecutionPlan plan{.device = device};
+    if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
+    std::vector<TrainerProblem> found;
+    try {
+        found = pool.check(params, plan);
+    } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
+        std::cerr << "hpo-tune: note: " << error.what() << "\n";
+    }
+    std::vector<std::string> problems;
+    for (const TrainerProblem& problem : found) {
+        if (is_memory(classify_text({.message = problem.what}).kind)) continue;
+        problems.push_back(problem.where.empty() ? problem.what : problem.where + ": " + problem.what);
+        std::replace(problems.back().begin(), problems.back().end(), '\n', ' ');
+    }
+    return problems;
+}
+
 struct RunOptions {
     bool json = false;
     bool verbose = false;
@@ -152,8 +175,6 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
         std::cerr << "trainer " << info.name << (info.libtorch_version.empty() ? "" : " on LibTorch " + info.libtorch_version)
                   << ", device " << device << ", " << parallel.workers << " workers of " << parallel.threads << " threads\n";
     }
-    store::Sqlite store{settings.text("store")};
-
     worker::Pool pool{{.worker_program = worker_program(),
                        .trainer = info.name,
                        .plugin_folders = plugin_folders(arguments.plugin_dirs),
@@ -163,6 +184,10 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .threads = parallel.threads,
                        .device_budget_bytes = budget,
                        .device = device}};
+    const auto problems = problems_before_start(pool, proposals.front(), info, device);
+    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << problem << "\n";
+    if (!problems.empty()) return exit_code(Errc::bad_value);
+    store::Sqlite store{settings.text("store")};
     Progress progress{{.style = style,
                        .trials = tune.trials,
                        .metric = settings.description().objectives[0].metric,
@@ -182,7 +207,13 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     progress.finish();
     if (options.json) print_json(result, settings);
     else print_text(result, settings);
-    return result.interrupted ? exit_code(Errc::interrupted) : 0;
+    if (result.interrupted) return exit_code(Errc::interrupted);
+    const Tally tally{result.trials};
+    if (tally.failed > 0 && tally.complete + tally.pruned + tally.infeasible == 0) {
+        std::cerr << "hpo-tune: error: study " << result.study.name << ": each of its " << tally.failed << " trials failed\n";
+        return exit_code(Errc::check_failed);
+    }
+    return 0;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
-#include "hpo/store/sqlite.hpp"
+#include "hpo/store/snapshot.hpp"
 #include "hpo/trainer/plugin_loader.hpp"
 #include "hpo/worker/metered_account.hpp"
 #include "surroundings.hpp"
@@ -39,12 +39,11 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// The trial of the store that `--trial` names: a number, or "best".
+/// The trial of the store that `--trial` names: a number, or "best". The store is only read.
 Trial stored_trial(const Settings& settings, const std::string& which) {
-    store::Sqlite store{settings.text("store")};
-    const Study study = store.open_study(settings.text("study"), settings.directions(), Store::Open::resume);
-    std::vector<Trial> trials;
-    store.refresh(study.id, trials);
+    store::Snapshot store{settings.text("store")};
+    const Study study = store.study(settings.text("study"));
+    const std::vector<Trial> trials = store.trials(study);
     if (which == "best") {
         const Trial* best = best_trial(trials, study.directions.at(0));
         if (!best) throw Error{Errc::usage, "--trial best: study " + study.name + " has no complete trial yet"};
@@ -119,7 +118,11 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     for (const MemoryMark& mark : outcome.memory) printer.memory(mark);
     for (const auto& [name, json] : outcome.attributes) std::cout << name << ": " << json << "\n";
     if (outcome.failure) {
-        explain_oom(*outcome.failure, {.capacity = device_budget(settings)});
+        OomContext context{.capacity = device_budget(settings)};
+        for (const MemoryMark& mark : outcome.memory) {
+            if (mark.name == "trial_start") context.at_start = mark.reading;
+        }
+        explain_oom(*outcome.failure, context);
         const Failure& failure = *outcome.failure;
         std::cout << "failed after " << duration(printer.elapsed()) << ": " << to_text(failure.kind)
                   << (failure.where.empty() ? "" : " in " + failure.where) << "\n"
