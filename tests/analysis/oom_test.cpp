@@ -2,6 +2,7 @@
 #include "hpo/analysis/oom.hpp"
 
 #include <chrono>
+#include <ctime>
 #include <random>
 #include <string>
 
@@ -253,10 +254,9 @@ TEST_CASE("twenty thousand trials are analysed in seconds") {
     trials.reserve(20000);
     for (std::int64_t i = 0; i < 20000; ++i)
         trials.push_back(our_trial(i, 16 * static_cast<std::int64_t>(1 + random() % 16), random() % 2 == 0 ? "cnn" : "resnet"));
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const auto report = hpo::analysis::oom_report(trials, {});
-    const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     CHECK(report.oom_trials > 5000);
     CHECK(seconds < 20);  // an unoptimised, sanitised build; an optimised one takes a tenth
-    WARN("20,000 trials: " << seconds << " s");
 }

@@ -183,6 +183,7 @@ TEST_CASE("no mutation of a message crashes the parser or yields an absurd figur
     const std::vector<std::string> seeds{format_a, format_b, format_c, format_d, format_e};
     const std::string alphabet = "0123456789.eE+-() GMKTiBbytesn\n\x01\xff";
     const auto sane = [](const std::optional<std::int64_t>& value) { return !value || (*value >= 0 && *value <= (std::int64_t{1} << 50)); };
+    int still_read = 0;
     for (int round = 0; round < 20000; ++round) {
         std::string text = seeds[random() % seeds.size()];
         const auto edits = 1 + random() % 12;
@@ -198,11 +199,12 @@ TEST_CASE("no mutation of a message crashes the parser or yields an absurd figur
         }
         const auto message = parse_oom_message(text);
         if (!message) continue;
+        ++still_read;
         const auto& m = message->memory;
         bool fine = sane(message->requested_bytes) && sane(message->process_bytes) && sane(m.allocated) && sane(m.free) &&
                     sane(m.capacity) && sane(m.limit) && (!m.reserved || (*m.reserved >= 0 && *m.reserved <= (std::int64_t{1} << 51)));
         for (const auto& neighbour : m.neighbours) fine = fine && neighbour.bytes >= 0 && neighbour.bytes <= (std::int64_t{1} << 50);
         if (!fine) FAIL(text);
     }
-    SUCCEED();
+    CHECK(still_read > 5000);  // many mutants are still messages, or nothing above was looked at
 }

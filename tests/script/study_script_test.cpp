@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/script/study_script.hpp"
 
+#include <ctime>
 #include <map>
 #include <string>
 
@@ -242,14 +243,14 @@ TEST_CASE("a command is a trainer with its arguments") {
           hpo::Value{std::string{R"(["python3", "train.py", "--lr", "{optim.lr}"])"}});
 }
 
-TEST_CASE("an endless space is ended within two seconds, with its place") {
+TEST_CASE("an endless space is ended within two seconds of work, with its place") {
     for (const char* body : {"while true do end", "local x = ('a'):rep(30000):find(('.-'):rep(12) .. 'b')",
                              "repeat pcall(trial.int, trial, 'x', 0, 1) until false"}) {
         CAPTURE(body);
         const auto script = with_space(body);
-        const auto begin = std::chrono::steady_clock::now();
+        const std::clock_t begin = std::clock();  // processor time: the script may wait for a processor, but not work on
         CHECK_THAT(error_of([&] { ask(script); }), Catch::StartsWith("s.lua:4: ran longer than the 1500 ms"));
-        CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds{2});
+        CHECK(std::clock() - begin < 2 * CLOCKS_PER_SEC);
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/space/count.hpp"
 
-#include <chrono>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -97,9 +97,9 @@ TEST_CASE("a product of 10^12 is counted in milliseconds, also with branches and
         for (int i = 0; i < 12; ++i) trial.suggest_int("x" + std::to_string(i), 1, 10);
         trial.suggest_float("lr", 0, 1);
     };
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const auto counted = count(space);
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds{3});  // 20 ms optimised
+    CHECK(std::clock() - begin < 3 * CLOCKS_PER_SEC);  // 20 ms optimised
     CHECK(counted.combinations == 1'000'000'000'000ULL);
     CHECK(counted.exact);
     CHECK(counted.continuous == std::vector<std::string>{"lr"});

@@ -47,8 +47,6 @@ public:
         if (!open.empty()) throw PatternError{"unfinished capture"};
     }
 
-    [[nodiscard]] std::size_t capture_count() const noexcept { return closed_.size(); }
-
     /// Matches at exactly `start`; nothing when it does not match there.
     template <class Tick>
     [[nodiscard]] std::optional<Match> match_at(std::string_view subject, std::size_t start, Tick&& tick) const {

@@ -24,19 +24,6 @@ struct Narrowing {
         const auto index = static_cast<std::size_t>(internal);
         return index < allowed.size() && allowed[index];
     }
-    [[nodiscard]] bool is_whole(const Distribution& distribution) const {
-        if (!allowed.empty()) {
-            for (const bool ok : allowed) {
-                if (!ok) return false;
-            }
-            return true;
-        }
-        if (const auto* real = std::get_if<FloatDistribution>(&distribution)) return low <= real->low && high >= real->high;
-        if (const auto* whole = std::get_if<IntDistribution>(&distribution)) {
-            return low <= static_cast<double>(whole->low) && high >= static_cast<double>(whole->high);
-        }
-        return true;
-    }
 };
 
 /// The values of `distribution` inside `within`, as a distribution of their own; nothing when there are none.
