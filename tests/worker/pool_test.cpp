@@ -138,21 +138,6 @@ TEST_CASE("a trainer that does not stop when asked is killed, and the attempt co
     }
 }
 
-TEST_CASE("a worker whose end crossed the signal to it gets no further attempt") {
-    auto config = fault_config();
-    config.kill_grace = 20s;
-    worker::Pool pool{config};
-    Record record;
-    pool.submit(fault_job(0, "end_at_sigterm"), record);
-    REQUIRE(wait_until(pool, record, [&] { return record.pids.contains(0); }));
-    pool.interrupt();
-    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
-    CHECK(record.ends[0][0].kind == OutcomeKind::interrupted);
-    const auto next = run(pool, fault_job(1));
-    CHECK(next.kind == OutcomeKind::complete);
-    CHECK(next.worker_pid != record.pids[0]);
-}
-
 TEST_CASE("an answer is waited for less than a heartbeat's grace") { CHECK(worker::PoolConfig{}.profile_timeout <= 20s); }
 
 TEST_CASE("interrupt ends every running attempt as interrupted") {
