@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/pruner/concept.hpp"
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
@@ -91,6 +92,21 @@ public:
         current.intermediate[report.step] = report.value;
         store_.report(current, report);
         observer_.reported(current, report);
+    }
+    /// Reports, then asks the pruner; studies with several objectives are never pruned.
+    template <Pruner P>
+    [[nodiscard]] Verdict report_and_judge(std::int64_t number, const Report& told, const P& pruner) {
+        report(number, told);
+        if (study_.directions.size() != 1) return {};
+        const History seen = history();
+        return pruner.judge(Standing{trial(number), told.step, study_.directions[0], seen});
+    }
+    /// What the trial's parameters must be: the run's fixed values, then those that it was enqueued with.
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number, const TuneOptions& options) {
+        auto fixed = options.fixed;
+        const Trial& current = trial(number);
+        fixed.insert(fixed.end(), current.fixed.begin(), current.fixed.end());
+        return fixed;
     }
     void memory_mark(std::int64_t number, const MemoryMark& mark) {
         Trial& current = trial(number);

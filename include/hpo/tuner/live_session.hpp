@@ -63,7 +63,7 @@ private:
 
     template <class Objective>
     AttemptOutcome run_objective(std::int64_t number, const Objective& objective, std::string& prune_reason) {
-        const auto fixed = fixed_values(number);
+        const auto fixed = books_.fixed_values(number, options_);
         const History history = books_.history();
         const TrialContext context{number, history};
         books_.begin_attempt(number, Attempt{});
@@ -100,11 +100,7 @@ private:
     }
 
     bool judge(std::int64_t number, const Report& report, std::string& prune_reason) {
-        books_.report(number, report);
-        const Study& study = books_.study();
-        if (study.directions.size() != 1) return false;
-        const History history = books_.history();
-        const Verdict verdict = policies_.pruner.judge(Standing{books_.trial(number), report.step, study.directions[0], history});
+        const Verdict verdict = books_.report_and_judge(number, report, policies_.pruner);
         if (verdict.prunes()) prune_reason = verdict.reason;
         return verdict.prunes();
     }
@@ -130,13 +126,6 @@ private:
         books_.end_attempt(number);
         add_source_attributes(trial);
         books_.finish(number);
-    }
-
-    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number) {
-        auto fixed = options_.fixed;
-        const Trial& trial = books_.trial(number);
-        fixed.insert(fixed.end(), trial.fixed.begin(), trial.fixed.end());
-        return fixed;
     }
 
     Policies<S, P, G, R>& policies_;

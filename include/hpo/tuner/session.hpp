@@ -112,7 +112,7 @@ private:
     void launch(std::int64_t number) {
         running_.insert(number);
         const Seed seed{options_.seed};
-        const auto fixed = fixed_values(books_.trial(number));
+        const auto fixed = books_.fixed_values(number, options_);
         Admission admission;
         ParamSet params;
         try {
@@ -151,12 +151,6 @@ private:
         start(number, std::move(attempt), false);
     }
 
-    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(const Trial& trial) const {
-        auto fixed = options_.fixed;
-        fixed.insert(fixed.end(), trial.fixed.begin(), trial.fixed.end());
-        return fixed;
-    }
-
     void copy_effective_batch(const ParamSet& params, ExecutionPlan& plan) const {
         const auto batch = params.number(options_.effective_batch_parameter);
         if (batch) plan.effective_batch = static_cast<std::int64_t>(*batch);
@@ -191,11 +185,7 @@ private:
     void on_started(std::int64_t number, std::int64_t worker_pid) override { books_.trial(number).attempts.back().worker_pid = worker_pid; }
 
     bool on_report(std::int64_t number, const Report& report) override {
-        books_.report(number, report);
-        const Study& study = books_.study();
-        if (study.directions.size() != 1) return false;
-        const History history = books_.history();
-        const Verdict verdict = policies_.pruner.judge(Standing{books_.trial(number), report.step, study.directions[0], history});
+        const Verdict verdict = books_.report_and_judge(number, report, policies_.pruner);
         if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
         return verdict.prunes();
     }
