@@ -22,6 +22,7 @@ hpo_component(maths Eigen3::Eigen Boost::headers)                               
 hpo_component(enumeration range-v3::range-v3)                                       # space/enumeration, analysis/
 hpo_component(sqlite SQLiteCpp sqlite3 nlohmann_json::nlohmann_json)                # store/sqlite
 hpo_component(plugin hpo_boost nlohmann_json::nlohmann_json)                        # trainer/, worker/, device/
+hpo_component(dataset ZLIB::ZLIB nlohmann_json::nlohmann_json)                       # dataset/
 hpo_component(testing)                                                              # testing/ (bring your own Catch2)
 if(HPO_LUA_LIBRARY AND HPO_LUA_INCLUDE_DIR)
   hpo_component(lua ${HPO_LUA_LIBRARY})

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/utf8.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo::store {
@@ -24,22 +25,10 @@ using Json = nlohmann::json;
     std::string valid;
     valid.reserve(text.size());
     for (std::size_t i = 0; i < text.size();) {
-        const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
-        const unsigned lead = byte(i);
-        const std::size_t length = lead < 0x80                   ? 1
-                                   : lead >= 0xC2 && lead < 0xE0 ? 2
-                                   : lead >= 0xE0 && lead < 0xF0 ? 3
-                                   : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                                 : 0;
-        bool good = length > 0;
-        for (std::size_t k = 1; k < length; ++k) good = good && (byte(i + k) & 0xC0U) == 0x80;
-        if (lead == 0xE0 && byte(i + 1) < 0xA0) good = false;   // overlong
-        if (lead == 0xED && byte(i + 1) >= 0xA0) good = false;  // surrogates
-        if (lead == 0xF0 && byte(i + 1) < 0x90) good = false;   // overlong
-        if (lead == 0xF4 && byte(i + 1) >= 0x90) good = false;  // above U+10FFFF
-        if (good) valid.append(text, i, length);
+        const std::size_t length = utf8_length(text, i);
+        if (length > 0) valid.append(text, i, length);
         else valid += "\xEF\xBF\xBD";
-        i += good ? length : 1;
+        i += length > 0 ? length : 1;
     }
     return valid;
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/utf8.hpp"
+#include "hpo/dataset/input_file.hpp"
+
+namespace hpo::dataset {
+
+/// The lines of a text file, each known to be UTF-8. A byte order mark at the beginning is left out.
+class LineReader {
+public:
+    static constexpr std::size_t longest_line_bytes = std::size_t{1} << 28;
+
+    LineReader(const std::filesystem::path& file, std::string_view expected) : file_{file, expected}, buffer_(1U << 18) {}
+
+    /// Goes on to the next line; false at the end of the file. Throws Error that names file and line, and the byte in the
+    /// (uncompressed) file where it is not UTF-8.
+    bool next() {
+        offset_ += taken_;
+        line_.clear();
+        bool ended = false;
+        while (!ended) {
+            if (at_ == filled_) {
+                filled_ = file_.read(buffer_);
+                at_ = 0;
+                if (filled_ == 0) break;
+            }
+            const std::uint8_t* const begin = buffer_.data() + at_;
+            const auto* const newline = static_cast<const std::uint8_t*>(std::memchr(begin, '\n', filled_ - at_));
+            const std::size_t length = newline != nullptr ? static_cast<std::size_t>(newline - begin) : filled_ - at_;
+            if (line_.size() + length > longest_line_bytes) throw refusal(number_ + 1, "a line of more than 256 MiB");
+            line_.append(reinterpret_cast<const char*>(begin), length);
+            ended = newline != nullptr;
+            at_ += length + (ended ? 1 : 0);
+        }
+        taken_ = line_.size() + (ended ? 1 : 0);
+        if (taken_ == 0) return false;
+        ++number_;
+        if (const auto bad = find_invalid_utf8(line_); bad != std::string::npos) {
+            throw refusal(number_, "invalid UTF-8 at byte " + std::to_string(offset_ + bad) + " of the file; expected a file in UTF-8");
+        }
+        if (number_ == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
+        return true;
+    }
+
+    /// The line without its "\n"; a "\r" before it is kept, since a quoted field may hold it.
+    [[nodiscard]] std::string_view text() const noexcept { return line_; }
+    [[nodiscard]] bool blank() const noexcept { return line_.empty() || line_ == "\r"; }
+    /// Of the line: 1 for the first.
+    [[nodiscard]] std::int64_t number() const noexcept { return number_; }
+    [[nodiscard]] const std::string& file_name() const noexcept { return file_.name(); }
+
+    /// `FILE:LINE`, as in a compiler's message.
+    [[nodiscard]] std::string place(std::int64_t line) const { return file_.name() + ":" + std::to_string(line); }
+    [[nodiscard]] Error refusal(std::int64_t line, const std::string& what) const {
+        return Error{Errc::bad_value, place(line) + ": " + what};
+    }
+
+private:
+    InputFile file_;
+    std::vector<std::uint8_t> buffer_;
+    std::size_t at_ = 0;
+    std::size_t filled_ = 0;
+    std::string line_;
+    std::size_t offset_ = 0;  ///< of the line in the file
+    std::size_t taken_ = 0;   ///< bytes of the line with its end
+    std::int64_t number_ = 0;
+};
+
+}  // namespace hpo::dataset
