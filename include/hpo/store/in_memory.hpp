@@ -90,6 +90,24 @@ public:
         kept_at.run_id = run_id;
         return trial;
     }
+    std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override {
+        Kept& kept = of(study_id);
+        for (; kept.first_open < kept.trials.size() && is_finished(kept.trials[kept.first_open].state); ++kept.first_open) {
+            kept.done_before_open += counts_as_done(kept.trials[kept.first_open]) ? 1 : 0;
+        }
+        std::int64_t counting = quota.own_running + kept.done_before_open;
+        for (std::size_t i = kept.first_open; i < kept.trials.size(); ++i) {
+            const Trial& trial = kept.trials[i];
+            const Place& kept_at = places_[index_of(trial.id)];
+            if (counts_as_done(trial)) ++counting;
+            else if (trial.state == TrialState::running && kept_at.run_id && kept_at.run_id != run_id) {
+                const OwnedRun* const run = find_run(*kept_at.run_id);
+                counting += run && !is_gone(run->known, now(), quota.grace_seconds) ? 1 : 0;
+            }
+        }
+        if (counting >= quota.trials) return std::nullopt;
+        return begin_trial(study_id, run_id);
+    }
     Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) override {
         Kept& kept = of(study_id);
         Trial& trial = add(kept);
@@ -176,7 +194,9 @@ private:
         std::vector<Trial> trials;
         std::vector<Rejection> rejections;
         std::size_t first_waiting = 0;  ///< no trial before this one waits
-        std::uint64_t changes = 1;      ///< that a caller cannot know of by itself
+        std::size_t first_open = 0;     ///< all trials before this one have finished
+        std::int64_t done_before_open = 0;
+        std::uint64_t changes = 1;  ///< that a caller cannot know of by itself
     };
     struct OwnedRun {
         KnownRun known;

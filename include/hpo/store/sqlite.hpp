@@ -17,6 +17,7 @@
 #include "hpo/store/sqlite_opening.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/store/store_rules.hpp"
+#include "hpo/store/trial_count.hpp"
 #include "hpo/store/trial_sync.hpp"
 #include "hpo/store/trial_writing.hpp"
 
@@ -93,21 +94,18 @@ public:
     }
 
     Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) override {
-        Trial trial = connection_->write([&] {
-            require_study(study_id);
-            const Time started = now();
-            Trial begun;
-            if (const auto waiting = oldest_waiting(study_id)) {
-                connection_->run("UPDATE trials SET state = 'RUNNING', datetime_start = ?2 WHERE trial_id = ?1 AND state = 'WAITING'",
-                                 *waiting, time_text(started, zone()));
-                begun = std::move(reader_->trials({study_id, *waiting, *waiting}).at(0));
-            } else {
-                begun = insert_trial(*connection_, zone(), study_id, started);
-            }
-            connection_->run("INSERT OR REPLACE INTO hpo_trials (trial_id, run_id) VALUES (?1, ?2)", begun.id, run_id);
-            return begun;
-        });
+        Trial trial = connection_->write([&] { return take_trial(study_id, run_id); });
         owned_[trial.id] = run_id;
+        return trial;
+    }
+    std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override {
+        auto trial = connection_->write([&]() -> std::optional<Trial> {
+            const std::int64_t counting = finished_[study_id].count(*connection_, reader_->shape(), study_id) + quota.own_running +
+                                          running_elsewhere(*connection_, study_id, run_id, quota.grace_seconds);
+            if (counting >= quota.trials) return std::nullopt;
+            return take_trial(study_id, run_id);
+        });
+        if (trial) owned_[trial->id] = run_id;
         return trial;
     }
     Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) override {
@@ -207,6 +205,21 @@ private:
         const auto known = names_.find(study_id);
         if (known != names_.end() && known->second != row.text(0)) throw no_study(place_, study_id);  // deleted, and the id used again
     }
+    /// Belongs inside Connection::write.
+    Trial take_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) {
+        require_study(study_id);
+        const Time started = now();
+        Trial begun;
+        if (const auto waiting = oldest_waiting(study_id)) {
+            connection_->run("UPDATE trials SET state = 'RUNNING', datetime_start = ?2 WHERE trial_id = ?1 AND state = 'WAITING'", *waiting,
+                             time_text(started, zone()));
+            begun = std::move(reader_->trials({study_id, *waiting, *waiting}).at(0));
+        } else {
+            begun = insert_trial(*connection_, zone(), study_id, started);
+        }
+        connection_->run("INSERT OR REPLACE INTO hpo_trials (trial_id, run_id) VALUES (?1, ?2)", begun.id, run_id);
+        return begun;
+    }
     /// Ids are used again after a study was deleted elsewhere; the run tells our trial from a later one.
     void require_running(const Trial& trial) {
         Rows row = connection_->query(
@@ -248,6 +261,7 @@ private:
     TrialSync sync_;
     std::map<std::int64_t, std::string> names_;                            ///< of the studies opened here
     std::map<std::int64_t, std::int64_t> not_waiting_up_to_;               ///< by study: a trial id
+    std::map<std::int64_t, FinishedCount> finished_;                       ///< by study
     std::unordered_map<std::int64_t, std::optional<std::int64_t>> owned_;  ///< trials begun here and not finished, with their run
     std::uint64_t own_changes_ = 0;                                        ///< made here, which a caller's list does not show
 };

@@ -22,6 +22,13 @@ struct Run {
     std::string configuration;  ///< JSON text: the effective settings of this run
 };
 
+/// How many trials a study may come to, for a process that is not the only one to work on it.
+struct Quota {
+    std::int64_t trials = 0;       ///< in all
+    std::int64_t own_running = 0;  ///< begun by the caller and not finished
+    double grace_seconds = 60;     ///< as in settle_lost_trials
+};
+
 /// Where studies live. Everything that a call wrote is safe from a crash of the process when the call returns.
 /// All throw Error{Errc::store} when the storage fails.
 /// Ownership of RUNNING trials: only the run that created or claimed a trial may change it, until the run is gone.
@@ -47,6 +54,9 @@ public:
     /// Takes the oldest waiting trial, which nobody else then gets, or creates one; RUNNING from now on. Fills id,
     /// number and started; a waiting one brings its attributes and `fixed`.
     virtual Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) = 0;
+    /// As begin_trial, while fewer than `quota.trials` are done (counts_as_done), or run: in the caller, or for another run that is
+    /// not gone. Counted and begun in one step: processes that ask at once begin no more together. Nothing: there are as many.
+    virtual std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) = 0;
     /// Adds a waiting trial with fixed values, by name.
     virtual Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) = 0;
     virtual void set_params(const Trial& trial) = 0;

@@ -192,6 +192,44 @@ void check_store_contract(MakeStore&& make_store) {
         complete(first, 1.0);
         CHECK(all_trials(store, study).at(0).system_attributes.contains("fixed_params"));
     }
+    SECTION("trials are begun within a quota: what is done, what the caller runs, and what living runs run") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Run here = store.begin_run(study.id, {});
+        const Run other =
+            store.begin_run(study.id, {.id = -1, .host = "another-host", .pid = 1, .started_ticks = "1", .configuration = "{}"});
+        const Run dead =
+            store.begin_run(study.id, {.id = -1, .host = here.host, .pid = here.pid, .started_ticks = "1", .configuration = "{}"});
+        const auto within = [&](std::int64_t trials, std::int64_t own) {
+            return store.begin_trial_within(study.id, here.id, {.trials = trials, .own_running = own, .grace_seconds = 3600});
+        };
+        CHECK_FALSE(within(0, 0));
+        (void)store.begin_trial(study.id, dead.id);       // is lost
+        (void)store.begin_trial(study.id, std::nullopt);  // nobody's
+        Trial theirs = store.begin_trial(study.id, other.id);
+        CHECK_FALSE(within(1, 0));
+        auto first = within(3, 0);
+        REQUIRE(first);
+        CHECK(first->number == 3);
+        auto second = within(3, 1);
+        REQUIRE(second);
+        CHECK_FALSE(within(3, 2));
+        complete(*first, 1.0);
+        CHECK_FALSE(within(3, 1));
+        second->state = TrialState::fail;
+        second->user_attributes[std::string{lost_attribute}] = "true";
+        store.finish(*second);
+        auto third = within(3, 0);
+        REQUIRE(third);
+        complete(*third, 2.0);
+        complete(theirs, 3.0);
+        CHECK_FALSE(within(3, 0));
+        store.enqueue(study.id, {{"x", 0.5}});
+        CHECK_FALSE(within(3, 0));
+        auto waiting = within(4, 0);
+        REQUIRE(waiting);
+        CHECK(waiting->fixed.size() == 1);
+        CHECK(all_trials(store, study).size() == 7);
+    }
     SECTION("rejections come back in their order") {
         const Study study = store.open_study("s", one, Store::Open::create);
         Rejection bare;

@@ -53,14 +53,33 @@ public:
     /// Trials that count towards the asked number.
     [[nodiscard]] std::int64_t done() const noexcept { return done_; }
 
-    std::int64_t begin_trial() {
-        Trial begun = store_.begin_trial(study_.id, run_ ? std::optional{run_->id} : std::nullopt);
-        const std::int64_t number = begun.number;
+    /// A new or an enqueued trial, while fewer than `trials` are done or run, here (`own_running`) and in other processes. Nothing: there
+    /// are as many; asked again at once, it does not look again.
+    struct Wanted {
+        std::int64_t trials = 0;
+        std::int64_t own_running = 0;
+    };
+    [[nodiscard]] std::optional<std::int64_t> begin_trial(const Wanted& wanted) {
+        const auto moment = std::chrono::steady_clock::now();
+        if (done_ + wanted.own_running >= wanted.trials || moment - refused_ < std::chrono::milliseconds{200}) return std::nullopt;
+        auto begun = store_.begin_trial_within(
+            study_.id, run_ ? std::optional{run_->id} : std::nullopt,
+            {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = heartbeat_grace_seconds});
+        if (!begun) {
+            refused_ = moment;
+            read_others();
+            return std::nullopt;
+        }
+        const std::int64_t number = begun->number;
         const auto index = static_cast<std::size_t>(number);
-        if (index == trials_.size()) trials_.push_back(std::move(begun));
-        else if (index < trials_.size()) trials_[index] = std::move(begun);  // an enqueued one
-        if (store_.refresh(study_.id, trials_)) recount();                   // trials of other processes
+        if (index == trials_.size()) trials_.push_back(std::move(*begun));
+        else if (index < trials_.size()) trials_[index] = std::move(*begun);  // an enqueued one
+        read_others();
         return number;
+    }
+    /// Ends the trials of processes that are gone, so that none stands as running for ever.
+    void settle_lost() {
+        if (run_ && store_.settle_lost_trials(study_.id, heartbeat_grace_seconds) > 0) read_others();
     }
     /// Throws bad_value when a parameter's distribution does not go with the study's.
     void set_params(std::int64_t number, ParamSet params) {
@@ -128,17 +147,23 @@ public:
         rejections_.push_back(std::move(rejection));
         observer_.rejected(rejections_.back());
     }
-    /// Says that this process is alive, at most every few seconds.
+    /// Says that this process is alive, and looks whether others are, at most every few seconds.
     void heartbeat() {
         const auto moment = std::chrono::steady_clock::now();
         if (!run_ || moment - last_heartbeat_ < std::chrono::seconds{5}) return;
         last_heartbeat_ = moment;
         store_.heartbeat(*run_);
+        settle_lost();
     }
 
 private:
     static constexpr double heartbeat_grace_seconds = 60;
 
+    void read_others() {
+        if (!store_.refresh(study_.id, trials_)) return;
+        recount();
+        observer_.others_changed(trials_);
+    }
     void recount() { done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done); }
 
     Store& store_;
@@ -150,6 +175,7 @@ private:
     std::int64_t done_ = 0;
     std::optional<Run> run_;
     std::chrono::steady_clock::time_point last_heartbeat_{};
+    std::chrono::steady_clock::time_point refused_{};  ///< when there was last no trial to begin
 };
 
 }  // namespace hpo::tuner

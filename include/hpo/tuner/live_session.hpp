@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,8 @@ public:
         while (books_.done() < options_.trials) {
             if (options_.stop_requested && options_.stop_requested()) return true;
             if (options_.time && std::chrono::steady_clock::now() - begin >= *options_.time) break;
-            run_trial(books_.begin_trial(), objective);
+            if (const auto number = books_.begin_trial({.trials = options_.trials})) run_trial(*number, objective);
+            else std::this_thread::sleep_for(std::chrono::milliseconds{100});  // other processes run the missing ones
             books_.heartbeat();
             observer_.idle();
         }

@@ -32,7 +32,8 @@ struct TuneOptions {
     int max_rejections = 1000;
     int max_attempts = 20;                   ///< of one trial, whatever the recovery policy says
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
-    std::optional<Run> run{};                ///< this process, for stores that several processes share
+    /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.
+    std::optional<Run> run{};
 };
 
 /// What a finished call leaves.
@@ -56,6 +57,10 @@ public:
     virtual void attempt_ended(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     virtual void trial_finished(const Trial& /*trial*/) {}
     virtual void rejected(const Rejection& /*rejection*/) {}
+    /// Other processes have begun or finished trials; these are all, with their latest state.
+    virtual void others_changed(const std::vector<Trial>& /*trials*/) {}
+    /// Nothing is left to begin: the missing trials run in other processes.
+    virtual void waiting_for_others(std::int64_t /*missing*/) {}
     virtual void idle() {}  ///< several times a second
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,7 @@ public:
             throw;
         }
         drain();
+        books_.settle_lost();
         return stopping_;
     }
 
@@ -72,17 +74,31 @@ private:
                     Retry retry = std::move(retries_.front());
                     retries_.pop_front();
                     start(retry.number, std::move(retry.attempt), retry.fresh_worker);
-                } else if (books_.done() + static_cast<std::int64_t>(running_.size()) < options_.trials && !out_of_time()) {
-                    launch(books_.begin_trial());
+                } else if (const auto number = out_of_time() ? std::nullopt : begin_trial()) {
+                    launch(*number);
                 } else {
                     break;
                 }
             }
-            if (running_.empty()) break;
-            executor_.wait(*this, std::chrono::milliseconds{100});
+            if (!running_.empty()) executor_.wait(*this, std::chrono::milliseconds{100});
+            else if (out_of_time() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
         }
+    }
+
+    std::optional<std::int64_t> begin_trial() {
+        return books_.begin_trial({.trials = options_.trials, .own_running = static_cast<std::int64_t>(running_.size())});
+    }
+
+    /// False when the asked number is done. Else other processes run what is missing, and should one of them die, its trials are
+    /// begun anew here.
+    bool wait_for_others() {
+        const std::int64_t missing = options_.trials - books_.done();
+        if (missing <= 0) return false;
+        if (!std::exchange(waiting_, true)) observer_.waiting_for_others(missing);
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        return true;
     }
 
     bool check_stop() {
@@ -274,6 +290,7 @@ private:
     std::deque<Retry> retries_;
     std::map<std::int64_t, std::string> prune_reasons_;
     bool stopping_ = false;
+    bool waiting_ = false;  ///< said that other processes run the missing trials
 };
 
 }  // namespace hpo::tuner
