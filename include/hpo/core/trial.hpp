@@ -51,7 +51,7 @@ struct Attempt {
     bool approximate = false;
     std::string decision;  ///< what the recovery policy answered, in words
     std::vector<MemoryMark> memory;
-    std::map<std::int64_t, double> reports;  ///< of a superseded attempt; the last attempt's are the trial's
+    std::map<std::int64_t, double> reports;  ///< those that a later attempt tells again; the others are the trial's
 };
 
 /// A trial: what was suggested, what came of it.

@@ -124,11 +124,10 @@ public:
     void begin_attempt(const Trial& trial, const Attempt& attempt) override { merge_attempt(own(trial), attempt); }
     void end_attempt(const Trial& trial, const Attempt& attempt) override { merge_attempt(own(trial), attempt); }
     void report(const Trial& trial, const Report& report) override { own(trial).intermediate[report.step] = report.value; }
-    void restart_reports(const Trial& trial, const Attempt& superseded) override {
+    void restart_reports(const Trial& trial, const Attempt& superseded, std::optional<std::int64_t> last_kept) override {
         Trial& stored = own(trial);
         Attempt& attempt = merge_attempt(stored, superseded);
-        for (const auto& [step, value] : stored.intermediate) attempt.reports[step] = value;
-        stored.intermediate.clear();
+        for (auto& [step, value] : take_superseded(stored.intermediate, last_kept)) attempt.reports[step] = value;
     }
     void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) override {
         for (Attempt& present : own(trial).attempts) {

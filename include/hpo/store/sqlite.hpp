@@ -133,11 +133,11 @@ public:
             write_report(*connection_, trial.id, report);
         });
     }
-    void restart_reports(const Trial& trial, const Attempt& superseded) override {
+    void restart_reports(const Trial& trial, const Attempt& superseded, std::optional<std::int64_t> last_kept) override {
         connection_->write([&] {
             require_running(trial);
             write_attempt(*connection_, trial.id, superseded);
-            move_reports(*connection_, trial.id, superseded.index);
+            move_reports(*connection_, trial.id, superseded.index, last_kept);
         });
     }
     void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) override {

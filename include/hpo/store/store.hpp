@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,8 +65,9 @@ public:
     virtual void begin_attempt(const Trial& trial, const Attempt& attempt) = 0;
     virtual void end_attempt(const Trial& trial, const Attempt& attempt) = 0;
     virtual void report(const Trial& trial, const Report& report) = 0;
-    /// Removes the trial's intermediate values: a new attempt begins at step 0. The old ones stay with `superseded`.
-    virtual void restart_reports(const Trial& trial, const Attempt& superseded) = 0;
+    /// Moves the trial's intermediate values to `superseded`, since the next attempt will report them again; those up to
+    /// `last_kept`, where it goes on from a checkpoint, stay the trial's. Nothing: it begins at step 0.
+    virtual void restart_reports(const Trial& trial, const Attempt& superseded, std::optional<std::int64_t> last_kept) = 0;
     virtual void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) = 0;
     /// State, values, attributes, constraints and completion time, in one transaction.
     virtual void finish(const Trial& trial) = 0;
@@ -78,6 +80,15 @@ public:
     /// older than `grace_seconds`) as FAIL with the user attribute `lost`, and returns how many.
     virtual std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) = 0;
 };
+
+/// Takes out of a trial's reports those that an attempt which goes on from `last_kept` (nothing: from its beginning) tells again.
+[[nodiscard]] inline std::map<std::int64_t, double> take_superseded(std::map<std::int64_t, double>& reports,
+                                                                    std::optional<std::int64_t> last_kept) {
+    const auto first = last_kept ? reports.upper_bound(*last_kept) : reports.begin();
+    std::map<std::int64_t, double> superseded(first, reports.end());
+    reports.erase(first, reports.end());
+    return superseded;
+}
 
 /// The user attribute that marks a trial whose supervisor or study was stopped; such trials do not count as done.
 inline constexpr std::string_view lost_attribute = "lost";

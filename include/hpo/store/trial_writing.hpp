@@ -74,14 +74,14 @@ inline void write_report(Connection& connection, std::int64_t trial_id, const Re
         trial_id, report.step, stored.number, stored.type);
 }
 
-/// Moves the trial's intermediate values to one of its attempts.
-inline void move_reports(Connection& connection, std::int64_t trial_id, int attempt) {
+/// Moves the trial's intermediate values, but those up to `last_kept`, to one of its attempts.
+inline void move_reports(Connection& connection, std::int64_t trial_id, int attempt, std::optional<std::int64_t> last_kept) {
     connection.run(
         "INSERT OR REPLACE INTO hpo_attempt_reports (trial_id, attempt, step, value) SELECT trial_id, ?2, step, CASE "
         "intermediate_value_type WHEN 'INF_POS' THEN 9e999 WHEN 'INF_NEG' THEN -9e999 ELSE intermediate_value END "
-        "FROM trial_intermediate_values WHERE trial_id = ?1",
-        trial_id, attempt);
-    connection.run("DELETE FROM trial_intermediate_values WHERE trial_id = ?1", trial_id);
+        "FROM trial_intermediate_values WHERE trial_id = ?1 AND (?3 IS NULL OR step > ?3)",
+        trial_id, attempt, last_kept);
+    connection.run("DELETE FROM trial_intermediate_values WHERE trial_id = ?1 AND (?2 IS NULL OR step > ?2)", trial_id, last_kept);
 }
 
 /// Attributes, and the constraints in both of the forms that readers know.

@@ -151,12 +151,29 @@ void check_store_contract(MakeStore&& make_store) {
         store.report(trial, {0, 1.0});
         store.report(trial, {1, infinity});
         store.report(trial, {2, nan});
-        store.restart_reports(trial, attempt);
+        store.restart_reports(trial, attempt, std::nullopt);
         store.report(trial, {0, 9.0});
         const Trial stored = all_trials(store, study).at(0);
         CHECK(stored.intermediate == std::map<std::int64_t, double>{{0, 9.0}});
         attempt.reports = {{0, 1.0}, {1, infinity}, {2, nan}};
         CHECK(text_of(stored.attempts.at(0)) == text_of(attempt));
+    }
+    SECTION("a new attempt that goes on from a step keeps the reports up to it") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Trial trial = store.begin_trial(study.id, std::nullopt);
+        Attempt attempt;
+        store.begin_attempt(trial, attempt);
+        for (std::int64_t step = 0; step < 5; ++step) store.report(trial, {step, static_cast<double>(step)});
+        store.restart_reports(trial, attempt, 2);
+        store.report(trial, {3, 9.0});
+        Attempt second;
+        second.index = 1;
+        store.begin_attempt(trial, second);
+        store.restart_reports(trial, second, 7);
+        const Trial stored = all_trials(store, study).at(0);
+        CHECK(stored.intermediate == std::map<std::int64_t, double>{{0, 0.0}, {1, 1.0}, {2, 2.0}, {3, 9.0}});
+        CHECK(stored.attempts.at(0).reports == std::map<std::int64_t, double>{{3, 3.0}, {4, 4.0}});
+        CHECK(stored.attempts.at(1).reports.empty());
     }
     SECTION("memory marks may come while the attempt runs, with its end, or both") {
         const Study study = store.open_study("s", one, Store::Open::create);

@@ -100,11 +100,11 @@ public:
         store_.end_attempt(current, current.attempts.back());
         observer_.attempt_ended(current, current.attempts.back());
     }
-    /// Before another attempt: the trial's reports become the last attempt's own.
-    void restart_reports(std::int64_t number) {
+    /// Before another attempt: the trial's reports after `last_kept` become the last attempt's own.
+    void restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept) {
         Trial& current = trial(number);
-        current.attempts.back().reports = std::exchange(current.intermediate, {});
-        store_.restart_reports(current, current.attempts.back());
+        current.attempts.back().reports = take_superseded(current.intermediate, last_kept);
+        store_.restart_reports(current, current.attempts.back(), last_kept);
     }
     void report(std::int64_t number, const Report& report) {
         Trial& current = trial(number);

@@ -255,7 +255,7 @@ private:
         attempt.decision = recovery.reason;
         if (recovery.action == Recovery::Action::retry && !stopping_) {
             books_.end_attempt(number);
-            books_.restart_reports(number);
+            books_.restart_reports(number, std::nullopt);
             trial.state = TrialState::running;
             Attempt next;
             next.plan = recovery.plan;
