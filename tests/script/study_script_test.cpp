@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hpo/script/recovery_rules.hpp"
+#include "hpo/testing/sample_trial.hpp"
 #include "support/catch.hpp"
 
 using hpo::script::ScriptOptions;
@@ -306,6 +307,25 @@ TEST_CASE("on_oom sees the failure and the plan, and changes the plan") {
     CHECK(answer.params->value("length") == hpo::Value{std::int64_t{256}});
 }
 
+TEST_CASE("a rule sees every member of the plan, and may set every one that is no parameter") {
+    Case from;
+    from.trial.attempts[0].plan = hpo::testing::sample_attempt(0).plan;
+    const auto answer = recover(R"(on_oom = function(trial, failure, plan)
+        local seen = 0
+        for _ in pairs(plan) do seen = seen + 1 end
+        assert(seen == 9 and plan.cap_bytes == 600000000 and plan.allocator_settings == "max_split_size_mb:64")
+        return hpo.retry { micro_batch = 3, activation_checkpointing = false, precision = "fp16", expandable_segments = false,
+                           allocator_settings = "a:1", device = "cuda:7", cap_bytes = 5 }
+    end)",
+                                from);
+    hpo::ExecutionPlan expected{.effective_batch = 128, .micro_batch = 3, .precision = hpo::Precision::fp16};
+    expected.allocator_settings = "a:1";
+    expected.device = "cuda:7";
+    expected.cap_bytes = 5;
+    CHECK(answer.reason == "the script's rule retries");
+    CHECK(answer.plan == expected);
+}
+
 TEST_CASE("rules may prune, fail, or leave it to the policy") {
     CHECK(recover("on_oom = function() return hpo.prune 'does not fit' end").action == hpo::Recovery::Action::prune);
     CHECK(recover("on_oom = function() return hpo.prune 'does not fit' end").reason == "does not fit");
@@ -323,6 +343,8 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
         {"return plan.micro_bach", "plan: unknown member 'micro_bach'; did you mean 'micro_batch'?"},
         {"return hpo.retry { micro = 3 }", "hpo.retry: unknown option 'micro'"},
         {"return hpo.retry { micro_batch = 0 }", "hpo.retry: got micro_batch 0; expected at least 1"},
+        {"return hpo.retry { cap_bytes = 1.5 }", "hpo.retry: got 1.5 for cap_bytes; expected a whole number"},
+        {"return hpo.retry { effective_batch = 8 }", "hpo.retry: unknown option 'effective_batch'"},
         {"return hpo.retry { precision = 'fp8' }", "hpo.retry: unknown precision 'fp8'; known: fp32, bf16, fp16"},
         {"return hpo.retry { params = { lenth = 1 } }", "unknown parameter 'lenth'; did you mean 'length'?"},
         {"return hpo.retry { params = { length = 999 } }", "parameter 'length': got 999; expected int [128, 512] step 32"},

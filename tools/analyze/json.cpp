@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "hpo/analysis/failure_case.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/store/stored_time.hpp"
 
 namespace hpo_analyze {
@@ -32,14 +33,17 @@ Json to_json(const hpo::ParamSet& params) {
 }
 
 Json to_json(const hpo::ExecutionPlan& plan) {
-    return {{"effective_batch", or_null(plan.effective_batch)},
-            {"micro_batch", or_null(plan.effective_micro_batch())},
-            {"accumulation_steps", plan.accumulation_steps()},
-            {"activation_checkpointing", plan.activation_checkpointing},
-            {"precision", to_text(plan.precision)},
-            {"expandable_segments", plan.expandable_segments},
-            {"device", plan.device},
-            {"cap_bytes", or_null(plan.cap_bytes)}};
+    Json json = Json::object();
+    hpo::each_plan_field([&]<class T>(const hpo::PlanField<T>& field) {
+        const T& value = plan.*field.member;
+        Json& item = json[std::string{field.key}];
+        if constexpr (std::is_enum_v<T>) item = hpo::to_text(value);
+        else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) item = or_null(value);
+        else item = value;
+    });
+    json["micro_batch"] = or_null(plan.effective_micro_batch());
+    json["accumulation_steps"] = plan.accumulation_steps();
+    return json;
 }
 
 Json to_json(const hpo::MemoryReading& reading) {

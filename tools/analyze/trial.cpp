@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "hpo/analysis/oom.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "json.hpp"
 #include "text.hpp"
 
@@ -64,10 +65,11 @@ std::string plan_text(const hpo::ExecutionPlan& plan) {
         if (plan.accumulation_steps() > 1) text += " x " + std::to_string(plan.accumulation_steps()) + " steps";
     }
     if (plan.effective_batch) text += ", effective batch " + std::to_string(*plan.effective_batch);
-    if (plan.activation_checkpointing) text += ", activation checkpointing";
-    if (plan.precision != hpo::Precision::fp32) text += ", " + std::string{to_text(plan.precision)};
-    if (plan.expandable_segments) text += ", expandable segments";
-    if (plan.cap_bytes) text += ", cap " + hpo::format_bytes(*plan.cap_bytes);
+    static const hpo::ExecutionPlan plain;
+    hpo::each_plan_field([&](const auto& field) {
+        const bool told = field.unit == hpo::PlanUnit::examples || field.role == hpo::PlanRole::placement;
+        if (!told && plan.*field.member != plain.*field.member) text += ", " + hpo::plan_words(field, plan.*field.member);
+    });
     return text;
 }
 

@@ -14,6 +14,7 @@
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/history_cause.hpp"
 #include "hpo/analysis/witnesses.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/failure/source_attributes.hpp"
 
 namespace hpo::analysis {
@@ -52,11 +53,10 @@ namespace detail {
     const auto from = failed.effective_micro_batch();
     const auto to = fitted.effective_micro_batch();
     if (to && from && *to != *from) add("micro-batch " + std::to_string(*to) + " instead of " + std::to_string(*from));
-    if (fitted.activation_checkpointing && !failed.activation_checkpointing) add("activation checkpointing");
-    if (fitted.precision != failed.precision) add("precision " + std::string{hpo::to_text(fitted.precision)});
-    if (fitted.expandable_segments && !failed.expandable_segments) add("expandable segments");
-    if (fitted.device != failed.device) add("device " + fitted.device);
-    if (fitted.cap_bytes != failed.cap_bytes && fitted.cap_bytes) add("a cap of " + format_bytes(*fitted.cap_bytes));
+    each_plan_field([&](const auto& field) {
+        if (field.unit == PlanUnit::examples || fitted.*field.member == failed.*field.member) return;
+        if (const std::string words = plan_words(field, fitted.*field.member); !words.empty()) add(words);
+    });
     return text;
 }
 

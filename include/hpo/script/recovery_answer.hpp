@@ -6,7 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
 
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/script/lua_value.hpp"
 
@@ -20,10 +24,24 @@ inline constexpr const char* plan_type = "hpo.plan";
 inline constexpr std::array<std::string_view, 13> failure_members{
     "kind",           "code",       "message",        "type",          "where",  "cause", "requested_bytes", "allocated_bytes",
     "reserved_bytes", "free_bytes", "capacity_bytes", "fragmentation", "attempt"};
-inline constexpr std::array<std::string_view, 6> plan_members{
-    "micro_batch", "effective_batch", "accumulation_steps", "activation_checkpointing", "precision", "device"};
-inline constexpr std::array<std::string_view, 8> retry_members{"micro_batch",  "activation_checkpointing", "precision", "device",
-                                                               "fresh_worker", "expandable_segments",      "params",    "reason"};
+inline constexpr auto plan_members = std::apply(
+    [](const auto&... field) {
+        return std::array{field.key..., std::string_view{"accumulation_steps"}};
+    },
+    plan_fields);
+
+/// What hpo.retry may set: the plan, but for what is a parameter, and how to go on.
+[[nodiscard]] inline const std::vector<std::string_view>& retry_members() {
+    static const std::vector<std::string_view> names = [] {
+        std::vector<std::string_view> members;
+        each_plan_field([&](const auto& field) {
+            if (field.role != PlanRole::parameter) members.push_back(field.key);
+        });
+        members.insert(members.end(), {"fresh_worker", "params", "reason"});
+        return members;
+    }();
+    return names;
+}
 
 /// A member that is known but not there is nil; any other is a typing error.
 template <const auto& members>
@@ -78,36 +96,50 @@ inline void push_failure(lua_State* L, const FailedAttempt& failed) {
 
 inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
     lua_createtable(L, 0, static_cast<int>(plan_members.size()));
+    each_plan_field([&]<class T>(const PlanField<T>& field) {
+        const std::string key{field.key};
+        const T& value = plan.*field.member;
+        if constexpr (std::is_enum_v<T>) set_member(L, key.c_str(), Value{std::string{to_text(value)}});
+        else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) set_member(L, key.c_str(), value);
+        else set_member(L, key.c_str(), Value{value});
+    });
     set_member(L, "micro_batch", plan.effective_micro_batch());
-    set_member(L, "effective_batch", plan.effective_batch);
     set_member(L, "accumulation_steps", Value{plan.accumulation_steps()});
-    set_member(L, "activation_checkpointing", Value{plan.activation_checkpointing});
-    set_member(L, "precision", Value{std::string{to_text(plan.precision)}});
-    set_member(L, "device", Value{plan.device});
     luaL_setmetatable(L, plan_type);
+}
+
+/// Sets a member of the plan to what the table gives for it, if anything.
+template <class T>
+void read_plan_member(lua_State* L, const Fields& given, const std::string& place, const std::string& key, T& member) {
+    if constexpr (std::is_same_v<T, bool>) {
+        member = given.truth(key.c_str()).value_or(member);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        member = given.text(key.c_str()).value_or(member);
+    } else if constexpr (std::is_same_v<T, Precision>) {
+        const auto name = given.text(key.c_str());
+        if (!name) return;
+        const auto found = std::find(precision_names.begin(), precision_names.end(), *name);
+        if (found == precision_names.end()) {
+            const std::vector<std::string> known(precision_names.begin(), precision_names.end());
+            raise(L, unknown_name(place, key, clipped(*name), known).what());
+        }
+        member = static_cast<Precision>(found - precision_names.begin());
+    } else {
+        const auto count = given.whole(key.c_str());
+        if (count && *count < 1) raise(L, place + ": got " + key + " " + std::to_string(*count) + "; expected at least 1");
+        if (count) member = count;
+    }
 }
 
 /// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan; `params` are the attempt's.
 inline void read_retry(lua_State* L, int index, Recovery& recovery, const ParamSet* params) {
     const std::string place = "hpo.retry";
-    const Fields given{L, index, place, retry_members};
-    if (const auto micro = given.whole("micro_batch")) {
-        if (*micro < 1) raise(L, place + ": got micro_batch " + std::to_string(*micro) + "; expected at least 1");
-        recovery.plan.micro_batch = *micro;
-    }
-    recovery.plan.activation_checkpointing = given.truth("activation_checkpointing").value_or(recovery.plan.activation_checkpointing);
-    recovery.plan.expandable_segments = given.truth("expandable_segments").value_or(recovery.plan.expandable_segments);
+    const Fields given{L, index, place, retry_members()};
+    each_plan_field([&](const auto& field) {
+        if (field.role != PlanRole::parameter) read_plan_member(L, given, place, std::string{field.key}, recovery.plan.*field.member);
+    });
     recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
-    recovery.plan.device = given.text("device").value_or(recovery.plan.device);
     recovery.reason = given.text("reason").value_or("the script's rule retries");
-    if (const auto precision = given.text("precision")) {
-        const auto found = std::find(precision_names.begin(), precision_names.end(), *precision);
-        if (found == precision_names.end()) {
-            const std::vector<std::string> known(precision_names.begin(), precision_names.end());
-            raise(L, unknown_name(place, "precision", clipped(*precision), known).what());
-        }
-        recovery.plan.precision = static_cast<Precision>(found - precision_names.begin());
-    }
     if (!given.push("params")) return;
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
     if (!params) return lua_pop(L, 1);

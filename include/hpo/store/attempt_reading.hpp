@@ -49,15 +49,14 @@ private:
 inline void read_attempts(Connection& connection, const TrialRange& range, std::span<Trial> trials, DistributionCache& distributions) {
     {
         TrialCursor cursor{trials};
-        Rows row = connection.query(
-            "SELECT a.trial_id, a.attempt, a.outcome, a.decision, a.started_at, a.seconds, a.worker_pid, a.device, a.effective_batch, "
-            "a.micro_batch, a.activation_checkpointing, a.precision, a.expandable_segments, a.allocator_settings, a.cap_bytes, "
-            "a.approximate, "
-            "a.changed_params, a.predicted_bytes, a.comfort_bytes, a.estimate_source, a.estimate_confidence, a.estimate_cap_bytes, "
-            "a.estimate_parts, a.peak_allocated_bytes, a.peak_reserved_bytes, a.plan_json, a.capacity_bytes, a.fresh_worker FROM trials t "
-            "JOIN hpo_attempts a ON a.trial_id = t.trial_id "
-            "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id, a.attempt",
-            range.study_id, range.first_id, range.last_id);
+        static const std::string sql = [] {
+            std::string names;
+            each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
+            return "SELECT " + names +
+                   " FROM trials t JOIN hpo_attempts a ON a.trial_id = t.trial_id "
+                   "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id, a.attempt";
+        }();
+        Rows row = connection.query(sql.c_str(), range.study_id, range.first_id, range.last_id);
         while (row.next()) {
             Trial* trial = cursor.seek(row.integer(0));
             if (!trial) continue;
@@ -68,26 +67,16 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
             attempt.started = parse_time(row.text(4));
             attempt.seconds = row.real(5);
             attempt.worker_pid = row.integer(6);
-            attempt.plan.device = row.text(7);
-            attempt.plan.effective_batch = row.maybe_integer(8);
-            attempt.plan.micro_batch = row.maybe_integer(9);
-            attempt.plan.activation_checkpointing = row.integer(10) != 0;
-            const std::string precision = row.text(11);
-            for (std::size_t i = 0; i < precision_names.size(); ++i) {
-                if (precision_names[i] == precision) attempt.plan.precision = static_cast<Precision>(i);
-            }
-            attempt.plan.expandable_segments = row.integer(12) != 0;
-            attempt.plan.allocator_settings = row.text(13);
-            attempt.plan.cap_bytes = row.maybe_integer(14);
-            attempt.approximate = row.integer(15) != 0;
-            if (const auto params = row.maybe_text(16))
+            attempt.approximate = row.integer(7) != 0;
+            if (const auto params = row.maybe_text(8))
                 attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
-            attempt.estimate = read_estimate(row, 17);
-            attempt.peak_allocated = row.maybe_integer(23);
-            attempt.peak_reserved = row.maybe_integer(24);
-            if (const auto plan = row.maybe_text(25)) attempt.plan = parse_plan(*plan, attempt.plan);
-            attempt.capacity_bytes = row.maybe_integer(26);
-            attempt.fresh_worker = row.integer(27) != 0;
+            attempt.estimate = read_estimate(row, 9);
+            attempt.peak_allocated = row.maybe_integer(15);
+            attempt.peak_reserved = row.maybe_integer(16);
+            attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
+            if (const auto plan = row.maybe_text(17)) attempt.plan = parse_plan(*plan, attempt.plan);
+            attempt.capacity_bytes = row.maybe_integer(18);
+            attempt.fresh_worker = row.integer(19) != 0;
         }
     }
     {

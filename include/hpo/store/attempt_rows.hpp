@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "hpo/core/history.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/store/distribution_json.hpp"
 #include "hpo/store/json_text.hpp"
+#include "hpo/store/plan_columns.hpp"
 #include "hpo/store/plan_json.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 #include "hpo/store/stored_time.hpp"
@@ -88,21 +90,50 @@ inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stop
     return estimate;
 }
 
-inline constexpr const char* attempt_upsert = R"sql(
-INSERT INTO hpo_attempts (trial_id, attempt, outcome, decision, started_at, seconds, worker_pid, device, effective_batch, micro_batch,
-    activation_checkpointing, precision, expandable_segments, allocator_settings, cap_bytes, approximate, changed_params, predicted_bytes,
-    comfort_bytes, estimate_source, estimate_confidence, estimate_cap_bytes, estimate_parts, peak_allocated_bytes, peak_reserved_bytes,
-    plan_json, capacity_bytes, fresh_worker)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)
-ON CONFLICT (trial_id, attempt) DO UPDATE SET outcome = excluded.outcome, decision = excluded.decision, started_at = excluded.started_at,
-    seconds = excluded.seconds, worker_pid = excluded.worker_pid, device = excluded.device, effective_batch = excluded.effective_batch,
-    micro_batch = excluded.micro_batch, activation_checkpointing = excluded.activation_checkpointing, precision = excluded.precision,
-    expandable_segments = excluded.expandable_segments, allocator_settings = excluded.allocator_settings, cap_bytes = excluded.cap_bytes,
-    approximate = excluded.approximate, changed_params = excluded.changed_params, predicted_bytes = excluded.predicted_bytes,
-    comfort_bytes = excluded.comfort_bytes, estimate_source = excluded.estimate_source, estimate_confidence = excluded.estimate_confidence,
-    estimate_cap_bytes = excluded.estimate_cap_bytes, estimate_parts = excluded.estimate_parts,
-    peak_allocated_bytes = excluded.peak_allocated_bytes, peak_reserved_bytes = excluded.peak_reserved_bytes,
-    plan_json = excluded.plan_json, capacity_bytes = excluded.capacity_bytes, fresh_worker = excluded.fresh_worker)sql";
+/// The columns of hpo_attempts, in the order in which they are written and read: those before the plan's, then one for each
+/// member of the plan.
+inline constexpr std::array<std::string_view, 20> attempt_columns{"trial_id",
+                                                                  "attempt",
+                                                                  "outcome",
+                                                                  "decision",
+                                                                  "started_at",
+                                                                  "seconds",
+                                                                  "worker_pid",
+                                                                  "approximate",
+                                                                  "changed_params",
+                                                                  "predicted_bytes",
+                                                                  "comfort_bytes",
+                                                                  "estimate_source",
+                                                                  "estimate_confidence",
+                                                                  "estimate_cap_bytes",
+                                                                  "estimate_parts",
+                                                                  "peak_allocated_bytes",
+                                                                  "peak_reserved_bytes",
+                                                                  "plan_json",
+                                                                  "capacity_bytes",
+                                                                  "fresh_worker"};
+/// `each(name)` for every column.
+template <class Each>
+void each_attempt_column(Each&& each) {
+    for (const std::string_view name : attempt_columns) each(name);
+    each_plan_field([&](const auto& field) { each(field.key); });
+}
+[[nodiscard]] inline const char* attempt_upsert() {
+    static const std::string sql = [] {
+        std::string names;
+        std::string places;
+        std::string updates;
+        int count = 0;
+        each_attempt_column([&](std::string_view name) {
+            const std::string separator = count == 0 ? "" : ", ";
+            names += separator + std::string{name};
+            places += separator + "?" + std::to_string(++count);
+            if (count > 2) updates += (count > 3 ? ", " : "") + std::string{name} + " = excluded." + std::string{name};
+        });
+        return "INSERT INTO hpo_attempts (" + names + ") VALUES (" + places + ") ON CONFLICT (trial_id, attempt) DO UPDATE SET " + updates;
+    }();
+    return sql.c_str();
+}
 
 inline void write_failure(Connection& connection, std::int64_t trial_id, int attempt, const Failure& failure) {
     const MemoryReading& memory = failure.memory;
@@ -135,15 +166,19 @@ inline void write_attempt(Connection& connection, std::int64_t trial_id, const A
     const ExecutionPlan& plan = attempt.plan;
     const Estimate* estimate = attempt.estimate ? &*attempt.estimate : nullptr;
     using Count = std::optional<std::int64_t>;
-    connection.run(attempt_upsert, trial_id, attempt.index, attempt.outcome ? std::optional{to_text(*attempt.outcome)} : std::nullopt,
-                   valid_utf8(attempt.decision), maybe_time_text(attempt.started), attempt.seconds, attempt.worker_pid, plan.device,
-                   plan.effective_batch, plan.micro_batch, plan.activation_checkpointing, hpo::to_text(plan.precision),
-                   plan.expandable_segments, plan.allocator_settings, plan.cap_bytes, attempt.approximate,
-                   attempt.changed_params ? std::optional{params_text(*attempt.changed_params)} : std::nullopt,
-                   estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
-                   estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
-                   estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
-                   attempt.peak_allocated, attempt.peak_reserved, plan_text(plan), attempt.capacity_bytes, attempt.fresh_worker);
+    std::apply(
+        [&](const auto&... field) {
+            connection.run(
+                attempt_upsert(), trial_id, attempt.index, attempt.outcome ? std::optional{to_text(*attempt.outcome)} : std::nullopt,
+                valid_utf8(attempt.decision), maybe_time_text(attempt.started), attempt.seconds, attempt.worker_pid, attempt.approximate,
+                attempt.changed_params ? std::optional{params_text(*attempt.changed_params)} : std::nullopt,
+                estimate ? estimate->need : Count{}, estimate ? estimate->comfort : Count{},
+                estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
+                estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
+                attempt.peak_allocated, attempt.peak_reserved, plan_text(plan), attempt.capacity_bytes, attempt.fresh_worker,
+                plan_column(plan.*field.member)...);
+        },
+        plan_fields);
     if (attempt.failure) write_failure(connection, trial_id, attempt.index, *attempt.failure);
     for (const MemoryMark& mark : attempt.memory) write_mark(connection, trial_id, attempt.index, mark);
     for (const auto& [step, value] : attempt.reports) {

@@ -11,6 +11,7 @@
 
 #include "hpo/store/hpo_schema.hpp"
 #include "hpo/store/optuna_schema.hpp"
+#include "hpo/store/plan_columns.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 
 namespace hpo::store {
@@ -74,12 +75,13 @@ inline constexpr const char* hpo_columns_query =
     return detail::layout_of(connection.query(detail::hpo_objects_query), connection.query(detail::hpo_columns_query));
 }
 
-/// What this version makes, as SQLite itself understands hpo_tables.
+/// What this version makes, as SQLite itself understands hpo_tables and plan_columns_sql.
 [[nodiscard]] inline const HpoLayout& known_layout() {
     static const HpoLayout known = [] {
         SQLite::Database memory{":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
         memory.exec(optuna::tables);  // the triggers stand on them
         memory.exec(hpo_tables);
+        memory.exec(plan_columns_sql());
         SQLite::Statement objects{memory, detail::hpo_objects_query};
         SQLite::Statement columns{memory, detail::hpo_columns_query};
         return detail::layout_of(Rows{objects}, Rows{columns});

@@ -8,7 +8,8 @@ namespace hpo::store {
 inline constexpr int hpo_schema_version = 1;
 
 /// The tables beside Optuna's. Sizes in bytes, durations in seconds, times in UTC, NULL is "not known"; docs/store.md has every
-/// column. A trial's rows are keyed by (trial_id, attempt), so that each table can be read without a join.
+/// column. A trial's rows are keyed by (trial_id, attempt), so that each table can be read without a join. The columns of an attempt's plan
+/// are not among them: plan_columns_sql adds those.
 inline constexpr const char* hpo_tables = R"sql(
 CREATE TABLE IF NOT EXISTS hpo_meta (
     key TEXT NOT NULL PRIMARY KEY,
@@ -38,14 +39,6 @@ CREATE TABLE IF NOT EXISTS hpo_attempts (
     started_at TEXT,
     seconds REAL,
     worker_pid INTEGER NOT NULL,
-    device TEXT NOT NULL,
-    effective_batch INTEGER,
-    micro_batch INTEGER,
-    activation_checkpointing INTEGER NOT NULL,
-    precision TEXT NOT NULL,
-    expandable_segments INTEGER NOT NULL,
-    allocator_settings TEXT NOT NULL,
-    cap_bytes INTEGER,
     approximate INTEGER NOT NULL,
     changed_params TEXT,
     predicted_bytes INTEGER,

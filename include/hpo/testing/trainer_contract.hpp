@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::testing {
@@ -72,8 +73,6 @@ private:
     static std::string text_of(const AttemptOutcome& outcome) { return outcome.failure ? outcome.failure->message : "no failure"; }
 
     void check_info() {
-        static constexpr std::array<std::string_view, 6> kinds{"micro_batch",         "activation_checkpointing", "precision",
-                                                               "expandable_segments", "allocator_settings",       "cap_bytes"};
         const TrainerInfo info = trainer_->info();
         expect(!info.name.empty() && !info.summary.empty(), "info", "name or summary is empty");
         std::set<std::string> names;
@@ -89,7 +88,9 @@ private:
             expect(!metric.name.empty() && !metric.help.empty(), "info", "metric '" + metric.name + "' lacks its name or help");
         }
         for (const std::string& lever : info.levers) {
-            expect(std::find(kinds.begin(), kinds.end(), lever) != kinds.end(), "info", "the lever " + lever + " is no member of a plan");
+            bool known = false;
+            each_plan_field([&](const auto& field) { known = known || (field.role == PlanRole::lever && field.key == lever); });
+            expect(known, "info", "the lever " + lever + " is none of the plan's");
         }
         const std::string& batch = info.effective_batch_parameter;
         expect(batch.empty() || names.contains(batch), "info", "the effective batch parameter " + batch + " is not among the parameters");

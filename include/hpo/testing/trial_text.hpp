@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "hpo/core/history.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/core/trial.hpp"
 
 namespace hpo::testing {
@@ -59,11 +61,14 @@ template <class T>
     return text;
 }
 [[nodiscard]] inline std::string text_of(const ExecutionPlan& plan) {
-    const auto& [effective_batch, micro_batch, activation_checkpointing, precision, expandable_segments, allocator_settings, device,
-                 cap_bytes] = plan;
-    return text_of(effective_batch) + "/" + text_of(micro_batch) + " checkpointing " + text_of(activation_checkpointing) + " " +
-           std::string{to_text(precision)} + " expandable " + text_of(expandable_segments) + " " + text_of(allocator_settings) + " on " +
-           text_of(device) + " cap " + text_of(cap_bytes);
+    std::string text;
+    each_plan_field([&]<class T>(const PlanField<T>& field) {
+        const T& value = plan.*field.member;
+        text += (text.empty() ? "" : " ") + std::string{field.key} + " ";
+        if constexpr (std::is_enum_v<T>) text += to_text(value);
+        else text += text_of(value);
+    });
+    return text;
 }
 [[nodiscard]] inline std::string text_of(const Attempt& attempt) {
     const auto& [index, plan, changed_params, estimate, capacity_bytes, worker_pid, fresh_worker, started, seconds, outcome, failure,

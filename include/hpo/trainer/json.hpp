@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hpo/core/outcome.hpp"
-#include "hpo/core/plan.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/core/profile.hpp"
 #include "hpo/trainer/json_codec.hpp"
 #include "hpo/trainer/trainer.hpp"
@@ -34,15 +34,7 @@ struct JsonNames<Direction> {
 
 template <>
 struct JsonMembers<ExecutionPlan> {
-    using R = ExecutionPlan;
-    static constexpr std::tuple list{JsonMember{"effective_batch", &R::effective_batch},
-                                     JsonMember{"micro_batch", &R::micro_batch},
-                                     JsonMember{"activation_checkpointing", &R::activation_checkpointing},
-                                     JsonMember{"precision", &R::precision},
-                                     JsonMember{"expandable_segments", &R::expandable_segments},
-                                     JsonMember{"allocator_settings", &R::allocator_settings},
-                                     JsonMember{"device", &R::device},
-                                     JsonMember{"cap_bytes", &R::cap_bytes}};
+    static constexpr auto& list = plan_fields;
 };
 
 template <>

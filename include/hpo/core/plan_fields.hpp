@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "hpo/core/bytes.hpp"
+#include "hpo/core/plan.hpp"
+
+namespace hpo {
+
+/// Who chooses a member of the plan.
+enum class PlanRole {
+    parameter,  ///< the sampler: a parameter of the trial, copied; recovery rules do not set it
+    lever,      ///< guard and recovery; a trainer says which levers it obeys
+    placement,  ///< the device
+};
+
+enum class PlanUnit { none, examples, bytes };
+
+/// A member of the plan.
+template <class T>
+struct PlanField {
+    std::string_view key;  ///< in JSON, as a column, in Lua
+    T ExecutionPlan::*member;
+    std::string_view label;  ///< in sentences
+    PlanRole role = PlanRole::lever;
+    PlanUnit unit = PlanUnit::none;
+};
+
+/// Every member of the plan: the one list that JSON, the store, scripts and reports go through. A member that is added to
+/// ExecutionPlan is added here; a test counts them.
+inline constexpr std::tuple plan_fields{
+    PlanField{"effective_batch", &ExecutionPlan::effective_batch, "effective batch", PlanRole::parameter, PlanUnit::examples},
+    PlanField{"micro_batch", &ExecutionPlan::micro_batch, "micro-batch", PlanRole::lever, PlanUnit::examples},
+    PlanField{"activation_checkpointing", &ExecutionPlan::activation_checkpointing, "activation checkpointing"},
+    PlanField{"precision", &ExecutionPlan::precision, "precision"},
+    PlanField{"expandable_segments", &ExecutionPlan::expandable_segments, "expandable segments"},
+    PlanField{"allocator_settings", &ExecutionPlan::allocator_settings, "allocator settings"},
+    PlanField{"device", &ExecutionPlan::device, "device", PlanRole::placement},
+    PlanField{"cap_bytes", &ExecutionPlan::cap_bytes, "cap", PlanRole::lever, PlanUnit::bytes},
+};
+
+/// Calls `visit` with each PlanField, in order.
+template <class Visit>
+constexpr void each_plan_field(Visit&& visit) {
+    std::apply([&](const auto&... field) { (visit(field), ...); }, plan_fields);
+}
+
+/// A member's value in words: "precision bf16", "activation checkpointing", "cap 600.00 MiB"; empty for what is off or not set.
+template <class T>
+[[nodiscard]] std::string plan_words(const PlanField<T>& field, const T& value) {
+    const auto with = [&](std::string_view text) { return std::string{field.label} + " " + std::string{text}; };
+    if constexpr (std::same_as<T, bool>) {
+        return value ? std::string{field.label} : "";
+    } else if constexpr (std::same_as<T, std::string>) {
+        return value.empty() ? "" : with(value);
+    } else if constexpr (std::same_as<T, std::optional<std::int64_t>>) {
+        if (!value) return "";
+        return with(field.unit == PlanUnit::bytes ? format_bytes(*value) : std::to_string(*value));
+    } else {
+        return with(to_text(value));
+    }
+}
+
+}  // namespace hpo

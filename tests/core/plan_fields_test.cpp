@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/core/plan_fields.hpp"
+
+#include <set>
+#include <tuple>
+
+#include "hpo/testing/sample_trial.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo;
+
+TEST_CASE("every member of the plan stands in plan_fields once") {
+    // One more member does not compile here, and then belongs into plan_fields, sample_attempt and the count.
+    const ExecutionPlan plan;
+    const auto& [effective_batch, micro_batch, activation_checkpointing, precision, expandable_segments, allocator_settings, device,
+                 cap_bytes] = plan;
+    const std::set<const void*> members{
+        &effective_batch, &micro_batch, &activation_checkpointing, &precision, &expandable_segments, &allocator_settings,
+        &device,          &cap_bytes};
+    std::set<const void*> listed;
+    std::set<std::string_view> keys;
+    each_plan_field([&](const auto& field) {
+        listed.insert(&(plan.*field.member));
+        keys.insert(field.key);
+    });
+    CHECK(listed == members);
+    CHECK(keys.size() == members.size());
+    STATIC_REQUIRE(std::tuple_size_v<decltype(plan_fields)> == 8);
+}
+
+TEST_CASE("the sample attempt differs from a default plan in every member") {
+    const ExecutionPlan plain;
+    const ExecutionPlan sample = testing::sample_attempt(0).plan;
+    each_plan_field([&](const auto& field) { CHECK(sample.*field.member != plain.*field.member); });
+}
+
+TEST_CASE("members of a plan are told in words") {
+    const auto words = [](const ExecutionPlan& plan) {
+        std::string text;
+        each_plan_field([&](const auto& field) { text += "[" + plan_words(field, plan.*field.member) + "]"; });
+        return text;
+    };
+    CHECK(words({}) == "[][][][precision fp32][][][device cpu][]");
+    CHECK(words({.effective_batch = 64,
+                 .micro_batch = 16,
+                 .activation_checkpointing = true,
+                 .precision = Precision::bf16,
+                 .expandable_segments = true,
+                 .allocator_settings = "max_split_size_mb:64",
+                 .device = "cuda:1",
+                 .cap_bytes = 1 << 20}) ==
+          "[effective batch 64][micro-batch 16][activation checkpointing][precision bf16][expandable segments]"
+          "[allocator settings max_split_size_mb:64][device cuda:1][cap 1.00 MiB]");
+}
