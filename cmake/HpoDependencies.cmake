@@ -15,6 +15,11 @@ find_path(HPO_LUA_INCLUDE_DIR lua.hpp PATH_SUFFIXES lua5.4 lua-5.4)
 find_library(HPO_LUA_LIBRARY NAMES lua5.4-c++ lua-5.4-c++)
 mark_as_advanced(HPO_LUA_INCLUDE_DIR HPO_LUA_LIBRARY)
 
+# utf8proc: Unicode's categories, decomposition and case, for tokenizers.
+find_path(HPO_UTF8PROC_INCLUDE_DIR utf8proc.h)
+find_library(HPO_UTF8PROC_LIBRARY NAMES utf8proc)
+mark_as_advanced(HPO_UTF8PROC_INCLUDE_DIR HPO_UTF8PROC_LIBRARY)
+
 add_library(hpo_boost INTERFACE)
 if(TARGET Boost::headers)
   # Boost.DLL on std::filesystem: no compiled Boost library is linked.

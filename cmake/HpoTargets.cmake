@@ -23,12 +23,21 @@ hpo_component(enumeration range-v3::range-v3)                                   
 hpo_component(sqlite SQLiteCpp sqlite3 nlohmann_json::nlohmann_json)                # store/sqlite
 hpo_component(plugin hpo_boost nlohmann_json::nlohmann_json)                        # trainer/, worker/, device/
 hpo_component(dataset ZLIB::ZLIB nlohmann_json::nlohmann_json)                       # dataset/
+hpo_component(weights nlohmann_json::nlohmann_json)                                  # weights/
 hpo_component(testing)                                                              # testing/ (bring your own Catch2)
 if(HPO_LUA_LIBRARY AND HPO_LUA_INCLUDE_DIR)
   hpo_component(lua ${HPO_LUA_LIBRARY})
   target_include_directories(hpo_lua SYSTEM INTERFACE ${HPO_LUA_INCLUDE_DIR})
 else()
   message(STATUS "hpo::lua is off: liblua5.4-dev was not found")
+endif()
+if(HPO_UTF8PROC_LIBRARY AND HPO_UTF8PROC_INCLUDE_DIR)
+  hpo_component(text nlohmann_json::nlohmann_json ${HPO_UTF8PROC_LIBRARY})
+  if(TARGET hpo_text)
+    target_include_directories(hpo_text SYSTEM INTERFACE ${HPO_UTF8PROC_INCLUDE_DIR})
+  endif()
+else()
+  message(STATUS "hpo::text is off: libutf8proc-dev was not found")
 endif()
 if(TARGET hpo_libtorch)
   hpo_component(torch hpo_plugin hpo_libtorch)

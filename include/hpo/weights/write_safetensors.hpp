@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/weights/safetensors.hpp"
+
+namespace hpo::weights {
+
+namespace detail {
+
+/// A file under another name until it is whole; without `commit` nothing is left of it.
+class NewFile {
+public:
+    explicit NewFile(const std::filesystem::path& file) : final_{file}, name_{file.string() + "." + std::to_string(::getpid()) + ".part"} {
+        descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (descriptor_ < 0) throw failed();
+    }
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+    ~NewFile() {
+        if (descriptor_ < 0) return;
+        ::close(descriptor_);
+        ::unlink(name_.c_str());
+    }
+    void write(std::span<const std::byte> bytes) {
+        while (!bytes.empty()) {
+            const auto count = ::write(descriptor_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0) throw failed();
+            bytes = bytes.subspan(static_cast<std::size_t>(count));
+        }
+    }
+    void commit() {
+        if (::fsync(descriptor_) != 0 || ::rename(name_.c_str(), final_.c_str()) != 0) throw failed();
+        ::close(std::exchange(descriptor_, -1));
+    }
+
+private:
+    [[nodiscard]] Error failed() const { return {Errc::store, final_.string() + ": cannot be written: " + std::strerror(errno)}; }
+
+    std::filesystem::path final_;
+    std::string name_;
+    int descriptor_ = -1;
+};
+
+}  // namespace detail
+
+/// Writes a safetensors file: the same tensors and metadata give the same bytes. Readers see the old file or the whole new
+/// one. Widest elements come first, then by name, so that every tensor is aligned. Throws Error for a tensor whose bytes do not fit its
+/// shape, a name that is not UTF-8 or reserved, and when the file cannot be written.
+inline void write_safetensors(const std::filesystem::path& file, const TensorMap& tensors, const Metadata& metadata = {}) {
+    using nlohmann::json;
+    const auto refuse = [&](const std::string& what) { return Error{Errc::bad_value, file.string() + ": " + what}; };
+    std::vector<const TensorMap::value_type*> order;
+    for (const auto& each : tensors) {
+        const auto& [name, tensor] = each;
+        if (name == "__metadata__") throw refuse("tensor '__metadata__': the name is reserved");
+        if (stored_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
+            throw refuse("tensor '" + name + "': " + std::to_string(tensor.bytes.size()) + " bytes for " +
+                         std::string{entry(tensor.dtype).name} + " of shape " + shape_text(tensor.shape));
+        }
+        order.push_back(&each);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto* a, const auto* b) { return entry(a->second.dtype).bits > entry(b->second.dtype).bits; });
+    json header = json::object();
+    if (!metadata.empty()) header["__metadata__"] = metadata;
+    std::uint64_t end = 0;
+    for (const auto* each : order) {
+        const Tensor& tensor = each->second;
+        const std::uint64_t begin = std::exchange(end, end + tensor.bytes.size());
+        header[each->first] = {{"dtype", entry(tensor.dtype).name}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    }
+    std::string text;
+    try {
+        text = header.dump();
+    } catch (const json::exception&) {
+        throw refuse("a tensor's name or a remark of the metadata is not UTF-8");
+    }
+    text.append((8 - text.size() % 8) % 8, ' ');
+    if (text.size() > largest_header_bytes) throw refuse("a header of " + std::to_string(text.size()) + " bytes is too long");
+    std::array<std::byte, 8> length{};
+    for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(text.size() >> (8 * i) & 0xff);
+
+    detail::NewFile output{file};
+    output.write(length);
+    output.write(std::as_bytes(std::span{text}));
+    for (const auto* each : order) output.write(each->second.bytes);
+    output.commit();
+}
+
+}  // namespace hpo::weights

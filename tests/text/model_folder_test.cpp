@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/text/model_folder.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace hpo::text;
+using Catch::Contains;
+
+namespace {
+
+/// A model folder of the repository that a test spoils.
+struct Spoiled {
+    hpo::tests::TemporaryDirectory folder;
+
+    explicit Spoiled(const std::string& name) {
+        std::filesystem::copy(std::filesystem::path{HPO_SOURCE_DIR "/tests/text/models"} / name, folder.path());
+    }
+    Spoiled& with(const std::string& name, const std::string& content) {
+        std::ofstream{folder.file(name), std::ios::binary} << content;
+        return *this;
+    }
+    Spoiled& without(const std::string& name) {
+        std::filesystem::remove(folder.file(name));
+        return *this;
+    }
+    Spoiled& replace(const std::string& name, const std::string& from, const std::string& to) {
+        std::string text = read_text_file(folder.file(name));
+        const auto at = text.find(from);
+        REQUIRE(at != std::string::npos);
+        return with(name, text.replace(at, from.size(), to));
+    }
+    [[nodiscard]] Tokenizer read() const { return read_tokenizer(folder.path()); }
+    void is_refused(const std::string& file, const std::string& what) const {
+        CHECK_THROWS_WITH(read(), Contains(file) && Contains(what) && !Contains("\n"));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a folder's special tokens have their ids in the vocabulary") {
+    const Tokenizer pieces = Spoiled{"word_piece"}.read();
+    CHECK(pieces.token(pieces.special().first) == "[CLS]");
+    CHECK(pieces.token(pieces.special().last) == "[SEP]");
+    CHECK(pieces.token(pieces.special().pad) == "[PAD]");
+    CHECK(pieces.token(pieces.special().unknown) == "[UNK]");
+    const Tokenizer pairs = Spoiled{"byte_level_bpe"}.read();
+    CHECK(pairs.token(pairs.special().first) == "<s>");
+    CHECK(pairs.token(pairs.special().last) == "</s>");
+    CHECK(pairs.size() == 800);
+}
+
+TEST_CASE("line ends of another system and a missing last one change nothing") {
+    const auto expected = Spoiled{"word_piece"}.read().encode("a package for testing");
+    Spoiled spoiled{"word_piece"};
+    std::string text = read_text_file(spoiled.folder.file("vocab.txt"));
+    text.pop_back();
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.replace(at, 1, "\r\n");
+    CHECK(spoiled.with("vocab.txt", text).read().encode("a package for testing") == expected);
+}
+
+TEST_CASE("tokens that are added to a vocabulary are found in texts") {
+    Spoiled spoiled{"word_piece"};
+    spoiled.with("config.json", R"({"vocab_size": 901})");
+    spoiled.with("tokenizer_config.json", R"({"mask_token": {"content": "[MASK]"}, "added_tokens_decoder": {
+        "900": {"content": "[NEW]", "lstrip": true, "special": true, "normalized": true}}})");
+    const Tokenizer tokenizer = spoiled.read();
+    CHECK(tokenizer.size() == 901);
+    CHECK(tokenizer.encode("  [NEW][MASK]") == std::vector<TokenId>{tokenizer.special().first, 900, 4, tokenizer.special().last});
+}
+
+TEST_CASE("files that are missing, empty or no text are named") {
+    Spoiled{"word_piece"}.without("config.json").is_refused("config.json", "no such file");
+    Spoiled{"word_piece"}.without("vocab.txt").is_refused("hpo-test", "expected vocab.txt (WordPiece), or vocab.json and merges.txt");
+    Spoiled{"byte_level_bpe"}.without("merges.txt").is_refused("hpo-test", "no tokenizer");
+    Spoiled{"word_piece"}.with("vocab.txt", "").is_refused("vocab.txt", "is empty");
+    Spoiled{"word_piece"}.with("vocab.txt", "[UNK]\na\xff\n").is_refused("vocab.txt:2", "not UTF-8");
+    Spoiled{"byte_level_bpe"}.with("vocab.json", "[1, 2").is_refused("vocab.json", "expected a JSON object");
+    Spoiled{"byte_level_bpe"}.with("vocab.json", "{}").is_refused("vocab.json", "no tokens");
+    Spoiled{"word_piece"}.with("tokenizer_config.json", "true").is_refused("tokenizer_config.json", "expected a JSON object");
+}
+
+TEST_CASE("vocabularies that do not fit are refused with file and token") {
+    Spoiled{"word_piece"}
+        .with("config.json", R"({"vocab_size": 899})")
+        .is_refused("config.json: vocab_size", "got 899; expected at least the tokenizer's 900");
+    Spoiled{"word_piece"}.with("config.json", R"({"vocab_size": "many"})").is_refused("config.json: vocab_size", "expected a whole number");
+    Spoiled{"word_piece"}.with("vocab.txt", "a\nb\n").is_refused("vocab.txt", "lacks the unknown token '[UNK]'");
+    Spoiled{"word_piece"}.with("vocab.txt", "[UNK]\nb\n").is_refused("vocab.txt", "lacks the cls_token '[CLS]'");
+    Spoiled{"byte_level_bpe"}.replace("vocab.json", "\"#\"", "\"#QZ\"").is_refused("vocab.json", "lacks '#', the symbol of byte 35");
+    Spoiled{"byte_level_bpe"}
+        .replace("vocab.json", ": 799", ": 798")
+        .is_refused("vocab.json", "798 again; expected the ids 0 to 799, each once");
+    Spoiled{"byte_level_bpe"}.replace("vocab.json", ": 799", ": 800").is_refused("vocab.json", "got 800; expected the ids");
+    Spoiled{"byte_level_bpe"}.replace("vocab.json", ": 799", ": -1").is_refused("vocab.json", "got -1; expected the ids");
+    Spoiled{"byte_level_bpe"}.with("merges.txt", "Q Z\n").is_refused("vocab.json", "lacks 'QZ', which merge 1 ('Q Z') needs");
+    Spoiled{"byte_level_bpe"}.with("merges.txt", "#version: 0.2\nab\n").is_refused("merges.txt:2", "got 'ab'; expected two tokens");
+    Spoiled{"byte_level_bpe"}.with("merges.txt", "a \n").is_refused("merges.txt:1", "expected two tokens");
+    Spoiled{"byte_level_bpe"}.with("merges.txt", "a b c\n").is_refused("merges.txt:1", "expected two tokens");
+}
+
+TEST_CASE("settings of the wrong kind are refused with file and field") {
+    const auto refused = [](const std::string& settings, const std::string& place, const std::string& what) {
+        Spoiled{"word_piece"}.with("tokenizer_config.json", settings).is_refused("tokenizer_config.json: " + place, what);
+    };
+    refused(R"({"do_lower_case": "yes"})", "do_lower_case", "expected true or false");
+    refused(R"({"strip_accents": 1})", "strip_accents", "expected true or false");
+    refused(R"({"cls_token": 5})", "cls_token", "expected a text");
+    refused(R"({"added_tokens_decoder": {"x": {"content": "[X]"}}})", "added_tokens_decoder: x", "a token's id");
+    refused(R"({"added_tokens_decoder": {"3": {"content": "[CLS]"}}})", "added_tokens_decoder: 3", "expected id 2 as in the vocabulary");
+    refused(R"({"added_tokens_decoder": {"900": {"content": "x", "single_word": true}}})", "added_tokens_decoder: 900", "single_word");
+    refused(R"({"added_tokens_decoder": {"900": {"content": "x", "normalized": true}}})", "added_tokens_decoder: 900", "normalized");
+    refused(R"({"added_tokens_decoder": {"900": 1}})", "added_tokens_decoder: 900", "an object with content");
+}
