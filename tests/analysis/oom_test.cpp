@@ -36,8 +36,8 @@ hpo::Trial our_trial(std::int64_t number, std::int64_t batch, const std::string&
                      model == "cnn" ? 0 : 1);
     trial.params.set("batch_size", hpo::IntDistribution{16, 256, false, 16}, static_cast<double>(batch));
     trial.params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true, {}}, 1e-3 * static_cast<double>(number % 7 + 1));
-    trial.started = hpo::Time{std::chrono::seconds{1000 + number * 10}};
-    trial.completed = *trial.started + std::chrono::seconds{8};
+    trial.started = hpo::Time{(1000 + number * 10) * 1'000'000};
+    trial.completed = hpo::Time{trial.started->microseconds + 8'000'000};
     std::int64_t micro = batch;
     for (int index = 0;; ++index) {
         hpo::Attempt attempt;

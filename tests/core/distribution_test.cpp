@@ -6,10 +6,10 @@
 using namespace hpo;
 
 TEST_CASE("a high that is a grid point but for rounding stays as it was written") {
-    CHECK(std::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.7, false, 0.1})).high == 0.7);
-    CHECK(std::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.5, false, 0.1})).high == 0.5);
-    CHECK(std::get<FloatDistribution>(checked("p", FloatDistribution{0, 1.05, false, 0.5})).high == 1.0);
-    CHECK(std::get<IntDistribution>(checked("p", IntDistribution{128, 520, false, 32})).high == 512);
+    CHECK(hpo::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.7, false, 0.1})).high == 0.7);
+    CHECK(hpo::get<FloatDistribution>(checked("p", FloatDistribution{0, 0.5, false, 0.1})).high == 0.5);
+    CHECK(hpo::get<FloatDistribution>(checked("p", FloatDistribution{0, 1.05, false, 0.5})).high == 1.0);
+    CHECK(hpo::get<IntDistribution>(checked("p", IntDistribution{128, 520, false, 32})).high == 512);
 }
 
 TEST_CASE("impossible distributions are refused with what would be right") {
@@ -23,7 +23,7 @@ TEST_CASE("impossible distributions are refused with what would be right") {
 }
 
 TEST_CASE("values travel between their two representations") {
-    const Distribution choices = CategoricalDistribution{{std::string{"adam"}, std::int64_t{8}, 2.5, true, std::monostate{}}};
+    const Distribution choices = CategoricalDistribution{{std::string{"adam"}, std::int64_t{8}, 2.5, true, hpo::Value{}}};
     for (int i = 0; i < 5; ++i) CHECK(to_internal(choices, to_value(choices, i)) == i);
     CHECK(to_internal(choices, Value{8.0}) == 1.0);  // numbers compare by value
     CHECK_FALSE(to_internal(choices, Value{std::string{"8"}}));

@@ -47,7 +47,7 @@ TEST_CASE("a space without parameters has one combination") {
 TEST_CASE("branches are counted by the categorical that branches") {
     const Space space = [](SpaceTrial& trial) {
         trial.suggest_int("always", 1, 3);
-        const auto kind = std::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn", "none"})));
+        const auto kind = hpo::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn", "none"})));
         if (kind == "mlp") trial.suggest_int("width", 1, 4);
         if (kind == "cnn") {
             trial.suggest_int("channels", 1, 5);
@@ -251,7 +251,7 @@ struct RandomSpace {
                 std::vector<Value> choices;
                 for (std::int64_t v = 0; v < question.size; ++v) choices.emplace_back(v);
                 const std::vector<Value> only(choices.begin(), choices.begin() + most);
-                values[i] = static_cast<int>(std::get<std::int64_t>(trial.suggest_categorical(name, choices, {.only = only})));
+                values[i] = static_cast<int>(hpo::get<std::int64_t>(trial.suggest_categorical(name, choices, {.only = only})));
             } else {
                 values[i] = static_cast<int>(trial.suggest_int(name, 0, question.size - 1, {.max = most - 1}));
             }

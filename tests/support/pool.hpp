@@ -66,7 +66,7 @@ struct Record final : ExecutorEvents {
 template <class F>
 bool wait_until(Executor& pool, Record& record, F&& done) {
     const auto deadline = std::chrono::steady_clock::now() + 30s;
-    while (!done() && std::chrono::steady_clock::now() < deadline) pool.wait(record, 100ms);
+    while (!done() && std::chrono::steady_clock::now() < deadline) pool.wait(record, 0.1);
     return done();
 }
 

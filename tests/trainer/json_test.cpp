@@ -137,7 +137,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.seed == sent.seed);
     CHECK(got.metered_device == sent.metered_device);
     CHECK(encode(sent).size() == 9);
-    CHECK(std::isnan(std::get<double>(there_and_back(Value{std::nan("")}))));
+    CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }
 

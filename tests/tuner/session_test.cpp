@@ -29,7 +29,7 @@ public:
         events.on_started(job.trial, 1000 + job.attempt);
         queue_.push_back(job);
     }
-    void wait(ExecutorEvents& events, std::chrono::milliseconds /*timeout*/) override {
+    void wait(ExecutorEvents& events, double /*timeout_seconds*/) override {
         if (queue_.empty()) return;
         const Job job = queue_.back();  // last come, first served: ends arrive out of order
         if (interrupted_) {

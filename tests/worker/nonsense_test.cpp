@@ -21,7 +21,7 @@ AttemptOutcome outcome_with(const std::string& kind) {
     Record record;
     pool.submit(fault_job(0), record);
     REQUIRE(wait_until(pool, record, [&] { return record.ended > 0; }));
-    pool.wait(record, 20ms);
+    pool.wait(record, 0.02);
     CHECK(record.ended == 1);
     CHECK(pool.free_slots() == 1);
     return record.ends[0][0];

@@ -14,5 +14,5 @@ int main(int argc, char** argv) {
     hpo::test::wait_until(pool, record, [&] { return record.pids.size() == workers; });
     for (const auto& [trial, pid] : record.pids) std::printf("%lld\n", static_cast<long long>(pid));
     std::fflush(stdout);
-    for (;;) pool.wait(record, std::chrono::milliseconds{100});
+    for (;;) pool.wait(record, 0.1);
 }

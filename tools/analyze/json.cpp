@@ -16,14 +16,14 @@ Json to_json(double number) {
 }
 
 Json to_json(const hpo::Value& value) {
-    return std::visit(
-        [](const auto& v) -> Json {
-            using T = std::decay_t<decltype(v)>;
-            if constexpr (std::is_same_v<T, std::monostate>) return nullptr;
-            else if constexpr (std::is_same_v<T, double>) return to_json(v);
-            else return v;
-        },
-        value);
+    switch (value.kind()) {
+        case hpo::Value::Kind::truth: return get<bool>(value);
+        case hpo::Value::Kind::whole: return get<std::int64_t>(value);
+        case hpo::Value::Kind::real: return to_json(get<double>(value));
+        case hpo::Value::Kind::text: return get<std::string>(value);
+        case hpo::Value::Kind::null: break;
+    }
+    return nullptr;
 }
 
 Json to_json(const hpo::ParamSet& params) {

@@ -63,7 +63,7 @@ std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
     for (const ParamSet& params : drawn) {
         bool adds = chosen.empty();
         for (const Param& param : params) {
-            if (!std::holds_alternative<CategoricalDistribution>(*param.distribution)) continue;
+            if (!hpo::holds<CategoricalDistribution>(*param.distribution)) continue;
             adds = shown.insert(param.name + "=" + json_text(param.value())).second || adds;
         }
         if (adds) chosen.push_back(params);
@@ -78,7 +78,7 @@ int check(const StudyArguments& arguments) {
         problems.guard([&] { (void)settings->policies(); });
         problems.guard([&] { (void)settings->whole("trials", 0); });
         problems.guard([&] { (void)settings->whole("seed", 0); });
-        problems.guard([&] { (void)settings->time(); });
+        problems.guard([&] { (void)settings->time_seconds(); });
         problems.guard([&] { (void)device_budget(*settings); });
         problems.guard([&] {
             const std::string& store = settings->text("store");

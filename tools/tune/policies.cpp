@@ -61,7 +61,7 @@ void print_trainers(const worker::WorkerDescription& description) {
         std::cout << "  " << info.name << "  " << info.summary << "\n";
         std::vector<std::vector<std::string>> rows;
         for (const TrainerParameter& parameter : info.parameters) {
-            const bool required = std::holds_alternative<std::monostate>(parameter.standard);
+            const bool required = parameter.standard.is_null();
             rows.push_back({"      " + parameter.name, required ? "required" : display_text(parameter.standard), parameter.type,
                             parameter.range, parameter.help});
         }

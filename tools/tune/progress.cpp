@@ -3,6 +3,7 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <chrono>
 
 #include <algorithm>
 #include <cmath>

@@ -159,7 +159,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     TuneOptions tune{.trials = settings.whole("trials", 0),
                      .directions = settings.directions(),
                      .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
-                     .time = settings.time(),
+                     .time_seconds = settings.time_seconds(),
                      .fixed = settings.fixed()};
     const auto proposals = draw_proposals(settings);
     for (const std::string& name : never_asked(settings, proposals)) {

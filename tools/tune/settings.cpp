@@ -109,9 +109,9 @@ std::optional<std::int64_t> Settings::bytes(const std::string& word) const {
     return require_bytes(place(word), text(word));
 }
 
-std::optional<std::chrono::milliseconds> Settings::time() const {
+std::optional<double> Settings::time_seconds() const {
     if (text("time").empty()) return std::nullopt;
-    const auto duration = parse_duration(text("time"));
+    const auto duration = parse_duration_seconds(text("time"));
     if (!duration) throw bad_value(place("time"), "'" + text("time") + "'", "a duration such as 45s, 90min, 1h30min");
     return duration;
 }
@@ -163,8 +163,8 @@ std::string Settings::report() const {
     return table({"setting", "value", "from"}, rows);
 }
 
-std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
-    double milliseconds = 0;
+std::optional<double> parse_duration_seconds(std::string_view text) {
+    double seconds = 0;
     if (text.empty()) return std::nullopt;
     while (!text.empty()) {
         double value = 0;
@@ -174,15 +174,15 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
         const auto letters = std::min(text.find_first_not_of("hmins"), text.size());
         const std::string_view unit = text.substr(0, letters);
         text.remove_prefix(letters);
-        if (unit == "h") milliseconds += value * 3'600'000;
-        else if (unit == "min" || unit == "m") milliseconds += value * 60'000;
-        else if (unit == "s" || unit.empty()) milliseconds += value * 1'000;
-        else if (unit == "ms") milliseconds += value;
+        if (unit == "h") seconds += value * 3600;
+        else if (unit == "min" || unit == "m") seconds += value * 60;
+        else if (unit == "s" || unit.empty()) seconds += value;
+        else if (unit == "ms") seconds += value / 1000;
         else return std::nullopt;
         if (unit.empty() && !text.empty()) return std::nullopt;
     }
-    if (milliseconds > 1e15) return std::nullopt;
-    return std::chrono::milliseconds{std::llround(milliseconds)};
+    if (seconds > 1e12) return std::nullopt;
+    return seconds;
 }
 
 std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text) {

@@ -57,7 +57,7 @@ public:
     [[nodiscard]] std::int64_t whole(const std::string& word, std::int64_t least,
                                      std::int64_t greatest = std::numeric_limits<std::int64_t>::max()) const;
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;
-    [[nodiscard]] std::optional<std::chrono::milliseconds> time() const;
+    [[nodiscard]] std::optional<double> time_seconds() const;
     [[nodiscard]] std::vector<Direction> directions() const;
     /// Values of `--fix` and of the script's `fix`; the command line wins.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed() const;
@@ -74,7 +74,7 @@ private:
 };
 
 /// "2h", "90min", "1h30min", "45s", "500ms", or seconds; nothing for what is none of these.
-[[nodiscard]] std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+[[nodiscard]] std::optional<double> parse_duration_seconds(std::string_view text);
 /// `NAME=VALUE`; the value is a whole number, a number, true, false or a text.
 [[nodiscard]] std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text);
 

@@ -170,7 +170,7 @@ private:
         for (std::size_t i = 0; i < examples.size(); ++i) {
             const auto value = residual_[i] ? examples[i].params->value(name) : std::nullopt;
             if (!value) continue;
-            numeric = numeric && (std::holds_alternative<double>(*value) || std::holds_alternative<std::int64_t>(*value));
+            numeric = numeric && (holds<double>(*value) || holds<std::int64_t>(*value));
             points.emplace_back(examples[i].params->number(name).value_or(0), *residual_[i]);
             term.logarithmic = term.logarithmic && points.back().first > 0;
             if (numeric) continue;

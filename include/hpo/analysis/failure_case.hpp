@@ -38,7 +38,7 @@ namespace detail {
 
 [[nodiscard]] inline std::optional<double> trial_seconds(const Trial& trial) {
     if (!trial.started || !trial.completed || *trial.completed < *trial.started) return std::nullopt;
-    return std::chrono::duration<double>(*trial.completed - *trial.started).count();
+    return seconds_between(*trial.started, *trial.completed);
 }
 
 /// The reading that monitors of other programs leave, in GiB.

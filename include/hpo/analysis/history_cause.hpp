@@ -77,7 +77,7 @@ inline void find_victims(std::span<FailureCase> cases) {
         if (victim && entry->process.empty()) {
             const auto& before = *last->trial;
             victim = before.completed && *entry->trial->started >= *before.completed &&
-                     *entry->trial->started - *before.completed < std::chrono::minutes{1} && entry->seconds.value_or(HUGE_VAL) < 30 &&
+                     seconds_between(*before.completed, *entry->trial->started) < 60 && entry->seconds.value_or(HUGE_VAL) < 30 &&
                      entry->failure.message == last->failure.message;
         }
         if (victim) {

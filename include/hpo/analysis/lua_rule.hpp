@@ -46,8 +46,8 @@ namespace detail {
 }
 
 [[nodiscard]] inline std::string lua_literal(const Value& value) {
-    if (const auto* text = std::get_if<std::string>(&value)) return lua_quote(*text);
-    if (std::holds_alternative<std::monostate>(value)) return "nil";
+    if (const auto* text = get_if<std::string>(&value)) return lua_quote(*text);
+    if (value.is_null()) return "nil";
     return json_text(value);
 }
 

@@ -80,11 +80,11 @@ struct SizedChange {
 
 [[nodiscard]] inline double change_size(const DemandAxis& axis, const Value& from, const Value& to) {
     const auto number = [](const Value& value) {
-        if (const auto* real = std::get_if<double>(&value)) return *real;
-        if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        if (const auto* real = get_if<double>(&value)) return *real;
+        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
         return 0.0;
     };
-    if (axis.direction == 0) return std::holds_alternative<bool>(to) ? 0.6 : 4.0;
+    if (axis.direction == 0) return holds<bool>(to) ? 0.6 : 4.0;
     const double a = number(from);
     const double b = number(to);
     return a != 0 && b != 0 && (a > 0) == (b > 0) ? std::fabs(std::log2(a / b)) : 2.0;

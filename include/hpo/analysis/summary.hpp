@@ -29,7 +29,7 @@ struct Summary {
     /// Seconds between the first start and the last end.
     [[nodiscard]] std::optional<double> wall_seconds() const {
         if (!first_start || !last_end || *last_end < *first_start) return std::nullopt;
-        return std::chrono::duration<double>(*last_end - *first_start).count();
+        return seconds_between(*first_start, *last_end);
     }
 };
 

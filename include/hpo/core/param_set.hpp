@@ -38,9 +38,9 @@ public:
     [[nodiscard]] std::optional<double> number(std::string_view name) const {
         const auto found = value(name);
         if (!found) return std::nullopt;
-        if (const auto* real = std::get_if<double>(&*found)) return *real;
-        if (const auto* whole = std::get_if<std::int64_t>(&*found)) return static_cast<double>(*whole);
-        if (const auto* truth = std::get_if<bool>(&*found)) return *truth ? 1.0 : 0.0;
+        if (const auto* real = get_if<double>(&*found)) return *real;
+        if (const auto* whole = get_if<std::int64_t>(&*found)) return static_cast<double>(*whole);
+        if (const auto* truth = get_if<bool>(&*found)) return *truth ? 1.0 : 0.0;
         return std::nullopt;
     }
     /// Adds a parameter, or replaces the value of one that is there.

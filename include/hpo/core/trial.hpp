@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -19,12 +18,9 @@
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
+#include "hpo/core/time.hpp"
 
 namespace hpo {
-
-/// Microseconds since the epoch, UTC.
-using Time = std::chrono::sys_time<std::chrono::microseconds>;
-[[nodiscard]] inline Time now() { return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now()); }
 
 enum class TrialState { running, complete, pruned, fail, waiting };
 

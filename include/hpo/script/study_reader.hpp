@@ -20,10 +20,10 @@ inline constexpr std::size_t max_options = 1000;
 /// A value as an option on the command line.
 inline std::string option_text(lua_State* L, int index, const std::string& what) {
     const auto value = to_value(L, index);
-    if (!value || std::holds_alternative<std::monostate>(*value)) {
+    if (!value || value->is_null()) {
         raise_wrong_type(L, index, context, what, "a string, a number, true or false");
     }
-    if (const auto* text = std::get_if<std::string>(&*value)) return *text;
+    if (const auto* text = get_if<std::string>(&*value)) return *text;
     return json_text(*value);
 }
 
@@ -60,7 +60,7 @@ inline std::optional<std::string> policy(lua_State* L, const Fields& fields, con
         text = named_table(L, -1, key, options);
         char separator = ':';
         for (const auto& [name, value] : options) {
-            const auto* words = std::get_if<std::string>(&value);
+            const auto* words = get_if<std::string>(&value);
             const std::string shown = words ? *words : json_text(value);
             if (shown.find(',') != std::string::npos) {
                 raise(L, context + ": got a comma in " + key + "." + name + "; expected a text without one, as on the command line");

@@ -189,7 +189,7 @@ private:
             }
             if (runtime.loaded_) raise(L, place + ": options are declared while the script loads; put this at its top");
             const auto standard = to_value(L, 2);
-            if (!standard || std::holds_alternative<std::monostate>(*standard)) {
+            if (!standard || standard->is_null()) {
                 raise_wrong_type(L, 2, place, "the default", "a string, a number, true or false");
             }
             ScriptOption option{name, *standard, *standard, lua_isnoneornil(L, 3) ? "" : require_text(L, 3, place, "the help")};
@@ -209,17 +209,19 @@ private:
 
         /// `text` as a value of the type of `like`; a whole number may be given where the default has a fraction.
         static std::optional<Value> parse(std::string_view text, const Value& like, std::string_view& expected) {
-            const auto as = [&]<class T>(const T&) -> std::optional<Value> {
+            const auto as = [&]<class T>(std::type_identity<T>) -> std::optional<Value> {
                 expected = field_traits<T>::expected;
                 const auto value = field_traits<T>::parse(text);
                 return value ? std::optional{Value{*value}} : std::nullopt;
             };
-            return std::visit(
-                [&](const auto& kind) -> std::optional<Value> {
-                    if constexpr (std::is_same_v<std::decay_t<decltype(kind)>, std::monostate>) return std::nullopt;
-                    else return as(kind);
-                },
-                like);
+            switch (like.kind()) {
+                case Value::Kind::truth: return as(std::type_identity<bool>{});
+                case Value::Kind::whole: return as(std::type_identity<std::int64_t>{});
+                case Value::Kind::real: return as(std::type_identity<double>{});
+                case Value::Kind::text: return as(std::type_identity<std::string>{});
+                case Value::Kind::null: break;
+            }
+            return std::nullopt;
         }
 
         /// hpo.command { "program", "argument", ... }: the trainer named command, with its arguments as a JSON list.

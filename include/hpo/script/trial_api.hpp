@@ -216,7 +216,7 @@ private:
     static void charge(lua_State* L, const std::vector<Value>& choices, const std::string& place) {
         std::size_t& bytes = self(L).choice_bytes_;
         for (const Value& choice : choices) {
-            const auto* text = std::get_if<std::string>(&choice);
+            const auto* text = get_if<std::string>(&choice);
             bytes += sizeof(Value) + (text ? text->size() : 0);
         }
         if (bytes > max_choice_bytes) raise(L, place + ": the choices of one trial take more than 8 MiB");

@@ -21,7 +21,7 @@ namespace hpo {
 class Axis {
 public:
     Axis(const Distribution& distribution, const Narrowing& within) {
-        if (const auto* categorical = std::get_if<CategoricalDistribution>(&distribution)) {
+        if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
             for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
                 if (within.admits(static_cast<double>(i))) indices_.push_back(static_cast<double>(i));
             }
@@ -29,13 +29,13 @@ public:
             return;
         }
         const Distribution part = narrowed(distribution, within).value();
-        if (const auto* whole = std::get_if<IntDistribution>(&part)) {
+        if (const auto* whole = get_if<IntDistribution>(&part)) {
             low_ = static_cast<double>(whole->low);
             step_ = static_cast<double>(whole->step);
             size_ = static_cast<std::uint64_t>((whole->high - whole->low) / whole->step) + 1;
             return;
         }
-        const auto& real = std::get<FloatDistribution>(part);
+        const auto& real = get<FloatDistribution>(part);
         low_ = real.low;
         high_ = real.high;
         log_ = real.log;

@@ -66,7 +66,7 @@ public:
         const Distribution distribution = CategoricalDistribution{std::move(choices)};
         Narrowing within;
         if (options.only) {
-            within.allowed.assign(std::get<CategoricalDistribution>(distribution).choices.size(), false);
+            within.allowed.assign(get<CategoricalDistribution>(distribution).choices.size(), false);
             for (const Value& choice : *options.only) {
                 const auto index = to_internal(distribution, choice);
                 if (!index) throw bad_value("parameter '" + name + "'", display_text(choice) + " in its narrowing", describe(distribution));

@@ -104,7 +104,7 @@ template <class AnyJson>
 template <class AnyJson>
 [[nodiscard]] Value json_value(const AnyJson& json) {
     switch (json.type()) {
-        case Json::value_t::null: return std::monostate{};
+        case Json::value_t::null: return Value{};
         case Json::value_t::boolean: return json.template get<bool>();
         case Json::value_t::number_integer: return json.template get<std::int64_t>();
         case Json::value_t::number_unsigned: {

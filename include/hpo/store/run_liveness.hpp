@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <string>
 
 #include "hpo/core/process_identity.hpp"
@@ -42,7 +41,7 @@ struct KnownRun {
 /// belongs to another process, counts as dead), or, on another host, its heartbeat is older than `grace_seconds`.
 [[nodiscard]] inline bool is_gone(const KnownRun& known, Time at, double grace_seconds) {
     if (known.ended) return true;
-    if (known.run.host != host_name()) return std::chrono::duration<double>(at - known.heartbeat).count() > grace_seconds;
+    if (known.run.host != host_name()) return seconds_between(known.heartbeat, at) > grace_seconds;
     if (const auto process = process_state(known.run.pid)) {
         if (process->is_dead()) return true;
         return !known.run.started_ticks.empty() && std::to_string(process->start_ticks) != known.run.started_ticks;

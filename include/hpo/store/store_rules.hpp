@@ -87,7 +87,7 @@ inline Attempt& merge_attempt(Trial& stored, const Attempt& attempt) {
         Attempt merged = attempt;
         merged.memory = std::move(present.memory);
         for (const MemoryMark& mark : attempt.memory) add_mark(merged, mark);
-        merged.reports.merge(present.reports);
+        for (const auto& [step, value] : present.reports) merged.reports.emplace(step, value);
         return present = std::move(merged);
     }
     return stored.attempts.emplace_back(attempt);

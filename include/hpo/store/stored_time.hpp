@@ -2,14 +2,13 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "hpo/core/trial.hpp"
+#include "hpo/core/time.hpp"
 
 namespace hpo::store {
 
@@ -19,9 +18,9 @@ enum class TimeZone { utc, local };
 
 /// "2026-11-21 09:37:09.686167", the form of SQLAlchemy's DATETIME in SQLite.
 [[nodiscard]] inline std::string time_text(Time time, TimeZone zone = TimeZone::utc) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    const auto micros = static_cast<int>((time - seconds).count());
-    const std::time_t since_epoch = seconds.time_since_epoch().count();
+    constexpr std::int64_t second = 1'000'000;
+    const auto micros = static_cast<int>((time.microseconds % second + second) % second);
+    const std::time_t since_epoch = (time.microseconds - micros) / second;
     std::tm parts{};
     if (zone == TimeZone::utc) gmtime_r(&since_epoch, &parts);
     else localtime_r(&since_epoch, &parts);
@@ -63,7 +62,7 @@ enum class TimeZone { utc, local };
         }
     }
     const std::time_t seconds = zone == TimeZone::utc ? timegm(&parts) : mktime(&parts);
-    return Time{std::chrono::seconds{seconds} + std::chrono::microseconds{micros}};
+    return Time{std::int64_t{seconds} * 1'000'000 + micros};
 }
 
 }  // namespace hpo::store

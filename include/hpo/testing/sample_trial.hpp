@@ -30,8 +30,7 @@ namespace hpo::testing {
     params.set("x", FloatDistribution{-5.0, 5.0, false, std::nullopt}, -4.25);
     params.set("layers", IntDistribution{1, 64, true, 1}, 17.0);
     params.set("tok.max_length", IntDistribution{128, 512, false, 32}, 384.0);
-    params.set("späte \"Wahl\"",
-               CategoricalDistribution{{std::string{"na\xC3\xAFve \"q\" \\"}, std::monostate{}, true, std::int64_t{3}, 2.5}}, 1.0);
+    params.set("späte \"Wahl\"", CategoricalDistribution{{std::string{"na\xC3\xAFve \"q\" \\"}, Value{}, true, std::int64_t{3}, 2.5}}, 1.0);
     params.set("a", CategoricalDistribution{{false, std::string{"adamw"}}}, 1.0);  // out of alphabetical order on purpose
     return params;
 }
@@ -60,7 +59,7 @@ namespace hpo::testing {
     attempt.capacity_bytes = 25'000'000'007;
     attempt.worker_pid = 31337;
     attempt.fresh_worker = true;
-    attempt.started = Time{std::chrono::microseconds{1'790'000'000'123'456}};
+    attempt.started = Time{1'790'000'000'123'456};
     attempt.seconds = 12.345678901;
     attempt.outcome = OutcomeKind::failed;
     Failure failure;
@@ -95,7 +94,7 @@ namespace hpo::testing {
     rejection.reason = "needs 1.75 times the device";
     rejection.plan = sample_attempt(1).plan;
     rejection.capacity_bytes = 600'000'001;
-    rejection.at = Time{std::chrono::microseconds{1'790'000'001'000'002}};
+    rejection.at = Time{1'790'000'001'000'002};
     return rejection;
 }
 

@@ -117,7 +117,7 @@ void check_store_contract(MakeStore&& make_store) {
         trial.user_attributes = {{"oom", "true"}, {"note", "\"\xC3\xA9\\n\\\"\""}, {"list", "[1, {\"a\": null}]"}};
         trial.system_attributes = {{"grid_id", "3"}};
         trial.constraints = {{"memory", 0.5}, {"time", -infinity}};
-        trial.completed = Time{std::chrono::microseconds{1'790'000'002'000'003}};
+        trial.completed = Time{1'790'000'002'000'003};
         store.finish(trial);
         CHECK(text_of(all_trials(store, study).at(0)) == text_of(trial));
     }
@@ -251,7 +251,7 @@ void check_store_contract(MakeStore&& make_store) {
         const Study study = store.open_study("s", one, Store::Open::create);
         Rejection bare;
         bare.violation = infinity;
-        bare.at = Time{std::chrono::microseconds{5}};
+        bare.at = Time{5};
         store.reject(study.id, sample_rejection());
         store.reject(study.id, bare);
         const auto stored = store.rejections(study.id);

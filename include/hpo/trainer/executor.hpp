@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,8 +44,8 @@ public:
     [[nodiscard]] virtual std::size_t free_slots() const = 0;
     /// Starts a job; may run it to its end.
     virtual void submit(const Job& job, ExecutorEvents& events) = 0;
-    /// Delivers what has happened; waits up to `timeout` for something to happen.
-    virtual void wait(ExecutorEvents& events, std::chrono::milliseconds timeout) = 0;
+    /// Delivers what has happened; waits up to `timeout_seconds` for something to happen.
+    virtual void wait(ExecutorEvents& events, double timeout_seconds) = 0;
     /// Asks every running job to end as interrupted; `wait` then delivers their ends.
     virtual void interrupt() = 0;
     /// Memory that jobs may take on the plan's device, in bytes; nothing: not limited or not known.

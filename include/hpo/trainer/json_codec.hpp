@@ -88,21 +88,25 @@ inline void decode_double(const Json& json, const std::string& place, double& va
 
 /// A Value of a number that JSON cannot write is {"number": "NaN"}, since a text may read NaN as well.
 inline Json encode_variant(const Value& value) {
-    return std::visit(
-        [](const auto& v) -> Json {
-            using T = std::decay_t<decltype(v)>;
-            if constexpr (std::is_same_v<T, std::monostate>) return nullptr;
-            else if constexpr (std::is_same_v<T, double>) return std::isfinite(v) ? Json(v) : Json{{"number", number_text(v)}};
-            else return v;
-        },
-        value);
+    switch (value.kind()) {
+        case Value::Kind::truth: return get<bool>(value);
+        case Value::Kind::whole: return get<std::int64_t>(value);
+        case Value::Kind::text: return get<std::string>(value);
+        case Value::Kind::null: return nullptr;
+        case Value::Kind::real: break;
+    }
+    const double number = get<double>(value);
+    return std::isfinite(number) ? Json(number) : Json{{"number", number_text(number)}};
 }
 
 inline void decode_variant(const Json& json, const std::string& place, Value& value) {
-    if (json.is_null()) value = std::monostate{};
+    if (json.is_null()) value = Value{};
     else if (json.is_boolean()) value = json.get<bool>();
-    else if (json.is_number_integer()) decode_integer(json, place, value.emplace<std::int64_t>());
-    else if (json.is_number_float()) value = json.get<double>();
+    else if (json.is_number_integer()) {
+        std::int64_t whole = 0;
+        decode_integer(json, place, whole);
+        value = whole;
+    } else if (json.is_number_float()) value = json.get<double>();
     else if (json.is_string()) value = json.get<std::string>();
     else if (json.is_object() && json.size() == 1 && json.contains("number") && non_finite(json["number"]))
         value = *non_finite(json["number"]);

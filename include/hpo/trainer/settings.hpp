@@ -37,12 +37,12 @@ public:
     /// The readers throw Error for a name that is not in the trainer's list: a mistake of the plugin.
     [[nodiscard]] double number(std::string_view name) const {
         const Value& value = at(name);
-        if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-        return std::get<double>(value);
+        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        return get<double>(value);
     }
-    [[nodiscard]] std::int64_t whole(std::string_view name) const { return std::get<std::int64_t>(at(name)); }
-    [[nodiscard]] bool truth(std::string_view name) const { return std::get<bool>(at(name)); }
-    [[nodiscard]] const std::string& text(std::string_view name) const { return std::get<std::string>(at(name)); }
+    [[nodiscard]] std::int64_t whole(std::string_view name) const { return get<std::int64_t>(at(name)); }
+    [[nodiscard]] bool truth(std::string_view name) const { return get<bool>(at(name)); }
+    [[nodiscard]] const std::string& text(std::string_view name) const { return get<std::string>(at(name)); }
 
     /// "model.kind = cnn, optim.lr = 0.01, ...": the trial's parameters, for messages.
     [[nodiscard]] const std::string& configuration() const noexcept { return configuration_; }
@@ -72,8 +72,8 @@ private:
         check_names(job.options, "option");
         for (const TrainerParameter& parameter : info.parameters) {
             const Value* given = job.find(parameter.name);
-            if (!given || std::holds_alternative<std::monostate>(*given)) given = &parameter.standard;
-            if (std::holds_alternative<std::monostate>(*given)) {
+            if (!given || given->is_null()) given = &parameter.standard;
+            if (given->is_null()) {
                 errors.push_back(bad_value(parameter.name, "nothing", describe(parameter) + "; the trainer has no standard value"));
                 continue;
             }
@@ -97,14 +97,14 @@ private:
 
     /// The value in the parameter's own type, or nothing when it is of another kind or outside the range.
     static std::optional<Value> accepted(const TrainerParameter& parameter, const Value& value) {
-        if (parameter.type == "bool") return std::holds_alternative<bool>(value) ? std::optional{value} : std::nullopt;
+        if (parameter.type == "bool") return holds<bool>(value) ? std::optional{value} : std::nullopt;
         if (parameter.type == "text" || parameter.type.starts_with(one_of)) {
-            const auto* text = std::get_if<std::string>(&value);
+            const auto* text = get_if<std::string>(&value);
             return text && (parameter.type == "text" || names_choice(parameter.type, *text)) ? std::optional{value} : std::nullopt;
         }
         double number = 0;
-        if (const auto* whole = std::get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
-        else if (const auto* real = std::get_if<double>(&value)) number = *real;
+        if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+        else if (const auto* real = get_if<double>(&value)) number = *real;
         else return std::nullopt;
         if (!in_range(parameter, number)) return std::nullopt;
         if (parameter.type == "float") return Value{number};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,13 +59,13 @@ public:
         std::int64_t own_running = 0;
     };
     [[nodiscard]] std::optional<std::int64_t> begin_trial(const Wanted& wanted) {
-        const auto moment = std::chrono::steady_clock::now();
-        if (done_ + wanted.own_running >= wanted.trials || moment - refused_ < std::chrono::milliseconds{200}) return std::nullopt;
+        if (done_ + wanted.own_running >= wanted.trials) return std::nullopt;
+        if (since_refusal_ && since_refusal_->seconds() < refusal_holds_seconds) return std::nullopt;
         auto begun = store_.begin_trial_within(
             study_.id, run_ ? std::optional{run_->id} : std::nullopt,
             {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = heartbeat_grace_seconds});
         if (!begun) {
-            refused_ = moment;
+            since_refusal_.emplace();
             read_others();
             return std::nullopt;
         }
@@ -149,15 +148,16 @@ public:
     }
     /// Says that this process is alive, and looks whether others are, at most every few seconds.
     void heartbeat() {
-        const auto moment = std::chrono::steady_clock::now();
-        if (!run_ || moment - last_heartbeat_ < std::chrono::seconds{5}) return;
-        last_heartbeat_ = moment;
+        if (!run_ || since_heartbeat_.seconds() < heartbeat_interval_seconds) return;
+        since_heartbeat_ = {};
         store_.heartbeat(*run_);
         settle_lost();
     }
 
 private:
+    static constexpr double heartbeat_interval_seconds = 5;
     static constexpr double heartbeat_grace_seconds = 60;
+    static constexpr double refusal_holds_seconds = 0.2;
 
     void read_others() {
         if (!store_.refresh(study_.id, trials_)) return;
@@ -174,8 +174,8 @@ private:
     KnownDistributions distributions_;
     std::int64_t done_ = 0;
     std::optional<Run> run_;
-    std::chrono::steady_clock::time_point last_heartbeat_{};
-    std::chrono::steady_clock::time_point refused_{};  ///< when there was last no trial to begin
+    Stopwatch since_heartbeat_;
+    std::optional<Stopwatch> since_refusal_;  ///< when there was last no trial to begin
 };
 
 }  // namespace hpo::tuner

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <exception>
 #include <functional>
@@ -63,7 +62,7 @@ private:
 template <std::invocable F, std::predicate Stopped>
 [[nodiscard]] AttemptOutcome run_attempt(F&& function, Stopped&& stopped) {
     AttemptOutcome outcome;
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     try {
         outcome.values = function();
         outcome.kind = stopped() ? OutcomeKind::stopped : OutcomeKind::complete;
@@ -73,7 +72,7 @@ template <std::invocable F, std::predicate Stopped>
         outcome.kind = OutcomeKind::failed;
         outcome.failure = current_failure();
     }
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    outcome.seconds = watch.seconds();
     return outcome;
 }
 
@@ -92,7 +91,7 @@ public:
         running.rethrow_listener_error();
         events.on_end(job.trial, std::move(outcome));
     }
-    void wait(ExecutorEvents& /*events*/, std::chrono::milliseconds /*timeout*/) override {}
+    void wait(ExecutorEvents& /*events*/, double /*timeout_seconds*/) override {}
     void interrupt() override {}
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& /*params*/, const ExecutionPlan& /*plan*/) override {

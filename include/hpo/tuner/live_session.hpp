@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <exception>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,12 +24,12 @@ public:
     /// Calls `objective(LiveTrial&) -> std::vector<double>` until the asked number of trials is done. True: it was stopped.
     template <class Objective>
     bool run(const Objective& objective) {
-        const auto begin = std::chrono::steady_clock::now();
+        const Stopwatch watch;
         while (books_.done() < options_.trials) {
             if (options_.stop_requested && options_.stop_requested()) return true;
-            if (options_.time && std::chrono::steady_clock::now() - begin >= *options_.time) break;
+            if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
             if (const auto number = books_.begin_trial({.trials = options_.trials})) run_trial(*number, objective);
-            else std::this_thread::sleep_for(std::chrono::milliseconds{100});  // other processes run the missing ones
+            else sleep_seconds(0.1);  // other processes run the missing ones
             books_.heartbeat();
             observer_.idle();
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,7 +22,7 @@ struct TuneOptions {
     std::vector<Direction> directions{Direction::minimize};
     std::uint64_t seed = 0;
     Store::Open open = Store::Open::create_or_resume;
-    std::optional<std::chrono::milliseconds> time{};     ///< no trial is started after this
+    std::optional<double> time_seconds{};                ///< no trial is started after this
     std::vector<std::pair<std::string, Value>> fixed{};  ///< values that every trial must take
     ExecutionPlan plan{};                                ///< the first attempt's, before the guard
     std::string effective_batch_parameter{};             ///< copied into the plan; empty: none

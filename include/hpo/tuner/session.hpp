@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -65,9 +63,11 @@ private:
         bool fresh_worker = false;
     };
 
+    static constexpr double poll_seconds = 0.1;
+
     void loop() {
-        const auto begin = std::chrono::steady_clock::now();
-        const auto out_of_time = [&] { return options_.time && std::chrono::steady_clock::now() - begin >= *options_.time; };
+        const Stopwatch watch;
+        const auto out_of_time = [&] { return options_.time_seconds && watch.seconds() >= *options_.time_seconds; };
         while (!check_stop()) {
             while (executor_.free_slots() > 0 && !check_stop()) {
                 if (!retries_.empty()) {
@@ -80,7 +80,7 @@ private:
                     break;
                 }
             }
-            if (!running_.empty()) executor_.wait(*this, std::chrono::milliseconds{100});
+            if (!running_.empty()) executor_.wait(*this, poll_seconds);
             else if (out_of_time() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
@@ -97,7 +97,7 @@ private:
         const std::int64_t missing = options_.trials - books_.done();
         if (missing <= 0) return false;
         if (!std::exchange(waiting_, true)) observer_.waiting_for_others(missing);
-        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        sleep_seconds(poll_seconds);
         return true;
     }
 
@@ -110,7 +110,7 @@ private:
     /// executor holds, so that it ends also when the store fails.
     void drain() {
         if (in_flight_ > 0) executor_.interrupt();
-        while (in_flight_ > 0) executor_.wait(*this, std::chrono::milliseconds{100});
+        while (in_flight_ > 0) executor_.wait(*this, poll_seconds);
         retries_.clear();
         while (!running_.empty()) give_up(*running_.begin());
     }

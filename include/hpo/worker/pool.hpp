@@ -4,6 +4,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -83,11 +84,11 @@ public:
         seat.worker->send(RunJob{trainer_job(job)});
     }
 
-    void wait(ExecutorEvents& events, std::chrono::milliseconds timeout) override {
+    void wait(ExecutorEvents& events, double timeout_seconds) override {
         loop_.restart();
         loop_.poll();
         if (deliver(events)) return;
-        run_until(timeout, [&] { return !happened_.empty(); });
+        run_until(std::chrono::milliseconds{std::llround(timeout_seconds * 1000)}, [&] { return !happened_.empty(); });
         deliver(events);
     }
 
