@@ -21,10 +21,14 @@ struct Widest {
         hpo::Bytes size{1024};
         std::optional<double> maybe{};
     };
-    static constexpr auto fields =
-        std::tuple{hpo::field("flag", &Config::flag, "a flag"),    hpo::field("count", &Config::count, "a count"),
-                   hpo::field("ratio", &Config::ratio, "a ratio"), hpo::field("text", &Config::text, "a text"),
-                   hpo::field("size", &Config::size, "a size"),    hpo::field("maybe", &Config::maybe, "or none")};
+    static constexpr void fields(auto field) {
+        field("flag", &Config::flag, "a flag");
+        field("count", &Config::count, "a count");
+        field("ratio", &Config::ratio, "a ratio");
+        field("text", &Config::text, "a text");
+        field("size", &Config::size, "a size");
+        field("maybe", &Config::maybe, "or none");
+    }
     explicit Widest(Config given) : config{std::move(given)} {}
     Config config;
 };

@@ -41,7 +41,7 @@ TEST_CASE("the density of a grid and of choices sums to one") {
         std::vector<std::vector<double>> points(1);
         for (double x = axes[axis].first; x <= axes[axis].last + 1e-9; x += axis == 1 ? 0.1 : 1) points[0].push_back(x);
         double sum = 0;
-        for (const double density : TpeParzenEstimator{{&axes[axis], 1}, observed, 3, 1}.log_density(points)) sum += std::exp(density);
+        for (const double density : TpeParzenEstimator{{axes[axis]}, observed, 3, 1}.log_density(points)) sum += std::exp(density);
         CHECK(sum == Approx(4));  // four kernels of weight 1
     }
 }
@@ -68,7 +68,7 @@ TEST_CASE("a density given one parameter is the joint density along it") {
 
 TEST_CASE("draws follow the density, whole and inside a part") {
     const std::vector<std::vector<double>> observed{{0.1, 0.1, 0.4, lacking}};
-    const TpeParzenEstimator estimator{{&axes[1], 1}, observed, 4, 1};
+    const TpeParzenEstimator estimator{{axes[1]}, observed, 4, 1};
     const std::vector<std::vector<double>> grid{{0, 0.1, 0.2, 0.30000000000000004, 0.4, 0.5}};
     const auto densities = estimator.log_density(grid);
     hpo::Rng rng{11};
@@ -87,7 +87,7 @@ TEST_CASE("draws follow the density, whole and inside a part") {
 }
 
 TEST_CASE("draws of choices keep to those that are allowed") {
-    const TpeParzenEstimator estimator{{&axes[4], 1}, {{0, 0, 0, 1}}, 4, 1};
+    const TpeParzenEstimator estimator{{axes[4]}, {{0, 0, 0, 1}}, 4, 1};
     hpo::Rng rng{12};
     const auto drawn = estimator.draw(0, {axes[4], {false, true, true}}, 20'000, rng);
     const auto densities = estimator.log_density(std::vector<std::vector<double>>{{1, 2}});

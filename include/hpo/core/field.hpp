@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 
 #include "hpo/core/bytes.hpp"
@@ -23,26 +22,19 @@ struct Bytes {
     friend bool operator==(Bytes, Bytes) = default;
 };
 
-/// One option of a policy's Config: the single source for parsing, help, Lua and documentation.
-template <class Config, class T>
-struct Field {
-    using type = T;
-    std::string_view name;
-    T Config::*member;
-    std::string_view help;
+/// Takes any option of any Config, and ignores it.
+struct AnyField {
+    template <class Config, class T>
+    void operator()(std::string_view /*name*/, T Config::* /*member*/, std::string_view /*help*/) const {}
 };
 
-template <class Config, class T>
-constexpr Field<Config, T> field(std::string_view name, T Config::*member, std::string_view help) {
-    return {name, member, help};
-}
-
-/// A policy that the registry can build from text.
+/// A policy that the registry can build from text. Its `fields(visit)` calls `visit(name, &Config::member, help)` for each
+/// option: the single source for parsing, help, Lua and documentation. Types: those of field_traits.
 template <class P>
 concept Configurable = std::default_initializable<typename P::Config> && std::constructible_from<P, typename P::Config> && requires {
     { P::name } -> std::convertible_to<std::string_view>;
     { P::summary } -> std::convertible_to<std::string_view>;
-    P::fields;
+    P::fields(AnyField{});
 };
 
 /// Policies without options use this.

@@ -27,12 +27,15 @@ namespace detail {
 
 [[nodiscard]] inline std::string lower_case(std::string_view text) {
     std::string lower{text};
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return lower;
 }
 
 [[nodiscard]] inline bool mentions_any(std::string_view text, std::initializer_list<std::string_view> phrases) {
-    return std::ranges::any_of(phrases, [&](std::string_view phrase) { return text.find(phrase) != std::string_view::npos; });
+    for (const std::string_view phrase : phrases) {
+        if (text.find(phrase) != std::string_view::npos) return true;
+    }
+    return false;
 }
 
 /// The whole number that follows `phrase`.

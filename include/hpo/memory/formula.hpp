@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/memory/concept.hpp"
@@ -29,7 +28,7 @@ public:
     struct Config {
         double margin = 0.2;
     };
-    static constexpr auto fields = std::tuple{field("margin", &Config::margin, "share added to the sum, 0.2 for 20 %")};
+    static constexpr void fields(auto field) { field("margin", &Config::margin, "share added to the sum, 0.2 for 20 %"); }
 
     Formula() : Formula{Config{}} {}
     explicit Formula(Config config) : config_{config} {

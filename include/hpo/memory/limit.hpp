@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/memory/concept.hpp"
@@ -19,7 +18,7 @@ public:
     struct Config {
         Bytes bytes;  ///< 0, which the constructor refuses: a cap has no sensible default
     };
-    static constexpr auto fields = std::tuple{field("bytes", &Config::bytes, "cap of one attempt; must be given")};
+    static constexpr void fields(auto field) { field("bytes", &Config::bytes, "cap of one attempt; must be given"); }
 
     explicit Limit(Config config) : config_{config} {
         if (config.bytes.count < 1) throw bad_value("bytes", format_bytes(config.bytes.count), "a size above 0, such as limit:bytes=2GiB");

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/memory/concept.hpp"
@@ -15,7 +14,7 @@ public:
     static constexpr std::string_view name = "unlimited";
     static constexpr std::string_view summary = "launches everything and predicts nothing";
     using Config = NoConfig;
-    static constexpr std::tuple<> fields{};
+    static constexpr void fields(auto /*field*/) {}
 
     Unlimited() = default;
     explicit Unlimited(Config /*config*/) {}

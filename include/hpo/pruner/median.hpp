@@ -17,11 +17,12 @@ public:
         std::int64_t interval_steps = 1;
         std::int64_t min_trials = 1;
     };
-    static constexpr auto fields =
-        std::tuple{field("startup_trials", &Config::startup_trials, "complete trials before any pruning"),
-                   field("warmup_steps", &Config::warmup_steps, "first step that may be pruned"),
-                   field("interval_steps", &Config::interval_steps, "steps between decisions, counted from warmup_steps"),
-                   field("min_trials", &Config::min_trials, "complete trials that must have reported the step")};
+    static constexpr void fields(auto field) {
+        field("startup_trials", &Config::startup_trials, "complete trials before any pruning");
+        field("warmup_steps", &Config::warmup_steps, "first step that may be pruned");
+        field("interval_steps", &Config::interval_steps, "steps between decisions, counted from warmup_steps");
+        field("min_trials", &Config::min_trials, "complete trials that must have reported the step");
+    }
 
     Median() : Median{Config{}} {}
     explicit Median(Config config)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/pruner/concept.hpp"
@@ -15,7 +14,7 @@ public:
     static constexpr std::string_view name = "none";
     static constexpr std::string_view summary = "never prunes";
     using Config = NoConfig;
-    static constexpr std::tuple<> fields{};
+    static constexpr void fields(auto /*field*/) {}
 
     None() = default;
     explicit None(Config /*config*/) {}

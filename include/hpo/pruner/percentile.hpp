@@ -7,24 +7,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "hpo/core/field.hpp"
+#include "hpo/core/order.hpp"
 #include "hpo/pruner/concept.hpp"
 
 namespace hpo::pruner {
 
 /// The `percentile` (0 to 100) of what is not NaN in `values`, interpolated linearly between neighbours; nothing when
 /// all of it is NaN.
-[[nodiscard]] inline std::optional<double> percentile_of(std::vector<double> values, double percentile) {
-    std::erase_if(values, [](double value) { return std::isnan(value); });
-    if (values.empty()) return std::nullopt;
-    std::sort(values.begin(), values.end());
-    const double position = percentile / 100 * static_cast<double>(values.size() - 1);
+[[nodiscard]] inline std::optional<double> percentile_of(const std::vector<double>& values, double percentile) {
+    const std::vector<std::size_t> order = ascending_order(values);
+    if (order.empty()) return std::nullopt;
+    const double position = percentile / 100 * static_cast<double>(order.size() - 1);
     const auto below = static_cast<std::size_t>(position);
-    const auto above = std::min(below + 1, values.size() - 1);
-    return std::lerp(values[below], values[above], position - static_cast<double>(below));
+    const auto above = std::min(below + 1, order.size() - 1);
+    return std::lerp(values[order[below]], values[order[above]], position - static_cast<double>(below));
 }
 
 /// Prunes a trial whose best value so far is worse than a percentile of the complete trials' values at the same step.
@@ -40,12 +39,13 @@ public:
         std::int64_t interval_steps = 1;
         std::int64_t min_trials = 1;
     };
-    static constexpr auto fields =
-        std::tuple{field("percentile", &Config::percentile, "share of trials that are kept, 0 to 100"),
-                   field("startup_trials", &Config::startup_trials, "complete trials before any pruning"),
-                   field("warmup_steps", &Config::warmup_steps, "first step that may be pruned"),
-                   field("interval_steps", &Config::interval_steps, "steps between decisions, counted from warmup_steps"),
-                   field("min_trials", &Config::min_trials, "complete trials that must have reported the step")};
+    static constexpr void fields(auto field) {
+        field("percentile", &Config::percentile, "share of trials that are kept, 0 to 100");
+        field("startup_trials", &Config::startup_trials, "complete trials before any pruning");
+        field("warmup_steps", &Config::warmup_steps, "first step that may be pruned");
+        field("interval_steps", &Config::interval_steps, "steps between decisions, counted from warmup_steps");
+        field("min_trials", &Config::min_trials, "complete trials that must have reported the step");
+    }
 
     Percentile() : Percentile{Config{}} {}
     explicit Percentile(Config config) : config_{config} {
@@ -83,7 +83,7 @@ public:
         if (static_cast<std::int64_t>(rivals.size()) < config_.min_trials) return {};
         const std::size_t count = rivals.size();
         const bool minimize = standing.direction == Direction::minimize;
-        const auto bar = percentile_of(std::move(rivals), minimize ? config_.percentile : 100 - config_.percentile);
+        const auto bar = percentile_of(rivals, minimize ? config_.percentile : 100 - config_.percentile);
         if (!bar || !better(standing.direction, *bar, best)) return {};
         return {Verdict::Answer::prune, "best value " + display_text(best) + " by step " + std::to_string(standing.step) +
                                             " is worse than " + display_text(*bar) + ", percentile " + display_text(config_.percentile) +

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/recovery/concept.hpp"
@@ -15,7 +14,7 @@ public:
     static constexpr std::string_view name = "fail";
     static constexpr std::string_view summary = "ends a trial as FAIL at its first failure";
     using Config = NoConfig;
-    static constexpr std::tuple<> fields{};
+    static constexpr void fields(auto /*field*/) {}
 
     Fail() = default;
     explicit Fail(Config /*config*/) {}

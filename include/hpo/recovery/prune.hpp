@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/recovery/concept.hpp"
@@ -15,7 +14,7 @@ public:
     static constexpr std::string_view name = "prune";
     static constexpr std::string_view summary = "ends a trial that ran out of memory as PRUNED and infeasible; any other failure is FAIL";
     using Config = NoConfig;
-    static constexpr std::tuple<> fields{};
+    static constexpr void fields(auto /*field*/) {}
 
     Prune() = default;
     explicit Prune(Config /*config*/) {}

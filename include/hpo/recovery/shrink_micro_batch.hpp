@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/recovery/concept.hpp"
@@ -23,10 +22,11 @@ public:
         std::int64_t max_retries = 8;
         std::int64_t crash_retries = 1;
     };
-    static constexpr auto fields =
-        std::tuple{field("min_micro_batch", &Config::min_micro_batch, "smallest micro-batch that is tried"),
-                   field("max_retries", &Config::max_retries, "attempts after the first that a trial may have"),
-                   field("crash_retries", &Config::crash_retries, "attempts in a fresh worker after one died or vanished")};
+    static constexpr void fields(auto field) {
+        field("min_micro_batch", &Config::min_micro_batch, "smallest micro-batch that is tried");
+        field("max_retries", &Config::max_retries, "attempts after the first that a trial may have");
+        field("crash_retries", &Config::crash_retries, "attempts in a fresh worker after one died or vanished");
+    }
 
     ShrinkMicroBatch() = default;
     explicit ShrinkMicroBatch(Config config) : config_{config} {

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "hpo/core/field.hpp"
@@ -11,7 +10,7 @@
 
 namespace hpo::registry {
 
-/// What a person may know of one option, all from the policy's `fields`.
+/// What a person may know of one option, all from the policy's `fields(visit)`.
 struct OptionInfo {
     std::string name;
     std::string default_text;
@@ -24,16 +23,10 @@ template <Configurable P>
 [[nodiscard]] std::vector<OptionInfo> option_infos() {
     std::vector<OptionInfo> infos;
     const typename P::Config defaults{};
-    std::apply(
-        [&](const auto&... each) {
-            [[maybe_unused]] const auto add = [&](const auto& f) {
-                using Traits = field_traits<typename std::decay_t<decltype(f)>::type>;
-                infos.push_back(
-                    {std::string{f.name}, Traits::format(defaults.*f.member), std::string{f.help}, std::string{Traits::expected}});
-            };
-            (add(each), ...);
-        },
-        P::fields);
+    P::fields([&]<class T>(std::string_view name, T P::Config::*member, std::string_view help) {
+        using Traits = field_traits<T>;
+        infos.push_back({std::string{name}, Traits::format(defaults.*member), std::string{help}, std::string{Traits::expected}});
+    });
     return infos;
 }
 
@@ -44,18 +37,17 @@ template <Configurable P>
     typename P::Config config{};
     for (const PolicyOption& option : options) {
         bool known = false;
-        [[maybe_unused]] const auto read = [&](const auto& f) {
-            if (f.name != option.name) return;
+        P::fields([&]<class T>(std::string_view name, T P::Config::*member, std::string_view /*help*/) {
+            if (name != option.name) return;
             known = true;
-            using Traits = field_traits<typename std::decay_t<decltype(f)>::type>;
+            using Traits = field_traits<T>;
             auto value = Traits::parse(option.value);
             if (!value) {
                 throw bad_value(std::string{place} + ": option '" + option.name + "' of " + std::string{P::name}, "'" + option.value + "'",
                                 Traits::expected);
             }
-            config.*f.member = std::move(*value);
-        };
-        std::apply([&](const auto&... each) { (read(each), ...); }, P::fields);
+            config.*member = std::move(*value);
+        });
         if (!known) {
             std::vector<std::string> names;
             for (const OptionInfo& info : option_infos<P>()) names.push_back(info.name);

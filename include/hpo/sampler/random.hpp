@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string_view>
-#include <tuple>
 
 #include "hpo/core/field.hpp"
 #include "hpo/sampler/concept.hpp"
@@ -16,7 +15,7 @@ public:
     static constexpr std::string_view name = "random";
     static constexpr std::string_view summary = "draws every parameter uniformly, on its own scale";
     using Config = NoConfig;
-    static constexpr std::tuple<> fields{};
+    static constexpr void fields(auto /*field*/) {}
 
     Random() = default;
     explicit Random(Config /*config*/) {}

@@ -6,7 +6,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,11 +35,12 @@ public:
         double gamma = 0.1;
         double prior_weight = 1;
     };
-    static constexpr auto fields =
-        std::tuple{field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first"),
-                   field("ei_candidates", &Config::ei_candidates, "candidates that are compared for one draw"),
-                   field("gamma", &Config::gamma, "share of trials that count as good (at most 25 trials)"),
-                   field("prior_weight", &Config::prior_weight, "weight of the uniform-like prior beside one trial")};
+    static constexpr void fields(auto field) {
+        field("startup_trials", &Config::startup_trials, "trials that are drawn uniformly at first");
+        field("ei_candidates", &Config::ei_candidates, "candidates that are compared for one draw");
+        field("gamma", &Config::gamma, "share of trials that count as good (at most 25 trials)");
+        field("prior_weight", &Config::prior_weight, "weight of the uniform-like prior beside one trial");
+    }
 
     Tpe() : Tpe{Config{}} {}
     explicit Tpe(Config config) : config_{config} {
@@ -106,6 +106,10 @@ public:
     }
 
 private:
+    struct Estimators {
+        TpeParzenEstimator good;
+        TpeParzenEstimator other;
+    };
     /// The parameters that are modelled, and their values in every observation.
     struct Model {
         std::vector<std::string_view> names;
@@ -115,7 +119,7 @@ private:
             names.push_back(parameter);
             axes.emplace_back(distribution);
         }
-        [[nodiscard]] std::pair<TpeParzenEstimator, TpeParzenEstimator> estimators(const TrialContext& trial, const Config& config) const {
+        [[nodiscard]] Estimators estimators(const TrialContext& trial, const Config& config) const {
             const TpeSplit split = tpe_split(trial.history, trial.number, config.gamma);
             return {TpeParzenEstimator{axes, columns(split.below), split.below.size(), config.prior_weight},
                     TpeParzenEstimator{axes, columns(split.above), split.above.size(), config.prior_weight}};
@@ -126,10 +130,7 @@ private:
             for (std::size_t i = 0; i < observations.size(); ++i) {
                 const ParamSet& params = *observations[i];
                 for (std::size_t d = 0; d < axes.size(); ++d) {
-                    // Trials mostly agree on the order of their parameters.
-                    const Param* param = d < params.size() && params.begin()[static_cast<std::ptrdiff_t>(d)].name == names[d]
-                                             ? &params.begin()[static_cast<std::ptrdiff_t>(d)]
-                                             : params.find(names[d]);
+                    const Param* param = params.find(names[d], d);
                     if (param && axes[d].holds(param->internal)) values[d][i] = param->internal;
                 }
             }
@@ -147,9 +148,8 @@ private:
             throw Error{Errc::usage, "sampler tpe: got " + std::to_string(history.directions.size()) +
                                          " objectives; expected one; known for several: random"};
         }
-        const auto ended = std::count_if(history.trials.begin(), history.trials.end(), [](const Trial& trial) {
-            return trial.state == TrialState::complete || trial.state == TrialState::pruned;
-        });
+        std::int64_t ended = 0;
+        for (const Trial& trial : history.trials) ended += trial.state == TrialState::complete || trial.state == TrialState::pruned ? 1 : 0;
         return ended >= config_.startup_trials;
     }
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "hpo/core/order.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/sampler/tpe_axis.hpp"
 #include "hpo/sampler/truncated_normal.hpp"
@@ -100,16 +100,14 @@ private:
 
     void build_normals(const std::vector<double>& values) {
         const double range = axis_.high - axis_.low;
-        std::vector<std::pair<double, std::size_t>> sorted;  // of the observations that have the parameter
-        for (std::size_t k = 0; k < values.size(); ++k) {
-            if (!std::isnan(values[k])) sorted.emplace_back(axis_.to_model(values[k]), k);
-        }
-        std::sort(sorted.begin(), sorted.end());
+        std::vector<double> at(values.size());  // the model's coordinates
+        for (std::size_t k = 0; k < values.size(); ++k) at[k] = std::isnan(values[k]) ? values[k] : axis_.to_model(values[k]);
+        const std::vector<std::size_t> sorted = ascending_order(at);  // of the observations that have the parameter
         const std::size_t n = sorted.size();
         const double narrowest = range / std::min(100.0, static_cast<double>(n) + 2);
         const auto width = [&](std::size_t i) {
-            const double left = sorted[i].first - (i > 0 ? sorted[i - 1].first : axis_.low);
-            const double right = (i + 1 < n ? sorted[i + 1].first : axis_.high) - sorted[i].first;
+            const double left = at[sorted[i]] - (i > 0 ? at[sorted[i - 1]] : axis_.low);
+            const double right = (i + 1 < n ? at[sorted[i + 1]] : axis_.high) - at[sorted[i]];
             double gap = std::max(left, right);
             if (n > 1 && i == 0) gap = right;
             if (n > 1 && i + 1 == n) gap = left;
@@ -130,13 +128,13 @@ private:
             }
         }
         for (std::size_t i = 0; i < n; ++i) {
-            const double mean = sorted[i].first;
+            const double mean = at[sorted[i]];
             if (!grid) {
-                set_normal(sorted[i].second, mean, width(i));
+                set_normal(sorted[i], mean, width(i));
                 continue;
             }
             if (mean_.back() != mean || inverse_width_.back() != 1 / width(i) || mean_.size() == 1) add_normal(mean, width(i));
-            group_[sorted[i].second] = static_cast<std::uint32_t>(mean_.size() - 1);
+            group_[sorted[i]] = static_cast<std::uint32_t>(mean_.size() - 1);
         }
     }
     void add_normal(double mean, double width) {
@@ -158,7 +156,8 @@ private:
 
     /// Group c has observed choice c; the last group is the prior.
     void build_choices(const std::vector<double>& values, double prior_weight) {
-        const auto present = std::count_if(values.begin(), values.end(), [](double value) { return !std::isnan(value); });
+        std::size_t present = 0;
+        for (const double value : values) present += std::isnan(value) ? 0U : 1U;
         const double floor = prior_weight / (static_cast<double>(present) + 1);
         const double sum = floor * static_cast<double>(axis_.choices) + 1;
         log_observed_ = std::log((floor + 1) / sum);

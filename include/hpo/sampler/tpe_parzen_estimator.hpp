@@ -16,7 +16,7 @@ namespace hpo::sampler {
 class TpeParzenEstimator {
 public:
     /// `columns[axis][i]` is observation i's internal value, NaN where it lacks the parameter; from oldest to newest.
-    TpeParzenEstimator(std::span<const TpeAxis> axes, const std::vector<std::vector<double>>& columns, std::size_t observations,
+    TpeParzenEstimator(const std::vector<TpeAxis>& axes, const std::vector<std::vector<double>>& columns, std::size_t observations,
                        double prior_weight) {
         log_weights_.reserve(observations + 1);
         const std::size_t fading = observations > 25 ? observations - 25 : 0;
@@ -34,7 +34,7 @@ public:
     void condition(std::size_t axis, double internal) { kernels_[axis].add_log_density({&internal, 1}, log_weights_); }
 
     /// `count` points, each axis inside its part; result[axis][i] in internal values.
-    [[nodiscard]] std::vector<std::vector<double>> draw(std::span<const TpePart> parts, std::size_t count, Rng& rng) const {
+    [[nodiscard]] std::vector<std::vector<double>> draw(const std::vector<TpePart>& parts, std::size_t count, Rng& rng) const {
         const std::vector<double> cumulative = cumulated(log_weights_);
         std::vector<std::vector<double>> points(kernels_.size(), std::vector<double>(count));
         for (std::size_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ public:
     }
 
     /// The log density at each of the points; points[j] holds the values of axis `first + j`.
-    [[nodiscard]] std::vector<double> log_density(std::span<const std::vector<double>> points, std::size_t first = 0) const {
+    [[nodiscard]] std::vector<double> log_density(const std::vector<std::vector<double>>& points, std::size_t first = 0) const {
         const std::size_t count = points.front().size();
         const std::size_t kernels = log_weights_.size();
         std::vector<double> terms;

@@ -75,27 +75,27 @@ struct TpeSplit {
     }
     reject_until(nullptr);
 
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < observations.size(); ++i) {
-        if (observations[i].rank != Rank::running) order.push_back(i);
-    }
-    const auto wanted = static_cast<std::size_t>(std::min(25.0, std::ceil(gamma * static_cast<double>(finished))));
-    const std::size_t good = std::min(wanted, order.size());
-    const auto better_first = [&](std::size_t a, std::size_t b) {
-        const Observation& x = observations[a];
-        const Observation& y = observations[b];
+    const auto is_better = [](const Observation& x, const Observation& y) {
         if (x.rank != y.rank) return x.rank < y.rank;
         if (x.first != y.first) return x.first < y.first;
-        if (x.second != y.second) return x.second < y.second;
-        return a < b;
+        return x.second < y.second;
     };
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(good), order.end(), better_first);
-    std::vector<bool> is_below(observations.size(), false);
-    for (std::size_t i = 0; i < good; ++i) is_below[order[i]] = true;
+    const auto wanted = static_cast<std::size_t>(std::min(25.0, std::ceil(gamma * static_cast<double>(finished))));
+    std::vector<std::size_t> best;  // the better first, of equal ones the older: at most 25, so that insertion is cheap
+    for (std::size_t i = 0; i < observations.size(); ++i) {
+        if (observations[i].rank == Rank::running) continue;
+        std::size_t place = best.size();
+        while (place > 0 && is_better(observations[i], observations[best[place - 1]])) --place;
+        if (place == wanted) continue;
+        if (best.size() == wanted) best.pop_back();
+        best.insert(best.begin() + static_cast<std::ptrdiff_t>(place), i);
+    }
+    std::vector<char> is_below(observations.size(), 0);
+    for (const std::size_t i : best) is_below[i] = 1;
 
     TpeSplit split;
     for (std::size_t i = 0; i < observations.size(); ++i) {
-        (is_below[i] ? split.below : split.above).push_back(observations[i].params);
+        (is_below[i] != 0 ? split.below : split.above).push_back(observations[i].params);
     }
     return split;
 }

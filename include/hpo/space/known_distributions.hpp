@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
-#include <map>
-#include <memory>
 #include <string>
 
 #include "hpo/core/param_set.hpp"
@@ -16,19 +13,21 @@ public:
     /// Takes in a trial's parameters. Throws bad_value for one whose distribution does not go with the known one: another kind,
     /// another scale, another list of choices. Ranges of numbers may change.
     void admit(const ParamSet& params) {
+        std::size_t place = 0;
         for (const Param& param : params) {
-            auto& known = known_[param.name];
-            if (known && known != param.distribution && !compatible(*known, *param.distribution)) {
+            const Param* const known = known_.find(param.name, place++);
+            if (known && known->distribution == param.distribution) continue;
+            if (known && !compatible(*known->distribution, *param.distribution)) {
                 throw bad_value("parameter '" + param.name + "'",
-                                describe(*param.distribution) + " in this trial, where others have " + describe(*known),
+                                describe(*param.distribution) + " in this trial, where others have " + describe(*known->distribution),
                                 "one distribution for each name in a study; narrow it with min, max or only, or give it another name");
             }
-            known = param.distribution;
+            known_.set(param);
         }
     }
 
 private:
-    std::map<std::string, std::shared_ptr<const Distribution>, std::less<>> known_;
+    ParamSet known_;  ///< with the latest distribution and value of each
 };
 
 }  // namespace hpo

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +19,8 @@ class InMemory : public Store {
 public:
     Study open_study(const std::string& name, std::span<const Direction> directions, Open mode) override {
         std::vector<std::string> names;
-        for (auto& [id, kept] : studies_) {
+        for (Kept& kept : studies_) {
+            if (kept.is_deleted()) continue;
             if (kept.study.name == name) {
                 if (mode == Open::create) throw study_exists(place, name);
                 require_same_directions(place, kept.study, directions);
@@ -31,15 +31,17 @@ public:
         if (mode == Open::resume) throw unknown_name(place, "study", name, names);
         require_new_study(place, name, directions);
         Study study;
-        study.id = ++last_study_id_;
+        study.id = static_cast<std::int64_t>(studies_.size()) + 1;
         study.name = name;
         study.directions.assign(directions.begin(), directions.end());
-        studies_[study.id].study = study;
+        studies_.emplace_back().study = study;
         return study;
     }
     [[nodiscard]] std::vector<Study> studies() override {
         std::vector<Study> all;
-        for (const auto& [id, kept] : studies_) all.push_back(kept.study);
+        for (const Kept& kept : studies_) {
+            if (!kept.is_deleted()) all.push_back(kept.study);
+        }
         return all;
     }
     void delete_study(std::int64_t study_id) override {
@@ -49,7 +51,7 @@ public:
         for (OwnedRun& run : runs_) {
             if (run.study_id == study_id) run = {};
         }
-        studies_.erase(study_id);
+        of(study_id) = {};
     }
     void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override {
         of(study_id).study.user_attributes[key] = json;
@@ -140,7 +142,7 @@ public:
     }
     void finish(const Trial& trial) override {
         Trial& stored = own(trial);
-        require_finishable(place, trial, studies_.at(places_[index_of(trial.id)].study_id).study.directions.size());
+        require_finishable(place, trial, of(places_[index_of(trial.id)].study_id).study.directions.size());
         stored.state = trial.state;
         stored.values = trial.values;
         for (const auto& [key, json] : trial.user_attributes) stored.user_attributes[key] = json;
@@ -196,6 +198,7 @@ private:
         std::size_t first_open = 0;     ///< all trials before this one have finished
         std::int64_t done_before_open = 0;
         std::uint64_t changes = 1;  ///< that a caller cannot know of by itself
+        [[nodiscard]] bool is_deleted() const { return study.id < 0; }
     };
     struct OwnedRun {
         KnownRun known;
@@ -228,9 +231,9 @@ private:
     }
 
     Kept& of(std::int64_t study_id) {
-        const auto found = studies_.find(study_id);
-        if (found == studies_.end()) throw no_study(place, study_id);
-        return found->second;
+        const bool is_known = study_id >= 1 && index_of(study_id) < studies_.size();
+        if (!is_known || studies_[index_of(study_id)].is_deleted()) throw no_study(place, study_id);
+        return studies_[index_of(study_id)];
     }
     Trial& add(Kept& kept) {
         Trial trial;
@@ -243,16 +246,15 @@ private:
         const bool is_known = trial.id >= 1 && index_of(trial.id) < places_.size();
         if (!is_known || places_[index_of(trial.id)].study_id < 0) throw trial_gone(place, trial);
         const Place& kept_at = places_[index_of(trial.id)];
-        Trial& stored = studies_.at(kept_at.study_id).trials[kept_at.index];
+        Trial& stored = of(kept_at.study_id).trials[kept_at.index];
         if (stored.state != TrialState::running) throw trial_not_running(place, trial, to_text(stored.state));
         return stored;
     }
 
-    std::map<std::int64_t, Kept> studies_;
+    std::vector<Kept> studies_;   ///< by study id, from 1
     std::vector<Place> places_;   ///< by trial id, from 1
     std::vector<OwnedRun> runs_;  ///< by run id, from 1
     std::vector<Seen> seen_;      ///< what each refreshed vector knows
-    std::int64_t last_study_id_ = 0;
 };
 
 }  // namespace hpo::store

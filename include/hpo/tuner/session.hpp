@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,7 +70,7 @@ private:
             while (executor_.free_slots() > 0 && !check_stop()) {
                 if (!retries_.empty()) {
                     Retry retry = std::move(retries_.front());
-                    retries_.pop_front();
+                    retries_.erase(retries_.begin());
                     start(retry.number, std::move(retry.attempt), retry.fresh_worker);
                 } else if (const auto number = out_of_time() ? std::nullopt : begin_trial()) {
                     launch(*number);
@@ -112,12 +110,12 @@ private:
         if (in_flight_ > 0) executor_.interrupt();
         while (in_flight_ > 0) executor_.wait(*this, poll_seconds);
         retries_.clear();
-        while (!running_.empty()) give_up(*running_.begin());
+        while (!running_.empty()) give_up(running_.front());
     }
 
     /// Ends a trial that says nothing about its parameters; it does not count.
     void give_up(std::int64_t number) {
-        running_.erase(number);
+        std::erase(running_, number);
         Trial& trial = books_.trial(number);
         trial.state = TrialState::fail;
         trial.user_attributes[std::string{lost_attribute}] = "true";
@@ -126,7 +124,7 @@ private:
 
     /// Suggests until the guard lets a proposal through, and starts its first attempt.
     void launch(std::int64_t number) {
-        running_.insert(number);
+        running_.push_back(number);
         const Seed seed{options_.seed};
         const auto fixed = books_.fixed_values(number, options_);
         Admission admission;
@@ -275,7 +273,7 @@ private:
         if (!trial.attempts.back().failure) settle_feasible(trial, executor_.capacity_bytes());
         add_source_attributes(trial);
         prune_reasons_.erase(number);
-        running_.erase(number);
+        std::erase(running_, number);
         books_.finish(number);
     }
 
@@ -285,9 +283,9 @@ private:
     Executor& executor_;
     const TuneOptions& options_;
     TuneObserver& observer_;
-    std::size_t in_flight_ = 0;       ///< jobs that the executor holds
-    std::set<std::int64_t> running_;  ///< begun and not finished, those that wait for a retry included
-    std::deque<Retry> retries_;
+    std::size_t in_flight_ = 0;          ///< jobs that the executor holds
+    std::vector<std::int64_t> running_;  ///< begun and not finished, those that wait for a retry included
+    std::vector<Retry> retries_;         ///< from the oldest
     std::map<std::int64_t, std::string> prune_reasons_;
     bool stopping_ = false;
     bool waiting_ = false;  ///< said that other processes run the missing trials
