@@ -148,6 +148,8 @@ TEST_CASE("the balance of labels") {
     CHECK(balance.smallest() == 3);
     CHECK(balance.largest_share() == 0.5);
     CHECK(balance.classes_without_examples() == 1);
+    CHECK(balance_text(balance, {{"a", "b", "c", "d"}, "train.csv"}) ==
+          "8 texts of 4 classes; most 'a' 4 (50.0 %), fewest 'd' 0; entropy 1.50 of 2.00 bits; none of 'd'");
     CHECK(label_balance({}, 2).entropy_bits() == 0);
     CHECK(label_balance({}, 2).largest_share() == 0);
 }

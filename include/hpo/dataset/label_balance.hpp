@@ -2,11 +2,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/dataset/columns.hpp"
+#include "hpo/dataset/label_table.hpp"
 
 namespace hpo::dataset {
 
@@ -47,6 +54,28 @@ struct LabelBalance {
     LabelBalance balance{std::vector<std::int64_t>(static_cast<std::size_t>(classes))};
     for (const std::int64_t label : labels) ++balance.counts[static_cast<std::size_t>(label)];
     return balance;
+}
+
+/// `48744 texts of 58 classes; most 'libs' 5115 (10.5 %), fewest 'zope' 15; entropy 5.06 of 5.86 bits; none of 'x'`: one line for a person.
+[[nodiscard]] inline std::string balance_text(const LabelBalance& balance, const LabelTable& labels) {
+    const auto rounded = [](double value, int decimals) {
+        std::array<char, 32> buffer{};
+        const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals);
+        return std::string{buffer.data(), end.ptr};
+    };
+    const auto described = [&](std::int64_t of) {
+        const auto at = static_cast<std::size_t>(of);
+        return "'" + shown(labels.names()[at]) + "' " + std::to_string(balance.counts[at]);
+    };
+    std::string text = std::to_string(balance.examples()) + " texts of " + std::to_string(labels.size()) + " classes; most " +
+                       described(balance.largest()) + " (" + rounded(100 * balance.largest_share(), 1) + " %), fewest " +
+                       described(balance.smallest()) + "; entropy " + rounded(balance.entropy_bits(), 2) + " of " +
+                       rounded(std::log2(static_cast<double>(labels.size())), 2) + " bits";
+    std::vector<std::string> missing;
+    for (std::size_t i = 0; i < balance.counts.size(); ++i) {
+        if (balance.counts[i] == 0) missing.push_back("'" + shown(labels.names()[i]) + "'");
+    }
+    return missing.empty() ? text : text + "; none of " + join_names(first_names(missing));
 }
 
 }  // namespace hpo::dataset
