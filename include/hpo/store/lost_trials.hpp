@@ -19,13 +19,15 @@ struct BusyRun {
 };
 
 /// The runs that RUNNING trials of a study belong to. Trials that were begun without a run, Optuna's among them, have none.
-[[nodiscard]] inline std::map<std::int64_t, BusyRun> busy_runs(Connection& connection, std::int64_t study_id) {
+/// Looks only at trials above `after_trial_id`: in a long study that is all it costs.
+[[nodiscard]] inline std::map<std::int64_t, BusyRun> busy_runs(Connection& connection, std::int64_t study_id,
+                                                               std::int64_t after_trial_id = -1) {
     std::map<std::int64_t, BusyRun> runs;
     Rows row = connection.query(
-        "SELECT r.run_id, r.host, r.pid, r.started_ticks, r.heartbeat_at, r.ended_at, t.trial_id FROM hpo_runs r "
-        "JOIN hpo_trials h ON h.run_id = r.run_id JOIN trials t ON t.trial_id = h.trial_id "
-        "WHERE r.study_id = ?1 AND t.state = 'RUNNING'",
-        study_id);
+        "SELECT r.run_id, r.host, r.pid, r.started_ticks, r.heartbeat_at, r.ended_at, t.trial_id FROM trials t "
+        "JOIN hpo_trials h ON h.trial_id = t.trial_id JOIN hpo_runs r ON r.run_id = h.run_id "
+        "WHERE t.study_id = ?1 AND t.trial_id > ?2 AND t.state = 'RUNNING'",
+        study_id, after_trial_id);
     while (row.next()) {
         auto& [known, trial_ids] = runs[row.integer(0)];
         known.run.id = row.integer(0);

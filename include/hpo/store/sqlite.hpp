@@ -100,8 +100,10 @@ public:
     }
     std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override {
         auto trial = connection_->write([&]() -> std::optional<Trial> {
-            const std::int64_t counting = finished_[study_id].count(*connection_, reader_->shape(), study_id) + quota.own_running +
-                                          running_elsewhere(*connection_, study_id, run_id, quota.grace_seconds);
+            TrialCount& count = counts_[study_id];
+            const std::int64_t done = count.done(*connection_, reader_->shape(), study_id);
+            const std::int64_t counting =
+                done + quota.own_running + count.running_elsewhere(*connection_, study_id, run_id, quota.grace_seconds);
             if (counting >= quota.trials) return std::nullopt;
             return take_trial(study_id, run_id);
         });
@@ -261,7 +263,7 @@ private:
     TrialSync sync_;
     std::map<std::int64_t, std::string> names_;                            ///< of the studies opened here
     std::map<std::int64_t, std::int64_t> not_waiting_up_to_;               ///< by study: a trial id
-    std::map<std::int64_t, FinishedCount> finished_;                       ///< by study
+    std::map<std::int64_t, TrialCount> counts_;                            ///< by study
     std::unordered_map<std::int64_t, std::optional<std::int64_t>> owned_;  ///< trials begun here and not finished, with their run
     std::uint64_t own_changes_ = 0;                                        ///< made here, which a caller's list does not show
 };

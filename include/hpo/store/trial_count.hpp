@@ -10,11 +10,12 @@
 
 namespace hpo::store {
 
-/// The finished trials of one study that count as done. A finished trial changes no more, so that the first ones, up to one that
-/// has not finished, are counted once.
-class FinishedCount {
+/// Counts the trials of one study against a quota. A finished trial changes no more, so that the first ones, up to one that has
+/// not finished, are counted once.
+class TrialCount {
 public:
-    [[nodiscard]] std::int64_t count(Connection& connection, const OptunaShape& shape, std::int64_t study_id) {
+    /// Finished trials that count as done.
+    [[nodiscard]] std::int64_t done(Connection& connection, const OptunaShape& shape, std::int64_t study_id) {
         constexpr const char* of_all =
             "SELECT t.trial_id, t.state IN ('COMPLETE', 'PRUNED', 'FAIL'), "
             "EXISTS (SELECT 1 FROM trial_user_attributes a WHERE a.trial_id = t.trial_id AND a.\"key\" = 'lost') "
@@ -38,20 +39,20 @@ public:
         return all;
     }
 
+    /// RUNNING trials of runs other than `run_id` that are not gone; after `done`, which says where to look.
+    [[nodiscard]] std::int64_t running_elsewhere(Connection& connection, std::int64_t study_id, std::optional<std::int64_t> run_id,
+                                                 double grace_seconds) const {
+        std::int64_t count = 0;
+        for (const auto& [id, busy] : busy_runs(connection, study_id, passed_)) {
+            if (id == run_id || is_gone(busy.known, now(), grace_seconds)) continue;
+            count += static_cast<std::int64_t>(busy.trial_ids.size());
+        }
+        return count;
+    }
+
 private:
     std::int64_t passed_ = -1;  ///< a trial id: up to it all have finished
     std::int64_t done_ = 0;     ///< of those up to it
 };
-
-/// RUNNING trials of runs other than `run_id` that are not gone.
-[[nodiscard]] inline std::int64_t running_elsewhere(Connection& connection, std::int64_t study_id, std::optional<std::int64_t> run_id,
-                                                    double grace_seconds) {
-    std::int64_t count = 0;
-    for (const auto& [id, busy] : busy_runs(connection, study_id)) {
-        if (id == run_id || is_gone(busy.known, now(), grace_seconds)) continue;
-        count += static_cast<std::int64_t>(busy.trial_ids.size());
-    }
-    return count;
-}
 
 }  // namespace hpo::store

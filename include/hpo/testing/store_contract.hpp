@@ -9,6 +9,7 @@
 #include "hpo/core/error.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/testing/sample_trial.hpp"
+#include "hpo/testing/store_runs_contract.hpp"
 #include "hpo/testing/trial_text.hpp"
 
 #ifndef SECTION
@@ -16,24 +17,6 @@
 #endif
 
 namespace hpo::testing {
-
-/// The kind of Error that `work` throws; Errc::interrupted when it throws none.
-template <class Work>
-[[nodiscard]] Errc error_of(Work&& work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        return error.code();
-    }
-    return Errc::interrupted;
-}
-
-/// All trials of a study, read anew.
-[[nodiscard]] inline std::vector<Trial> all_trials(Store& store, const Study& study) {
-    std::vector<Trial> trials;
-    store.refresh(study.id, trials);
-    return trials;
-}
 
 /// What every Store promises, as sections of a Catch2 test case: call it from a TEST_CASE with a function that makes an
 /// empty store (`std::unique_ptr<Store>`).
@@ -209,44 +192,6 @@ void check_store_contract(MakeStore&& make_store) {
         complete(first, 1.0);
         CHECK(all_trials(store, study).at(0).system_attributes.contains("fixed_params"));
     }
-    SECTION("trials are begun within a quota: what is done, what the caller runs, and what living runs run") {
-        const Study study = store.open_study("s", one, Store::Open::create);
-        const Run here = store.begin_run(study.id, {});
-        const Run other =
-            store.begin_run(study.id, {.id = -1, .host = "another-host", .pid = 1, .started_ticks = "1", .configuration = "{}"});
-        const Run dead =
-            store.begin_run(study.id, {.id = -1, .host = here.host, .pid = here.pid, .started_ticks = "1", .configuration = "{}"});
-        const auto within = [&](std::int64_t trials, std::int64_t own) {
-            return store.begin_trial_within(study.id, here.id, {.trials = trials, .own_running = own, .grace_seconds = 3600});
-        };
-        CHECK_FALSE(within(0, 0));
-        (void)store.begin_trial(study.id, dead.id);       // is lost
-        (void)store.begin_trial(study.id, std::nullopt);  // nobody's
-        Trial theirs = store.begin_trial(study.id, other.id);
-        CHECK_FALSE(within(1, 0));
-        auto first = within(3, 0);
-        REQUIRE(first);
-        CHECK(first->number == 3);
-        auto second = within(3, 1);
-        REQUIRE(second);
-        CHECK_FALSE(within(3, 2));
-        complete(*first, 1.0);
-        CHECK_FALSE(within(3, 1));
-        second->state = TrialState::fail;
-        second->user_attributes[std::string{lost_attribute}] = "true";
-        store.finish(*second);
-        auto third = within(3, 0);
-        REQUIRE(third);
-        complete(*third, 2.0);
-        complete(theirs, 3.0);
-        CHECK_FALSE(within(3, 0));
-        store.enqueue(study.id, {{"x", 0.5}});
-        CHECK_FALSE(within(3, 0));
-        auto waiting = within(4, 0);
-        REQUIRE(waiting);
-        CHECK(waiting->fixed.size() == 1);
-        CHECK(all_trials(store, study).size() == 7);
-    }
     SECTION("rejections come back in their order") {
         const Study study = store.open_study("s", one, Store::Open::create);
         Rejection bare;
@@ -279,44 +224,6 @@ void check_store_contract(MakeStore&& make_store) {
         REQUIRE(trials.size() == 2);
         CHECK(trials[1].values == std::vector{2.0});
     }
-    SECTION("trials of a run that is gone are failed as lost; others are left alone") {
-        const Study study = store.open_study("s", one, Store::Open::create);
-        const Run here = store.begin_run(study.id, {});
-        CHECK(here.id >= 0);
-        CHECK_FALSE(here.host.empty());
-        CHECK_FALSE(here.started_ticks.empty());
-        const Run elsewhere =
-            store.begin_run(study.id, {.id = -1, .host = "another-host", .pid = 1, .started_ticks = "1", .configuration = "{}"});
-        const Run recycled =
-            store.begin_run(study.id, {.id = -1, .host = here.host, .pid = here.pid, .started_ticks = "1", .configuration = "{}"});
-        const Trial own = store.begin_trial(study.id, here.id);
-        const Trial remote = store.begin_trial(study.id, elsewhere.id);
-        const Trial lost = store.begin_trial(study.id, recycled.id);
-        const Trial nobodys = store.begin_trial(study.id, std::nullopt);
-        Attempt attempt;
-        store.begin_attempt(lost, attempt);
-        CHECK(store.settle_lost_trials(study.id, 3600) == 1);
-        CHECK(store.settle_lost_trials(study.id, 3600) == 0);
-        auto trials = all_trials(store, study);
-        CHECK(trials.at(own.number).state == TrialState::running);
-        CHECK(trials.at(remote.number).state == TrialState::running);
-        CHECK(trials.at(nobodys.number).state == TrialState::running);
-        const Trial& settled = trials.at(lost.number);
-        CHECK(settled.state == TrialState::fail);
-        CHECK(settled.completed);
-        CHECK(settled.user_attributes == Attributes{{std::string{lost_attribute}, "true"}});
-        CHECK_FALSE(counts_as_done(settled));
-        CHECK(settled.attempts.at(0).outcome == OutcomeKind::interrupted);
-        REQUIRE(settled.attempts.at(0).failure);
-        CHECK(settled.attempts.at(0).failure->kind == FailureKind::lost_worker);
-        store.heartbeat(elsewhere);
-        CHECK(store.settle_lost_trials(study.id, 3600) == 0);
-        CHECK(store.settle_lost_trials(study.id, -1) == 1);
-        CHECK(all_trials(store, study).at(remote.number).state == TrialState::fail);
-        store.end_run(here);
-        CHECK(store.settle_lost_trials(study.id, 3600) == 1);
-        CHECK(error_of([&] { store.report(own, {0, 1.0}); }) == Errc::store);
-    }
     SECTION("a deleted study is gone with everything, and the others stay") {
         const Study a = store.open_study("a", one, Store::Open::create);
         const Study b = store.open_study("b", one, Store::Open::create);
@@ -337,6 +244,7 @@ void check_store_contract(MakeStore&& make_store) {
         CHECK(all_trials(store, again).at(0).attempts.empty());
         CHECK(store.rejections(again.id).empty());
     }
+    check_store_runs(store);
 }
 
 }  // namespace hpo::testing

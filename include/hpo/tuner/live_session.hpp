@@ -33,6 +33,7 @@ public:
             books_.heartbeat();
             observer_.idle();
         }
+        books_.settle_lost();
         return false;
     }
 
