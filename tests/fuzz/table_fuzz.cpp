@@ -54,11 +54,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const hpo::tests::TemporaryDirectory directory;
     struct Case {
         const char* name;
+        std::string_view header;  ///< put before the bytes, so that they are read as rows
         bool quotes;
     };
-    for (const auto& [name, quotes] : {Case{"f.csv", true}, Case{"f.tsv", false}, Case{"f.jsonl.gz", true}}) {
+    for (const auto& [name, header, quotes] : {Case{"f.csv", "", true}, Case{"f.csv", "text,label\n", true},
+                                               Case{"f.tsv", "label\ttext\n", false}, Case{"f.jsonl.gz", "", true}}) {
         const std::string file = directory.file(name);
-        write(file, {reinterpret_cast<const char*>(data), size});
+        write(file, std::string{header} + std::string{reinterpret_cast<const char*>(data), size});
         try {
             check_table(hpo::dataset::read_table(file, {.quotes = quotes}), directory.file("again.csv"));
         } catch (const hpo::Error& error) {
