@@ -138,6 +138,37 @@ TEST_CASE("a trainer that does not stop when asked is killed, and the attempt co
     }
 }
 
+TEST_CASE("a worker whose end crossed the signal to it gets no further attempt") {
+    auto config = fault_config();
+    config.kill_grace = 20s;
+    worker::Pool pool{config};
+    Record record;
+    pool.submit(fault_job(0, "end_at_sigterm"), record);
+    // Until then the trainer would obey the stop itself, and no signal would be sent.
+    REQUIRE(wait_until(pool, record, [&] { return record.marks.contains(0); }));
+    const auto begin = std::chrono::steady_clock::now();
+    pool.interrupt();
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+    CHECK(std::chrono::steady_clock::now() - begin >= config.stop_grace);
+    CHECK(record.ends[0][0].kind == OutcomeKind::interrupted);
+    const auto next = run(pool, fault_job(1));
+    CHECK(next.kind == OutcomeKind::complete);
+    CHECK(next.worker_pid != record.pids[0]);
+}
+
+TEST_CASE("a worker that obeyed in time is not signalled by a supervisor that looks late") {
+    worker::Pool pool{fault_config()};
+    Record record;
+    pool.submit(fault_job(0, "hang"), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.pids.contains(0); }));
+    pool.interrupt();
+    std::this_thread::sleep_for(500ms);  // the end lies there, and the time until SIGTERM is over
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+    const auto next = run(pool, fault_job(1));
+    CHECK(next.kind == OutcomeKind::complete);
+    CHECK(next.worker_pid == record.pids[0]);
+}
+
 TEST_CASE("an answer is waited for less than a heartbeat's grace") { CHECK(worker::PoolConfig{}.profile_timeout <= 20s); }
 
 TEST_CASE("interrupt ends every running attempt as interrupted") {
@@ -251,6 +282,62 @@ TEST_CASE("profile and check are answered by an idle worker, by a scout while al
     CHECK_FALSE(pool.profile(with(fault_job(0), "profile_seconds", 60).params, {}));
     CHECK(std::chrono::steady_clock::now() - begin < 20s);
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+}
+
+TEST_CASE("a check that hangs or crashes is an error that names the trainer, and the pool goes on") {
+    auto config = fault_config();
+    config.check_timeout = 500ms;
+    worker::Pool pool{config};
+    CHECK_THROWS_WITH(pool.check(fault_job(0, "hang_in_check").params, {}), "trainer fault: check: no answer within 0.5 s");
+    CHECK(children().empty());
+    CHECK_THROWS_WITH(pool.check(fault_job(0, "segv_in_check").params, {}),
+                      Catch::Contains("trainer fault: check: no answer: the process was ended by SIGSEGV"));
+    CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+}
+
+TEST_CASE("a profile that hangs is noted, and given up after the second time in a row") {
+    auto config = fault_config();
+    config.profile_timeout = 500ms;
+    std::vector<std::string> notes;
+    config.note = [&](const std::string& text) { notes.push_back(text); };
+    worker::Pool pool{config};
+    const ParamSet good = fault_job(0).params;
+    const ParamSet bad = fault_job(0, "hang_in_profile").params;
+    CHECK_FALSE(pool.profile(bad, {}));
+    CHECK(notes == std::vector<std::string>{"trainer fault: profile: no answer within 0.5 s"});
+    CHECK(pool.check(good, {}).empty());  // has the time that a new worker's start takes
+    CHECK(pool.profile(good, {}));
+    for (int i = 0; i < 4; ++i) CHECK_FALSE(pool.profile(bad, {}));
+    CHECK_FALSE(pool.profile(good, {}));
+    REQUIRE(notes.size() == 3);
+    CHECK(notes[2] == "trainer fault: profile: no answer within 0.5 s; it is not asked any more, and memory is estimated without it");
+    CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+}
+
+TEST_CASE("a worker that does not come up costs its attempt, or the pool when it is the first") {
+    const auto file = std::filesystem::temp_directory_path() / ("hpo_hang_test_" + std::to_string(::getpid()));
+    auto config = fault_config(2);
+    config.trainer = "hangs_in_constructor";
+    config.plugin_folders = {HPO_BINARY_DIR "/tests/hanging_trainers"};
+    worker::set_variable(config.environment, "HPO_TEST_HANG", file.string());
+    config.start_timeout = 3000ms;
+    {
+        worker::Pool pool{config};
+        std::ofstream{file} << "hang";
+        Record record;
+        pool.submit(Job{.trial = 0}, record);
+        pool.submit(Job{.trial = 1}, record);
+        REQUIRE(wait_until(pool, record, [&] { return record.ended == 2; }));
+        REQUIRE(record.ends[0][0].failure);
+        CHECK(record.ends[0][0].failure->kind == FailureKind::trainer_error);  // it came up, and has no values to give
+        REQUIRE(record.ends[1][0].failure);
+        CHECK(record.ends[1][0].failure->kind == FailureKind::lost_worker);
+        CHECK_THAT(record.ends[1][0].failure->message, Catch::Contains("trainer hangs_in_constructor: no word from its worker within 3 s"));
+    }
+    CHECK_THROWS_WITH(worker::Pool{config},
+                      Catch::Contains("trainer hangs_in_constructor: no word from its worker within 3 s of its start"));
+    CHECK(children().empty());
+    std::filesystem::remove(file);
 }
 
 TEST_CASE("a pool whose trainer cannot be had says why and leaves nothing") {

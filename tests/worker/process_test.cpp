@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/worker/process.hpp"
 
+#include <fstream>
 #include <sstream>
 
 #include "hpo/trainer/plugin_abi.hpp"
@@ -133,4 +134,84 @@ TEST_CASE("plugins are described without being loaded here, and a bad one costs 
     REQUIRE(missing.plugins.size() == 1);
     CHECK_THAT(missing.plugins[0].error.value_or(""), Catch::Contains("no libhpo_trainer_nope.so"));
     CHECK_THROWS_WITH(worker::describe_plugins({.worker_program = "/bin/false"}), Catch::Contains("/bin/false --describe: status 1"));
+}
+
+namespace {
+
+std::string described_error(const worker::DescriptionRequest& request) {
+    const auto answer = worker::describe_plugins(request);
+    REQUIRE(answer.plugins.size() == 1);
+    CHECK_FALSE(answer.plugins[0].info);
+    return answer.plugins[0].error.value_or("");
+}
+
+/// The only child of a process, once it has one; 0 when that takes too long.
+std::int64_t child_of(std::int64_t pid) {
+    const std::string name = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children";
+    for (const auto deadline = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < deadline;) {
+        std::int64_t child = 0;
+        if (std::ifstream{name} >> child) return child;
+        std::this_thread::sleep_for(5ms);
+    }
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a plugin that hangs is an error that names its file and where it hangs") {
+    for (const auto& [name, where] : {std::pair{"hangs_on_load", "while its library was loaded"},
+                                      std::pair{"hangs_in_constructor", "in its trainer's constructor or info()"}}) {
+        const std::string error = described_error({.worker_program = HPO_BINARY_DIR "/bin/hpo-worker",
+                                                   .plugin_folders = {HPO_BINARY_DIR "/tests/hanging_trainers"},
+                                                   .trainer = name,
+                                                   .plugin_timeout = 3000ms});
+        CHECK(error ==
+              std::string{HPO_BINARY_DIR "/tests/hanging_trainers/libhpo_trainer_"} + name + ".so: no answer within 3 s, " + where);
+    }
+}
+
+TEST_CASE("a plugin that hangs while it is described dies with whoever asked, however it dies") {
+    auto asked = Process::start({.program = HPO_BINARY_DIR "/bin/hpo-worker",
+                                 .arguments = {"--parent", std::to_string(::getpid()), "--plugin-dir",
+                                               HPO_BINARY_DIR "/tests/hanging_trainers", "--describe", "hangs_in_constructor"},
+                                 .environment = worker::inherited_environment()});
+    const std::int64_t loader = child_of(asked.pid());
+    REQUIRE(loader > 0);
+    REQUIRE(lives(loader));
+    std::this_thread::sleep_for(200ms);  // the test is sharper once the loader hangs, and holds before it
+    ::kill(asked.pid(), SIGKILL);
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (lives(loader) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
+    CHECK_FALSE(lives(loader));
+
+    auto orphan = Process::start(
+        {.program = HPO_BINARY_DIR "/bin/hpo-worker",
+         .arguments = {"--parent", "1", "--plugin-dir", HPO_BINARY_DIR "/tests/hanging_trainers", "--describe", "hangs_in_constructor"},
+         .environment = worker::inherited_environment()});
+    CHECK(orphan.wait(20'000ms));
+}
+
+TEST_CASE("errors name the file of a plugin that crashes or is cut off, and one that prints is described") {
+    const std::string bad = HPO_BINARY_DIR "/tests/bad_trainers";
+    worker::DescriptionRequest request{.worker_program = HPO_BINARY_DIR "/bin/hpo-worker", .plugin_folders = {bad}};
+    request.trainer = "crashes_on_load";
+    CHECK_THAT(described_error(request),
+               Catch::StartsWith(bad + "/libhpo_trainer_crashes_on_load.so: signal 6, while its library was loaded"));
+    request.trainer = "prints";
+    const auto printing = worker::describe_plugins(request);
+    REQUIRE(printing.plugins.size() == 1);
+    CHECK(printing.plugins[0].info);
+
+    const auto folder = std::filesystem::temp_directory_path() / ("hpo_cut_plugin_test_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    const auto file = folder / "libhpo_trainer_cut.so";
+    request.plugin_folders = {folder};
+    request.trainer = "cut";
+    std::filesystem::copy_file(bad + "/libhpo_trainer_prints.so", file);
+    for (std::uintmax_t size = std::filesystem::file_size(file) / 2; size > 0; size /= 8) {
+        CAPTURE(size);
+        std::filesystem::resize_file(file, size);
+        CHECK_THAT(described_error(request), Catch::StartsWith(file.string() + ": "));
+    }
+    std::filesystem::remove_all(folder);
 }

@@ -1,32 +1,87 @@
 // SPDX-License-Identifier: MIT
 #include "describe.hpp"
 
-namespace hpo::tools {
+#include <dlfcn.h>
+#include <unistd.h>
 
-worker::PluginDescription describe_here(const std::string& name, const PluginFolders& folders) {
-    worker::PluginDescription description{.name = name};
+#include <algorithm>
+
+#include "hpo/worker/channel.hpp"
+#include "hpo/worker/log_file.hpp"
+
+namespace hpo::tools {
+namespace {
+
+/// What a process that describes said at last: where it was, or the description.
+struct LastLine {
+    std::string step = "before its plugin was looked at";
+    std::string description;
+
+    explicit LastLine(const std::string& text) {
+        for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+            std::string line = text.substr(begin, end - begin);
+            (line.starts_with('{') ? description : step) = std::move(line);
+        }
+    }
+};
+
+worker::PluginDescription describe_file(const PluginFile& plugin, std::chrono::milliseconds limit) {
+    worker::PluginDescription description{.name = plugin.name, .path = plugin.path.string()};
+    const worker::LogFile output{{}};
+    worker::SocketPair sockets = worker::SocketPair::make();
+    worker::Process process =
+        worker::Process::start({.program = std::filesystem::read_symlink("/proc/self/exe"),
+                                .arguments = {"--fd", std::to_string(worker::channel_descriptor), "--parent", std::to_string(::getpid()),
+                                              "--plugin-dir", plugin.path.parent_path().string(), "--describe", plugin.name},
+                                .environment = worker::inherited_environment(),
+                                .channel = sockets.theirs.get(),
+                                .output = output.descriptor(),
+                                .errors = output.descriptor()});
+    sockets.theirs = worker::Descriptor{};
+    const worker::Heard heard = worker::hear_out(process, sockets.ours.get(), limit);
+    const LastLine last{heard.text};
     try {
-        description.path = find_plugin(name, folders).string();
-        description.info = load_trainer(name, folders).release()->info();  // never destroyed: LibTorch's end is not orderly
+        if (!last.description.empty())
+            return decoded<worker::PluginDescription>(parse_json(last.description, "description"), "description");
+        const std::string how = heard.exit ? worker::exit_text(*heard.exit) : "no answer within " + worker::seconds_text(limit);
+        std::string words = output.tail(400);
+        while (words.ends_with('\n')) words.pop_back();
+        std::replace(words.begin(), words.end(), '\n', ' ');
+        description.error = description.path + ": " + how + ", " + last.step + (words.empty() ? "" : "; it printed: " + words);
     } catch (const Error& error) {
-        description.error = error.what();
+        description.error = description.path + ": " + error.what();
     }
     return description;
 }
 
-std::vector<worker::PluginDescription> describe_all(const PluginFolders& folders) {
-    std::vector<worker::PluginDescription> descriptions;
-    for (const PluginFile& plugin : available_plugins(folders)) {
-        worker::PluginDescription description{.name = plugin.name, .path = plugin.path.string()};
-        try {
-            auto answer = worker::describe_plugins(
-                {.worker_program = std::filesystem::read_symlink("/proc/self/exe"), .plugin_folders = folders, .trainer = plugin.name});
-            if (!answer.plugins.empty()) description = std::move(answer.plugins.front());
-        } catch (const Error& error) {
-            description.error = error.what();
-        }
-        descriptions.push_back(std::move(description));
+}  // namespace
+
+void describe_here(const std::string& name, const PluginFolders& folders, int descriptor) {
+    worker::Channel channel{worker::Descriptor{descriptor}};
+    worker::PluginDescription description{.name = name};
+    try {
+        const auto path = find_plugin(name, folders);
+        description.path = path.string();
+        // Loaded here first, so that what a library does by itself is told from what its trainer does. A failure is worded below.
+        channel.send("while its library was loaded\n");
+        static_cast<void>(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+        channel.send("in its trainer's constructor or info()\n");
+        description.info = load_trainer(name, folders).release()->info();  // never destroyed: LibTorch's end is not orderly
+    } catch (const Error& error) {
+        description.error = error.what();
     }
+    channel.send(encode(description).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+}
+
+std::vector<worker::PluginDescription> describe_apart(const std::string& name, const PluginFolders& folders,
+                                                      std::chrono::milliseconds limit) {
+    std::vector<worker::PluginDescription> descriptions;
+    try {
+        if (!name.empty()) return {describe_file({name, find_plugin(name, folders)}, limit)};
+    } catch (const Error& error) {
+        return {{.name = name, .error = error.what()}};
+    }
+    for (const PluginFile& plugin : available_plugins(folders)) descriptions.push_back(describe_file(plugin, limit));
     return descriptions;
 }
 

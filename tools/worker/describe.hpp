@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "hpo/trainer/plugin_loader.hpp"
@@ -8,11 +9,13 @@
 
 namespace hpo::tools {
 
-/// One plugin, loaded into this process.
-[[nodiscard]] worker::PluginDescription describe_here(const std::string& name, const PluginFolders& folders);
+/// Loads a plugin into this process and describes it to `descriptor`: a line before each step that may crash or hang,
+/// then the description as one line of JSON.
+void describe_here(const std::string& name, const PluginFolders& folders, int descriptor);
 
-/// Every plugin in the folders, each loaded by a process of its own: one that crashes, or that brings another LibTorch,
-/// costs its own entry alone.
-[[nodiscard]] std::vector<worker::PluginDescription> describe_all(const PluginFolders& folders);
+/// One plugin, or every one in the folders when the name is empty; each loaded by a process of its own: one that
+/// crashes, hangs for longer than `limit`, prints, or brings another LibTorch, costs its own entry alone.
+[[nodiscard]] std::vector<worker::PluginDescription> describe_apart(const std::string& name, const PluginFolders& folders,
+                                                                    std::chrono::milliseconds limit);
 
 }  // namespace hpo::tools

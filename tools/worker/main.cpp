@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -22,6 +23,7 @@ struct Arguments {
     std::string trainer;
     std::vector<std::string> folders;
     std::string described;
+    double time_limit_seconds = std::chrono::duration<double>(hpo::worker::default_plugin_timeout).count();
 };
 
 /// Given folders, then HPO_PLUGIN_PATH, then those beside this program.
@@ -47,12 +49,22 @@ void follow_parent(int parent) {
     if (parent > 0 && ::getppid() != parent) ::_exit(0);
 }
 
+/// What a trainer starts must not keep the socket open after us.
+void keep_to_this_process(int descriptor) { ::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
 int describe(const Arguments& arguments) {
+    if (arguments.parent > 0) follow_parent(arguments.parent);
     hpo::worker::WorkerDescription description{.version = HPO_VERSION, .plugin_abi = hpo::abi::version};
     const PluginFolders folders = search_path(arguments.folders);
     for (const auto& folder : folders) description.folders.push_back(folder.string());
-    if (arguments.described.empty()) description.plugins = hpo::tools::describe_all(folders);
-    else description.plugins.push_back(hpo::tools::describe_here(arguments.described, folders));
+    if (arguments.descriptor >= 0) {
+        keep_to_this_process(arguments.descriptor);
+        hpo::tools::describe_here(arguments.described, folders, arguments.descriptor);
+        return 0;
+    }
+    description.plugins = hpo::tools::describe_apart(
+        arguments.described, folders,
+        std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(arguments.time_limit_seconds)));
     const std::string text = hpo::encode(description).dump(2, ' ', false, hpo::Json::error_handler_t::replace) + '\n';
     std::fwrite(text.data(), 1, text.size(), stdout);
     const bool refused = !arguments.described.empty() && description.plugins.front().error;
@@ -61,8 +73,7 @@ int describe(const Arguments& arguments) {
 
 int serve(const Arguments& arguments) {
     follow_parent(arguments.parent);
-    // What a trainer starts must not keep the socket open after us.
-    ::fcntl(arguments.descriptor, F_SETFD, FD_CLOEXEC);
+    keep_to_this_process(arguments.descriptor);
     // Neither is ever destroyed: an attempt may run until the last moment.
     auto& channel = *new hpo::worker::Channel{hpo::worker::Descriptor{arguments.descriptor}};
     try {
@@ -81,19 +92,21 @@ int main(int argc, char** argv) {
     Arguments arguments;
     auto* const descriptor = app.add_option("--fd", arguments.descriptor, "descriptor of the socket to the supervisor");
     auto* const trainer = app.add_option("--trainer", arguments.trainer, "name of the trainer plugin")->needs(descriptor);
-    descriptor->needs(trainer);
-    app.add_option("--parent", arguments.parent, "process id of the supervisor; the worker dies with it")->needs(descriptor);
+    app.add_option("--parent", arguments.parent, "process id of the supervisor; this process dies with it");
     app.add_option("--plugin-dir", arguments.folders, "folder with plugins, before all others (repeatable)")->allow_extra_args(false);
-    auto* const described = app.add_option("--describe", arguments.described, "print JSON about one plugin, or about all")
-                                ->expected(0, 1)
-                                ->excludes(descriptor);
+    auto* const described =
+        app.add_option("--describe", arguments.described, "print JSON about one plugin, or about all")->expected(0, 1)->excludes(trainer);
+    app.add_option("--time-limit", arguments.time_limit_seconds, "what --describe gives each plugin, in seconds")
+        ->check(CLI::Range(0.001, 1e6))
+        ->needs(described)
+        ->capture_default_str();
     app.set_version_flag("--version", HPO_VERSION);
 
     int status = 0;
     try {
         app.parse(argc, argv);
         if (*described) status = describe(arguments);
-        else if (*descriptor) status = serve(arguments);
+        else if (*trainer) status = serve(arguments);
         else throw hpo::Error{hpo::Errc::usage, "command line: nothing to do; expected --describe, or --fd and --trainer"};
     } catch (const CLI::Success& success) {
         return app.exit(success);

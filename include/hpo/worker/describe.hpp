@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/environment.hpp"
+#include "hpo/worker/hear_out.hpp"
 #include "hpo/worker/process.hpp"
 
 namespace hpo::worker {
@@ -29,11 +31,15 @@ struct WorkerDescription {
     std::vector<PluginDescription> plugins;
 };
 
+/// What one plugin may take to say what it is; a plugin that needs longer is one that hangs.
+inline constexpr std::chrono::milliseconds default_plugin_timeout{60'000};
+
 /// How a description is asked for.
 struct DescriptionRequest {
     std::filesystem::path worker_program;
     std::vector<std::filesystem::path> plugin_folders;
     std::string trainer;  ///< empty: all
+    std::chrono::milliseconds plugin_timeout = default_plugin_timeout;
     Environment environment = inherited_environment();
 };
 
@@ -58,12 +64,16 @@ struct JsonMembers<worker::WorkerDescription> {
 
 namespace hpo::worker {
 
-/// Asks `hpo-worker --describe`, so that a supervisor never loads a plugin itself. A plugin that cannot be used is an
-/// entry with an error, also when it is asked for by name. Throws Error{plugin} when the program says nothing sensible.
+/// Asks `hpo-worker --describe`, so that a supervisor never loads a plugin itself. A plugin that cannot be used, crashes
+/// or hangs is an entry with an error that names its file, also when it is asked for by name. Throws Error{plugin} when the program says
+/// nothing sensible.
 [[nodiscard]] inline WorkerDescription describe_plugins(const DescriptionRequest& request) {
     SocketPair sockets = SocketPair::make();
-    ProcessSpec spec{
-        .program = request.worker_program, .arguments = {"--describe"}, .environment = request.environment, .output = sockets.theirs.get()};
+    ProcessSpec spec{.program = request.worker_program,
+                     .arguments = {"--parent", std::to_string(::getpid()), "--time-limit",
+                                   number_text(std::chrono::duration<double>(request.plugin_timeout).count()), "--describe"},
+                     .environment = request.environment,
+                     .output = sockets.theirs.get()};
     if (!request.trainer.empty()) spec.arguments.push_back(request.trainer);
     for (const auto& folder : request.plugin_folders) {
         spec.arguments.push_back("--plugin-dir");
@@ -71,16 +81,11 @@ namespace hpo::worker {
     }
     Process process = Process::start(spec);
     sockets.theirs = Descriptor{};
-    std::string text;
-    char bytes[4096];
-    for (ssize_t got = 0; (got = ::read(sockets.ours.get(), bytes, sizeof bytes)) > 0 || (got < 0 && errno == EINTR);) {
-        if (got > 0) text.append(bytes, static_cast<std::size_t>(got));
-    }
-    const ProcessExit exit = process.wait();
+    const Heard heard = hear_out(process, sockets.ours.get(), std::nullopt);  // it limits each plugin's time itself
     try {
-        return decoded<WorkerDescription>(parse_json(text, "description"), "description");
+        return decoded<WorkerDescription>(parse_json(heard.text, "description"), "description");
     } catch (const Error& error) {
-        throw Error{Errc::plugin, request.worker_program.string() + " --describe: " + exit_text(exit) + ": " + error.what()};
+        throw Error{Errc::plugin, request.worker_program.string() + " --describe: " + exit_text(*heard.exit) + ": " + error.what()};
     }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,6 +21,7 @@
 #include "hpo/worker/attempt_end.hpp"
 #include "hpo/worker/metered_account.hpp"
 #include "hpo/worker/oom_killer.hpp"
+#include "hpo/worker/orders.hpp"
 #include "hpo/worker/pool_config.hpp"
 #include "hpo/worker/remote_worker.hpp"
 #include "hpo/worker/seat.hpp"
@@ -41,15 +42,11 @@ public:
         }
         seats_[0].worker = start_worker(ExecutionPlan{.device = config_.device}, 0);
         seats_[0].environment = environment_of(ExecutionPlan{.device = config_.device});
-        run_until(config_.start_timeout, [&] { return info_.has_value() || !seats_[0].worker; });
-        if (!info_) {
-            const std::string why = first_death_
-                                        ? first_death_->message + (first_death_->traceback.empty() ? "" : "\n" + first_death_->traceback)
-                                        : "no word within " + std::to_string(config_.start_timeout.count()) + " ms";
-            dismiss_all();
-            throw Error{Errc::plugin,
-                        first_death_ && first_death_->kind == FailureKind::lost_worker ? why : "trainer " + config_.trainer + ": " + why};
-        }
+        run_until(2 * config_.start_timeout, [&] { return info_.has_value() || !seats_[0].worker; });
+        if (info_) return;
+        dismiss_all();
+        const std::string why = latest_death_.message + (latest_death_.traceback.empty() ? "" : "\n" + latest_death_.traceback);
+        throw Error{Errc::plugin, latest_death_.kind == FailureKind::lost_worker ? why : "trainer " + config_.trainer + ": " + why};
     }
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
@@ -58,9 +55,7 @@ public:
     [[nodiscard]] const TrainerInfo& info() const { return *info_; }
 
     [[nodiscard]] std::size_t free_slots() const override {
-        std::size_t count = 0;
-        for (const Seat& seat : seats_) count += seat.running ? 0 : 1;
-        return count;
+        return std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) { return !seat.running; });
     }
 
     void submit(const Job& job, ExecutorEvents& events) override {
@@ -88,7 +83,7 @@ public:
         loop_.restart();
         loop_.poll();
         if (deliver(events)) return;
-        run_until(std::chrono::milliseconds{std::llround(timeout_seconds * 1000)}, [&] { return !happened_.empty(); });
+        run_until(std::chrono::duration<double>{timeout_seconds}, [&] { return !happened_.empty(); });
         deliver(events);
     }
 
@@ -107,18 +102,26 @@ public:
         return metered_ ? std::optional{metered_->occupancy()} : std::nullopt;
     }
 
-    /// Asks an idle worker, or one more that is kept for questions; nothing also when no answer comes in time.
+    /// Asks an idle worker, or one more that is kept for questions; nothing also when no answer comes in time. Not asked
+    /// any more after two questions in a row without an answer: every trial would wait for one.
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) override {
-        const auto answer = ask(AskProfile{trainer_job(Job{.params = params, .plan = plan})});
-        return answer ? answer->profile : std::nullopt;
+        if (silences_ >= 2) return std::nullopt;
+        const Reply reply = ask(AskProfile{trainer_job(Job{.params = params, .plan = plan})}, config_.profile_timeout);
+        if (!reply.answer) {
+            const std::string consequence = ++silences_ < 2 ? "" : "; it is not asked any more, and memory is estimated without it";
+            if (config_.note) config_.note("trainer " + config_.trainer + ": profile: " + reply.silence + consequence);
+            return std::nullopt;
+        }
+        silences_ = 0;
+        return reply.answer->profile;
     }
 
     /// What the trainer finds wrong with these parameters, without training. Throws Error{plugin} when it cannot say.
     [[nodiscard]] std::vector<TrainerProblem> check(const ParamSet& params, const ExecutionPlan& plan) {
-        auto answer = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan})});
-        if (!answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": no answer to check; its worker died or took too long"};
-        if (answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *answer->error};
-        return std::move(answer->problems);
+        Reply reply = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan})}, config_.check_timeout);
+        if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + reply.silence};
+        if (reply.answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *reply.answer->error};
+        return std::move(reply.answer->problems);
     }
 
 private:
@@ -131,31 +134,26 @@ private:
         std::variant<TrialStarted, Report, MemoryMark, AttemptOutcome> what;
     };
 
+    /// The answer to a question, or why there is none.
+    struct Reply {
+        std::optional<Answered> answer;
+        std::string silence;
+    };
+
     Environment environment_of(const ExecutionPlan& plan) const { return worker_environment(config_.environment, plan, config_.threads); }
 
     std::shared_ptr<RemoteWorker> start_worker(const ExecutionPlan& plan, std::size_t number) {
-        ProcessSpec spec{.program = config_.worker_program, .environment = environment_of(plan)};
-        spec.arguments = {"--fd", std::to_string(channel_descriptor), "--parent", std::to_string(::getpid()), "--trainer", config_.trainer};
-        for (const auto& folder : config_.plugin_folders) {
-            spec.arguments.push_back("--plugin-dir");
-            spec.arguments.push_back(folder.string());
-        }
         const auto log =
             config_.log_folder.empty() ? std::filesystem::path{} : config_.log_folder / ("worker-" + std::to_string(number) + ".log");
-        return RemoteWorker::start(loop_, *this, std::move(spec), log);
+        auto worker = RemoteWorker::start(loop_, *this, worker_process(config_, environment_of(plan)), log);
+        worker->expect(config_.start_timeout, "trainer " + config_.trainer + ": no word from its worker within " +
+                                                  seconds_text(config_.start_timeout) +
+                                                  " of its start: the plugin's library, constructor or info() takes longer or hangs");
+        return worker;
     }
 
     TrainerJob trainer_job(const Job& job) const {
-        TrainerJob result{.study = job.study,
-                          .trial = job.trial,
-                          .attempt = job.attempt,
-                          .options = config_.options,
-                          .metric = config_.metric,
-                          .plan = job.plan,
-                          .seed = job.seed};
-        for (const Param& param : job.params) result.params.emplace(param.name, param.value());
-        if (result.metric.empty() && !info_->metrics.empty()) result.metric = info_->metrics.front().name;
-        result.plan.device = device_inside(job.plan.device);
+        TrainerJob result = worker::trainer_job(config_, *info_, job);
         if (metered_ && job.plan.device == "cpu") result.metered_device = metered_->file().string();
         return result;
     }
@@ -188,6 +186,7 @@ private:
 
     void on_event(RemoteWorker& worker, Event event) override {
         if (const auto* ready = std::get_if<Ready>(&event)) {
+            worker.heard();
             if (ready->protocol != protocol_version) {
                 worker.end(config_.worker_program.string() + ": speaks protocol " + std::to_string(ready->protocol) +
                            "; this program speaks " + std::to_string(protocol_version));
@@ -219,7 +218,7 @@ private:
         Seat* seat = seat_of(worker);
         Death death{
             .exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
-        if (!info_) first_death_ = explain_death(death);
+        latest_death_ = explain_death(death);
         if (!seat) return scout_.reset();
         const auto kept = std::exchange(seat->worker, nullptr);
         const auto running = std::exchange(seat->running, std::nullopt);
@@ -255,9 +254,9 @@ private:
         }
     }
 
-    /// A question to a worker that does nothing else; nothing when it dies or takes too long.
+    /// A question to a worker that does nothing else; one that does not answer is ended.
     template <class Question>
-    std::optional<Answered> ask(Question question) {
+    Reply ask(Question question, std::chrono::milliseconds timeout) {
         question.id = ++question_;
         std::shared_ptr<RemoteWorker> asked;
         for (Seat& seat : seats_) {
@@ -267,18 +266,18 @@ private:
         if (!asked) asked = scout_;
         answer_.reset();
         asked->send(std::move(question));
-        run_until(config_.profile_timeout, [&] { return answer_ || (asked != scout_ && !seat_of(*asked)); });
-        if (!answer_) {
-            if (Seat* seat = seat_of(*asked)) dismiss(*seat);
-            else if (asked == scout_) std::exchange(scout_, nullptr)->dismiss();
-        }
-        return std::exchange(answer_, std::nullopt);
+        run_until(timeout, [&] { return answer_ || (asked != scout_ && !seat_of(*asked)); });
+        if (answer_) return {.answer = std::exchange(answer_, std::nullopt)};
+        if (Seat* seat = seat_of(*asked)) dismiss(*seat);
+        else if (asked == scout_) std::exchange(scout_, nullptr)->dismiss();
+        else return {.silence = "no answer: " + latest_death_.message};
+        return {.silence = "no answer within " + seconds_text(timeout)};
     }
 
     /// Runs the event loop until `done` says so or the time is over.
     template <class F>
-    void run_until(std::chrono::milliseconds timeout, F&& done) {
-        const auto deadline = std::chrono::steady_clock::now() + timeout;
+    void run_until(std::chrono::duration<double> timeout, F&& done) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(timeout);
         loop_.restart();
         while (!done() && loop_.run_one_until(deadline) > 0) {
         }
@@ -291,7 +290,8 @@ private:
     std::vector<Seat> seats_;
     std::shared_ptr<RemoteWorker> scout_;  ///< answers questions while every other is busy
     std::optional<TrainerInfo> info_;
-    std::optional<Failure> first_death_;
+    Failure latest_death_;
+    int silences_ = 0;           ///< questions for a profile in a row that were not answered
     std::int64_t question_ = 0;  ///< number of the latest; the answer to another is passed over
     std::optional<Answered> answer_;
     std::deque<Happening> happened_;

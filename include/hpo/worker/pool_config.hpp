@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +30,16 @@ struct PoolConfig {
     Environment environment = inherited_environment();
     std::filesystem::path account_folder = "/dev/shm";  ///< where a metered device's account lies while the pool lives
 
-    std::chrono::milliseconds start_timeout{60'000};  ///< until the first worker must be ready
-    /// For an answer to profile and check. The event loop waits for it: keep it below the time after which a store takes
-    /// a study without heartbeats for dead.
+    std::chrono::milliseconds start_timeout{60'000};  ///< from a worker's start until it must be ready
+    std::chrono::milliseconds check_timeout{60'000};  ///< for an answer to check; ask it before a study runs
+    /// For an answer to profile. The event loop waits for it: keep it below the time after which a store takes a study
+    /// without heartbeats for dead.
     std::chrono::milliseconds profile_timeout{20'000};
     std::chrono::milliseconds stop_grace{10'000};  ///< from a request to stop until SIGTERM
     std::chrono::milliseconds kill_grace{2'000};   ///< from SIGTERM until SIGKILL
+
+    /// Told, as one line, what goes wrong and costs no attempt; may be empty.
+    std::function<void(const std::string&)> note;
 };
 
 }  // namespace hpo::worker

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/value.hpp"
 #include "hpo/worker/descriptor.hpp"
 
 namespace hpo::worker {
@@ -30,6 +31,12 @@ struct ProcessExit {
 [[nodiscard]] inline std::string exit_text(const ProcessExit& exit) {
     if (exit.status) return "status " + std::to_string(*exit.status);
     return exit.signal ? "signal " + std::to_string(*exit.signal) : "gone";
+}
+
+/// "60 s", "0.5 s".
+[[nodiscard]] inline std::string seconds_text(std::chrono::milliseconds time) {
+    if (time.count() % 1000 == 0) return std::to_string(time.count() / 1000) + " s";
+    return number_text(static_cast<double>(time.count()) / 1000) + " s";
 }
 
 struct ProcessSpec {

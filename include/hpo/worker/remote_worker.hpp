@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -73,7 +74,16 @@ public:
     /// Withdraws `hurry`: the worker has obeyed.
     void calm() {
         hurried_ = false;
+        ++timing_;
         timer_.cancel();
+    }
+    /// Ends the process for this reason unless `heard` comes by then.
+    void expect(std::chrono::milliseconds by_then, std::string complaint) {
+        after(by_then, [this, complaint = std::move(complaint)] { end(complaint); });
+    }
+    /// Withdraws `expect`.
+    void heard() {
+        if (!hurried_) calm();
     }
     /// Ends the process now for a reason; on_gone follows.
     void end(std::string complaint) {
@@ -174,12 +184,15 @@ private:
         signalled_ = true;
         process_.signal(number);
     }
+    /// Replaces what was to happen later. Whatever is over by now may stand in the loop's queue already, where no cancel
+    /// reaches it: it is known by its number.
     template <class F>
     void after(std::chrono::milliseconds delay, F&& action) {
         timer_.expires_after(delay);
-        timer_.async_wait([self = shared_from_this(), action = std::forward<F>(action)](boost::system::error_code error) {
-            if (!error && !self->gone_) action();
-        });
+        timer_.async_wait(
+            [self = shared_from_this(), timing = ++timing_, action = std::forward<F>(action)](boost::system::error_code error) {
+                if (!error && !self->gone_ && timing == self->timing_) action();
+            });
     }
 
     Listener& listener_;
@@ -191,6 +204,7 @@ private:
     LineBuffer in_;
     std::string out_;
     std::string complaint_;
+    std::uint64_t timing_ = 0;  ///< number of what `timer_` is set for
     bool flushing_ = false;
     bool hurried_ = false;
     bool signalled_ = false;

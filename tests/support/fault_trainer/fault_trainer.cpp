@@ -74,6 +74,7 @@ public:
         }
         if (fault == "end_at_sigterm") {  // its end crosses the signal
             std::signal(SIGTERM, [](int) { terminated = 1; });
+            progress.memory({.name = "deaf", .seconds = 0, .step = std::nullopt, .reading = {}});  // a stop is no longer looked at
             while (!terminated) std::this_thread::sleep_for(std::chrono::milliseconds{1});
             return {.kind = OutcomeKind::stopped};
         }
@@ -132,6 +133,7 @@ public:
 
     [[nodiscard]] std::optional<hpo::Profile> stoppable_profile(const TrainerJob& job, hpo::Progress& progress) override {
         const hpo::Settings settings{info(), job};
+        if (settings.text("fault") == "hang_in_profile") spin();
         const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(settings.number("profile_seconds"));
         while (std::chrono::steady_clock::now() < end) {
             if (progress.stop_requested()) return std::nullopt;
@@ -151,7 +153,13 @@ public:
                             .activation_bytes_per_example = 4};
     }
 
-    [[nodiscard]] std::vector<hpo::TrainerProblem> check(const TrainerJob& job) override { return hpo::Settings::problems(info(), job); }
+    [[nodiscard]] std::vector<hpo::TrainerProblem> check(const TrainerJob& job) override {
+        const auto problems = hpo::Settings::problems(info(), job);
+        const std::string fault = problems.empty() ? hpo::Settings{info(), job}.text("fault") : "";
+        if (fault == "hang_in_check") spin();
+        if (fault == "segv_in_check") std::raise(SIGSEGV);
+        return problems;
+    }
 
 private:
     static AttemptOutcome wait_for_stop(hpo::Progress& progress) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // One source, one macro each: a library that the plugin loader must refuse (some_libtorch is accepted first,
-// older_entry and longer_entry always).
+// older_entry, longer_entry and prints always).
+#include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
+#include <thread>
 
 #include "hpo/trainer/plugin.hpp"
 
@@ -12,12 +16,26 @@ namespace {
 #ifdef HPO_BAD_CRASHES_ON_LOAD
 [[maybe_unused]] const int crash = (std::abort(), 0);
 #endif
+#ifdef HPO_BAD_HANGS_ON_LOAD
+[[maybe_unused]] const int hang = (std::this_thread::sleep_for(std::chrono::hours{1}), 0);
+#endif
+#ifdef HPO_BAD_PRINTS
+[[maybe_unused]] const int noise = (std::puts("{\"plugins\": \"none\"}"), std::fflush(stdout));
+#endif
 
 class Empty final : public hpo::Trainer {
 public:
     Empty() {
 #ifdef HPO_BAD_THROWING
         throw std::runtime_error("no licence");
+#endif
+#ifdef HPO_BAD_HANGS_IN_CONSTRUCTOR
+        // Always, or once the file of this name is there.
+        const char* const once = std::getenv("HPO_TEST_HANG");
+        if (!once || std::filesystem::exists(once)) std::this_thread::sleep_for(std::chrono::hours{1});
+#endif
+#ifdef HPO_BAD_PRINTS
+        std::printf("half a line without an end");
 #endif
     }
     [[nodiscard]] hpo::TrainerInfo info() const override {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "hpo/trainer/executor.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "hpo/worker/environment.hpp"
+#include "hpo/worker/pool_config.hpp"
+#include "hpo/worker/process.hpp"
+
+namespace hpo::worker {
+
+/// How a pool starts a worker.
+[[nodiscard]] inline ProcessSpec worker_process(const PoolConfig& config, Environment environment) {
+    ProcessSpec spec{.program = config.worker_program, .environment = std::move(environment)};
+    spec.arguments = {"--fd", std::to_string(channel_descriptor), "--parent", std::to_string(::getpid()), "--trainer", config.trainer};
+    for (const auto& folder : config.plugin_folders) {
+        spec.arguments.push_back("--plugin-dir");
+        spec.arguments.push_back(folder.string());
+    }
+    return spec;
+}
+
+/// A job as the worker's trainer gets it.
+[[nodiscard]] inline TrainerJob trainer_job(const PoolConfig& config, const TrainerInfo& info, const Job& job) {
+    TrainerJob result{.study = job.study,
+                      .trial = job.trial,
+                      .attempt = job.attempt,
+                      .options = config.options,
+                      .metric = config.metric,
+                      .plan = job.plan,
+                      .seed = job.seed};
+    for (const Param& param : job.params) result.params.emplace(param.name, param.value());
+    if (result.metric.empty() && !info.metrics.empty()) result.metric = info.metrics.front().name;
+    result.plan.device = device_inside(job.plan.device);
+    return result;
+}
+
+}  // namespace hpo::worker
