@@ -97,7 +97,8 @@ public:
 private:
     void read_demand(std::span<const Example> examples) {
         double highest = 0;
-        std::size_t known = 0, negatives = 0;
+        std::size_t known = 0;
+        std::size_t negatives = 0;
         for (const Example& example : examples) {
             if (example.positive) continue;
             ++negatives;
@@ -189,7 +190,8 @@ private:
             term.freedom = static_cast<double>(term.levels.size() - 1);
             return term;
         }
-        double xx = 0, xy = 0;
+        double xx = 0;
+        double xy = 0;
         for (auto& [x, y] : points) {
             if (term.logarithmic) x = std::log(x);
             term.centre += x / static_cast<double>(points.size());

@@ -113,7 +113,10 @@ namespace detail {
     std::vector<FailureCase> cases = failure_cases(trials);
     explain_by_history(cases, trials);
 
-    std::set<const Trial*> out_of_memory, recovered, not_run, failed;
+    std::set<const Trial*> out_of_memory;
+    std::set<const Trial*> recovered;
+    std::set<const Trial*> not_run;
+    std::set<const Trial*> failed;
     std::set<OomCause> causes;
     for (const FailureCase& entry : cases) {
         failed.insert(entry.trial);

@@ -127,7 +127,8 @@ struct Candidate {
 /// second condition has to earn its place. Exhaustive over the candidate conditions and deterministic.
 [[nodiscard]] inline std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::size_t most = 3) {
     const std::size_t words = (examples.size() + 63) / 64;
-    detail::Bits everything(words), positive(words);
+    detail::Bits everything(words);
+    detail::Bits positive(words);
     std::size_t all_positives = 0;
     for (std::size_t i = 0; i < examples.size(); ++i) {
         everything[i / 64] |= std::uint64_t{1} << (i % 64);

@@ -64,7 +64,8 @@ public:
     }
     template <class T>
     [[nodiscard]] friend T* get_if(Distribution* distribution) noexcept {
-        return const_cast<T*>(get_if<T>(static_cast<const Distribution*>(distribution)));
+        return const_cast<T*>(  // NOLINT(cppcoreguidelines-pro-type-const-cast): the object is not const
+            get_if<T>(static_cast<const Distribution*>(distribution)));
     }
 
     friend bool operator==(const Distribution&, const Distribution&) = default;

@@ -28,8 +28,12 @@ struct PlanField {
     std::string_view key;  ///< in JSON, as a column, in Lua
     T ExecutionPlan::*member;
     std::string_view label;  ///< in sentences
-    PlanRole role = PlanRole::lever;
-    PlanUnit unit = PlanUnit::none;
+    PlanRole role;
+    PlanUnit unit;
+
+    constexpr PlanField(std::string_view its_key, T ExecutionPlan::*its_member, std::string_view its_label,
+                        PlanRole its_role = PlanRole::lever, PlanUnit its_unit = PlanUnit::none)
+        : key{its_key}, member{its_member}, label{its_label}, role{its_role}, unit{its_unit} {}
 };
 
 /// Every member of the plan: the one list that JSON, the store, scripts and reports go through. A member that is added to

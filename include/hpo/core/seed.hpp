@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -54,7 +55,7 @@ public:
     }
 
 private:
-    std::uint64_t state_[4]{};
+    std::array<std::uint64_t, 4> state_{};
 };
 
 /// The root of all randomness of a study. Streams are keyed, never shared: the same (seed, trial, name, round) gives

@@ -49,9 +49,9 @@ public:
         MeteredDevice device;
         device.file_ = file;
         if (::ftruncate(descriptor, sizeof(Account)) != 0 || !device.map(descriptor)) {
-            const Error error = cannot("create", file);
+            Error error = cannot("create", file);  // while errno tells why
             ::unlink(file.c_str());
-            throw error;
+            throw Error{std::move(error)};
         }
         device.created_ = true;
         pthread_mutexattr_t attributes;

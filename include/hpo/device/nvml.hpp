@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <boost/dll/shared_library.hpp>
 #include <cstdint>
 #include <optional>
@@ -34,8 +35,8 @@ public:
     }
 
     [[nodiscard]] std::string driver_version() const {
-        char text[96]{};
-        return call<int(char*, unsigned)>("nvmlSystemGetDriverVersion", text, unsigned{sizeof text}) == 0 ? text : "unknown";
+        std::array<char, 96> text{};
+        return call<int(char*, unsigned)>("nvmlSystemGetDriverVersion", text.data(), unsigned{text.size()}) == 0 ? text.data() : "unknown";
     }
 
     [[nodiscard]] std::vector<NvidiaDevice> devices() const {
@@ -46,9 +47,11 @@ public:
             void* handle = nullptr;
             if (call<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2", index, &handle) != 0) continue;
             NvidiaDevice device{.index = index, .name = {}, .uuid = {}};
-            char text[96]{};
-            if (call<int(void*, char*, unsigned)>("nvmlDeviceGetName", handle, text, unsigned{sizeof text}) == 0) device.name = text;
-            if (call<int(void*, char*, unsigned)>("nvmlDeviceGetUUID", handle, text, unsigned{sizeof text}) == 0) device.uuid = text;
+            std::array<char, 96> text{};
+            if (call<int(void*, char*, unsigned)>("nvmlDeviceGetName", handle, text.data(), unsigned{text.size()}) == 0)
+                device.name = text.data();
+            if (call<int(void*, char*, unsigned)>("nvmlDeviceGetUUID", handle, text.data(), unsigned{text.size()}) == 0)
+                device.uuid = text.data();
             Memory memory;
             if (call<int(void*, Memory*)>("nvmlDeviceGetMemoryInfo", handle, &memory) == 0) {
                 device.total_bytes = static_cast<std::int64_t>(memory.total);

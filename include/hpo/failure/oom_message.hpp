@@ -41,7 +41,7 @@ struct ScannedSize {
         const auto [stop, status] = std::from_chars(text.data() + i, text.data() + text.size(), number, std::chars_format::fixed);
         if (status != std::errc{} && status != std::errc::result_out_of_range) continue;
         if (status == std::errc::result_out_of_range) number = HUGE_VAL;
-        std::size_t end = static_cast<std::size_t>(stop - text.data());
+        auto end = static_cast<std::size_t>(stop - text.data());
         if (end >= text.size() || text[end] != ' ') continue;
         ++end;
         double scale = 0;

@@ -61,7 +61,7 @@ public:
         deadline_ = Clock::now() + limits_.time;
         lua_pushcfunction(state_, &LuaState::on_error);
         lua_pushcfunction(state_, &LuaState::enter<Plain>);
-        lua_pushlightuserdata(state_, const_cast<std::remove_const_t<Plain>*>(&body));
+        lua_pushlightuserdata(state_, const_cast<std::remove_const_t<Plain>*>(&body));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
         const int status = lua_pcall(state_, 1, 0, top + 1);
         deadline_ = Clock::time_point::max();
         const std::string text = status == LUA_OK ? std::string{} : failure_text(status);
@@ -126,7 +126,7 @@ private:
         return 0;
     }
 
-    static void on_hook(lua_State* L, lua_Debug*) { of(L).check_time(L); }
+    static void on_hook(lua_State* L, lua_Debug* /*at*/) { of(L).check_time(L); }
 
     /// Runs at the point of the error, with the hook off: it must not run any code of the script (no __tostring).
     static int on_error(lua_State* L) {

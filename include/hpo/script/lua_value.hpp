@@ -14,7 +14,7 @@
 namespace hpo::script {
 
 /// Longest text that is taken from a script: it is copied into memory that the script's limit does not count.
-inline constexpr std::size_t max_text_bytes = 64 * 1024;
+inline constexpr std::size_t max_text_bytes = std::size_t{64} * 1024;
 
 /// The Lua value as one of ours; nothing for tables, functions, longer texts and the like. A whole number stays one only where Lua has
 /// it as an integer: 1.0 is a number with a fraction of none.

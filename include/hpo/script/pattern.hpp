@@ -177,15 +177,15 @@ private:
 
     /// Reads a bracketed set that begins at `at` ('['); returns the place after its ']'.
     static std::size_t read_set(std::string_view text, std::size_t at, Set& set) {
-        const PatternError missing{"malformed pattern (missing ']')"};
+        static constexpr const char* missing = "malformed pattern (missing ']')";
         ++at;
         const bool complement = at < text.size() && text[at] == '^';
         if (complement) ++at;
         for (bool first = true;; first = false) {
-            if (at >= text.size()) throw missing;
+            if (at >= text.size()) throw PatternError{missing};
             if (text[at] == ']' && !first) break;
             if (text[at] == '%') {
-                if (at + 1 >= text.size()) throw missing;
+                if (at + 1 >= text.size()) throw PatternError{missing};
                 set |= letter_class(text[at + 1]);
                 at += 2;
             } else if (at + 2 < text.size() && text[at + 1] == '-' && text[at + 2] != ']') {

@@ -118,7 +118,7 @@ void read_plan_member(lua_State* L, const Fields& given, const std::string& plac
     } else if constexpr (std::is_same_v<T, Precision>) {
         const auto name = given.text(key.c_str());
         if (!name) return;
-        const auto found = std::find(precision_names.begin(), precision_names.end(), *name);
+        const auto* const found = std::find(precision_names.begin(), precision_names.end(), *name);
         if (found == precision_names.end()) {
             const std::vector<std::string> known(precision_names.begin(), precision_names.end());
             raise(L, unknown_name(place, key, clipped(*name), known).what());

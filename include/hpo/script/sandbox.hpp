@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t max_printed_bytes = 64 * 1024;
+    static constexpr std::size_t max_printed_bytes = std::size_t{64} * 1024;
     static constexpr lua_Integer max_range = lua_Integer{1} << 22U;
 
     static void open(lua_State* L) {

@@ -106,7 +106,8 @@ template <class Choose>
         Choose& choose;
         SpacePath path;
         explicit Source(Choose& choice) : choose{choice} {}
-        double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet&) override {
+        double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
+                    const ParamSet& /*fixed*/) override {
             Axis axis{distribution, within};
             const double internal = choose(path.steps.size(), name, std::as_const(axis));
             path.steps.push_back({name, distribution, within, std::move(axis), internal});
@@ -141,7 +142,8 @@ Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Vis
     struct Source final : ParamSource {
         std::vector<Digit> digits;
         std::size_t depth = 0;
-        double draw(const std::string&, const Distribution& distribution, const Narrowing& within, const ParamSet&) override {
+        double draw(const std::string& /*name*/, const Distribution& distribution, const Narrowing& within,
+                    const ParamSet& /*fixed*/) override {
             const Axis axis{distribution, within};
             if (depth == digits.size()) digits.push_back({0, axis.size()});
             if (digits[depth].size != axis.size()) throw changed();

@@ -100,7 +100,8 @@ private:
 
         Prober(const std::vector<double>& fixed, int number, int count, Seed before)
             : prefix{fixed}, probe{number}, probes{count}, hash{before} {}
-        double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet&) override {
+        double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
+                    const ParamSet& /*fixed*/) override {
             if (depth < prefix.size()) return prefix[depth++];
             ++depth;
             hash = question_hash(hash, name, distribution, within);
@@ -202,6 +203,7 @@ private:
         } else {
             for (std::uint64_t part = 0; part <= 8; ++part) look(part == 8 ? last : last / 8 * part);
             std::vector<std::uint64_t> probed;
+            probed.reserve(known.size());
             for (const auto& [position, ignored] : known) probed.push_back(position);
             for (std::size_t i = 0; i + 1 < probed.size(); ++i) {
                 std::uint64_t low = probed[i];

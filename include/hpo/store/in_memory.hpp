@@ -73,7 +73,8 @@ public:
             while (present != trials.end() && present->number < stored.number) ++present;
             const bool is_there = present != trials.end() && present->id == stored.id;
             const bool is_current = is_there && (is_finished(present->state) || places_[index_of(stored.id)].has_owner);
-            merged.push_back(is_current ? std::move(*present) : stored);
+            if (is_current) merged.push_back(std::move(*present));
+            else merged.push_back(stored);
         }
         trials = std::move(merged);
         return true;

@@ -78,7 +78,7 @@ template <class AnyJson>
 [[nodiscard]] std::optional<double> json_number(const AnyJson& json) {
     if (json.is_number()) return json.template get<double>();
     if (!json.is_string()) return std::nullopt;
-    const std::string& text = json.template get_ref<const std::string&>();
+    const auto& text = json.template get_ref<const std::string&>();
     constexpr double infinity = std::numeric_limits<double>::infinity();
     for (const auto& [token, mark] : python_numbers) {
         if (text == mark || text == token)
@@ -114,7 +114,7 @@ template <class AnyJson>
         }
         case Json::value_t::number_float: return json.template get<double>();
         case Json::value_t::string: {
-            const std::string& text = json.template get_ref<const std::string&>();
+            const auto& text = json.template get_ref<const std::string&>();
             if (!text.empty() && text[0] == '\x01') {
                 if (const auto number = json_number(json)) return *number;
             }

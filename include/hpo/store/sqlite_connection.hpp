@@ -203,7 +203,7 @@ private:
         return statements_.emplace(std::string_view{sql}, SQLite::Statement{*database_, sql}).first->second;
     }
 
-    static void bind(SQLite::Statement& to, int index, std::nullopt_t) { to.bind(index); }
+    static void bind(SQLite::Statement& to, int index, std::nullopt_t /*null*/) { to.bind(index); }
     static void bind(SQLite::Statement& to, int index, bool value) { to.bind(index, value ? 1 : 0); }
     static void bind(SQLite::Statement& to, int index, int value) { to.bind(index, value); }
     static void bind(SQLite::Statement& to, int index, std::int64_t value) { to.bind(index, value); }

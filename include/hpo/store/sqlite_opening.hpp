@@ -45,7 +45,7 @@ inline void choose_journal(Connection& connection) {
                                             connection.path() + "` first (reading needs no upgrade)"};
     };
     bool complete = false;
-    const OptunaShape found = connection.read([&] {
+    OptunaShape found = connection.read([&] {
         OptunaShape shape = read_shape(connection);
         complete = shape.has_hpo_tables && is_complete(read_layout(connection));
         return shape;
