@@ -74,9 +74,18 @@ TEST_CASE("tokens that are added to a vocabulary are found in texts") {
     CHECK(tokenizer.encode("  [NEW][MASK]") == std::vector<TokenId>{tokenizer.special().first, 900, 4, tokenizer.special().last});
 }
 
+TEST_CASE("a generic class of tokenizers is read by its files") {
+    for (const char* name : {"DistilBertTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend"}) {
+        const Tokenizer tokenizer =
+            Spoiled{"word_piece"}.with("tokenizer_config.json", R"({"tokenizer_class": ")" + std::string{name} + "\"}").read();
+        CHECK(tokenizer.size() == 900);
+    }
+}
+
 TEST_CASE("files that are missing, empty or no text are named") {
     Spoiled{"word_piece"}.without("config.json").is_refused("config.json", "no such file");
     Spoiled{"word_piece"}.without("vocab.txt").is_refused("hpo-test", "expected vocab.txt (WordPiece), or vocab.json and merges.txt");
+    Spoiled{"word_piece"}.without("vocab.txt").with("tokenizer.json", "{}").is_refused("hpo-test", "(tokenizer.json alone is not read)");
     Spoiled{"byte_level_bpe"}.without("merges.txt").is_refused("hpo-test", "no tokenizer");
     Spoiled{"word_piece"}.with("vocab.txt", "").is_refused("vocab.txt", "is empty");
     Spoiled{"word_piece"}.with("vocab.txt", "[UNK]\na\xff\n").is_refused("vocab.txt:2", "not UTF-8");
@@ -110,6 +119,8 @@ TEST_CASE("settings of the wrong kind are refused with file and field") {
     };
     refused(R"({"do_lower_case": "yes"})", "do_lower_case", "expected true or false");
     refused(R"({"strip_accents": 1})", "strip_accents", "expected true or false");
+    refused(R"({"tokenizer_class": "BertJapaneseTokenizer"})", "tokenizer_class",
+            "got 'BertJapaneseTokenizer'; expected one of BertTokenizer, ");
     refused(R"({"cls_token": 5})", "cls_token", "expected a text");
     refused(R"({"added_tokens_decoder": {"x": {"content": "[X]"}}})", "added_tokens_decoder: x", "a token's id");
     refused(R"({"added_tokens_decoder": {"3": {"content": "[CLS]"}}})", "added_tokens_decoder: 3", "expected id 2 as in the vocabulary");

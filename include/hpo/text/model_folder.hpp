@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,70 +13,12 @@
 #include "hpo/text/byte_level_bpe.hpp"
 #include "hpo/text/model_files.hpp"
 #include "hpo/text/tokenizer.hpp"
+#include "hpo/text/tokenizer_settings.hpp"
 #include "hpo/text/word_piece.hpp"
 
 namespace hpo::text {
 
 namespace detail {
-
-/// What the files of a model folder say about its tokens: tokenizer_config.json first, then special_tokens_map.json.
-class TokenizerSettings {
-public:
-    explicit TokenizerSettings(const std::filesystem::path& folder) {
-        for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
-            if (const auto file = folder / name; std::filesystem::exists(file)) files_.push_back({file.string(), read_json_file(file)});
-        }
-    }
-    [[nodiscard]] bool truth(const char* key, bool otherwise) const { return optional_truth(key).value_or(otherwise); }
-    [[nodiscard]] std::optional<bool> optional_truth(const char* key) const {
-        const Found found = find(key);
-        if (found.value == nullptr) return std::nullopt;
-        if (!found.value->is_boolean()) throw bad_value(found.place, found.value->dump(), "true or false");
-        return found.value->get<bool>();
-    }
-    /// A text, or an object whose "content" is one (as tokens are written).
-    [[nodiscard]] std::string text(const char* key, const char* otherwise) const {
-        const Found found = find(key);
-        if (found.value == nullptr) return otherwise;
-        const nlohmann::json* value = found.value;
-        if (value->is_object() && value->contains("content")) value = &value->at("content");
-        if (!value->is_string()) throw bad_value(found.place, found.value->dump(), "a text");
-        return value->get<std::string>();
-    }
-    struct Found {
-        std::string place;
-        const nlohmann::json* value = nullptr;  ///< null is as if it were not there
-    };
-    [[nodiscard]] Found find(const char* key) const {
-        for (const auto& [name, document] : files_) {
-            const auto value = document.find(key);
-            if (value != document.end() && !value->is_null()) return {name + ": " + key, &*value};
-        }
-        return {};
-    }
-
-private:
-    std::vector<std::pair<std::string, nlohmann::json>> files_;
-};
-
-/// A field of added_tokens_decoder. Throws Error when a token asks for what is not done here.
-[[nodiscard]] inline AddedToken read_added_token(const nlohmann::json& fields, const std::string& place) {
-    if (!fields.is_object() || !fields.contains("content") || !fields["content"].is_string()) {
-        throw bad_value(place, fields.dump(), "an object with content");
-    }
-    const auto flag = [&](const char* key) {
-        const auto found = fields.find(key);
-        return found != fields.end() && found->is_boolean() && found->get<bool>();
-    };
-    if (flag("single_word")) throw bad_value(place, "single_word: true", "false: matching whole words only is not supported");
-    if (flag("normalized") && !flag("special")) {
-        throw bad_value(place, "normalized: true", "false: only tokens that stand in the text as written are supported");
-    }
-    using Absorbs = AddedToken::Absorbs;
-    const Absorbs absorbs = flag("lstrip") ? (flag("rstrip") ? Absorbs::both : Absorbs::space_before)
-                                           : (flag("rstrip") ? Absorbs::space_after : Absorbs::nothing);
-    return {.content = fields["content"].get<std::string>(), .absorbs = absorbs};
-}
 
 /// The names that special tokens have in a family of models.
 struct SpecialNames {
@@ -134,6 +74,8 @@ template <Subwords S>
 
 [[nodiscard]] inline Tokenizer read_word_piece(const std::filesystem::path& file, const TokenizerSettings& settings) {
     using Options = BertWordOptions;
+    static constexpr std::string_view families[] = {"Bert", "DistilBert", "Electra", "MobileBert", "MPNet", "ConvBert", "SqueezeBert"};
+    require_class(settings, families);
     const bool lower = settings.truth("do_lower_case", true);
     const Options words{
         .letter_case = lower ? Options::Case::lower : Options::Case::keep,
@@ -146,6 +88,8 @@ template <Subwords S>
 
 [[nodiscard]] inline Tokenizer read_byte_level_bpe(const std::filesystem::path& folder, const TokenizerSettings& settings) {
     using FirstWord = ByteLevelBpe::FirstWord;
+    static constexpr std::string_view families[] = {"Roberta", "GPT2", "Longformer", "Bart", "LED"};
+    require_class(settings, families);
     const std::filesystem::path file = folder / "vocab.json";
     const FirstWord first_word = settings.truth("add_prefix_space", false) ? FirstWord::after_a_space : FirstWord::as_it_is;
     return frame_subwords(
@@ -166,8 +110,13 @@ template <Subwords S>
     const auto read = [&] {
         if (has("vocab.txt")) return detail::read_word_piece(folder / "vocab.txt", settings);
         if (has("vocab.json") && has("merges.txt")) return detail::read_byte_level_bpe(folder, settings);
-        throw Error{Errc::bad_value,
-                    folder.string() + ": no tokenizer; expected vocab.txt (WordPiece), or vocab.json and merges.txt (byte-level BPE)"};
+        std::string others;
+        for (const char* name : {"tokenizer.json", "spm.model", "sentencepiece.bpe.model", "spiece.model"}) {
+            if (has(name)) others += std::string{" ("} + name + " alone is not read)";
+        }
+        throw Error{
+            Errc::bad_value,
+            folder.string() + ": no tokenizer; expected vocab.txt (WordPiece), or vocab.json and merges.txt (byte-level BPE)" + others};
     };
     Tokenizer tokenizer = read();
     if (const auto size = config.find("vocab_size"); size != config.end()) {
