@@ -308,6 +308,43 @@ TEST_CASE("doctor and try change no file, whoever made it") {
     CHECK_THAT(nowhere.out, Contains("folder 'no/such' cannot be written"));
 }
 
+TEST_CASE("a trainer that hangs is named after the time that it is given") {
+    const Workshop workshop;
+    const auto study = [](const std::string& trainer) {
+        return "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = " + trainer +
+               ", objective = { metric = \"value\", direction = \"minimize\" }, sampler = \"random\", pruner = \"none\", trials = 2,\n"
+               "  space = function(trial) trial:float(\"x\", -5, 5) end }\n";
+    };
+    const std::string folder = HPO_BINARY_DIR "/tests/hanging_trainers";
+    const std::string hangs =
+        folder + "/libhpo_trainer_hangs_in_constructor.so: no answer within 2 s, in its trainer's constructor or info()";
+    workshop.write("hang.lua", study("\"hangs_in_constructor\""));
+    for (const auto& [command, status] : {std::pair{"check", 2}, std::pair{"run", 6}, std::pair{"try", 6}}) {
+        const auto result = tune(workshop, {command, "hang.lua", "--plugin-dir", folder, "--plugin-timeout", "2s"});
+        CAPTURE(command, result.out);
+        CHECK(result.status == status);
+        CHECK_THAT(result.error, Contains(hangs));
+    }
+    CHECK_THAT(tune(workshop, {"doctor", "--plugin-dir", folder, "--plugin-timeout", "2s"}).out, Contains(hangs));
+    CHECK_THAT(tune(workshop, {"policies", "trainer", "--plugin-dir", folder, "--plugin-timeout", "2s"}).out, Contains(hangs));
+    const auto refused = tune(workshop, {"doctor", "--plugin-timeout", "0s"});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, Contains("--plugin-timeout: ") && Contains("expected a duration from 1ms to 24h"));
+
+    workshop.write("check.lua", study("{ \"fault\", fault = \"hang_in_check\" }"));
+    const std::vector<std::string> given{"check.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--plugin-timeout", "5s"};
+    const auto with = [&](std::vector<std::string> words) {
+        words.insert(words.begin() + 1, given.begin(), given.end());
+        return tune(workshop, words);
+    };
+    const auto checked = with({"check"});
+    CHECK(checked.status == 2);
+    CHECK_THAT(checked.error, Contains("hpo-tune: error: trainer fault: check: no answer within 5 s\n"));
+    const auto ran = with({"run", "--progress", "none"});
+    CHECK(ran.status == 0);
+    CHECK_THAT(ran.error, Contains("hpo-tune: note: trainer fault: check: no answer within 5 s\n"));
+}
+
 TEST_CASE("an interrupt ends running trials, loses no finished one, and the study goes on") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);
@@ -319,6 +356,7 @@ TEST_CASE("an interrupt ends running trials, loses no finished one, and the stud
     CHECK(started);
     INFO(result.error);
     CHECK(result.status == 130);
+    CHECK_THAT(result.error, Contains("hpo-tune: note: interrupted: ending the running trials; again to leave at once\n"));
     for (const auto& trial : trials_of(workshop)) CHECK(hpo::is_finished(trial.state));
     REQUIRE(tune(workshop, {"run", "bowl.lua", "--progress", "none"}).status == 0);
     CHECK(done(trials_of(workshop)) == 10);

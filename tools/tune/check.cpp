@@ -79,6 +79,7 @@ int check(const StudyArguments& arguments) {
         problems.guard([&] { (void)settings->whole("trials", 0); });
         problems.guard([&] { (void)settings->whole("seed", 0); });
         problems.guard([&] { (void)settings->time_seconds(); });
+        problems.guard([&] { (void)settings->plugin_timeout(); });
         problems.guard([&] { (void)device_budget(*settings); });
         problems.guard([&] {
             const std::string& store = settings->text("store");
@@ -102,7 +103,9 @@ int check(const StudyArguments& arguments) {
                          .plugin_folders = plugin_folders(arguments.plugin_dirs),
                          .options = {settings->description().trainer_options.begin(), settings->description().trainer_options.end()},
                          .metric = settings->description().objectives[0].metric,
-                         .device = device}};
+                         .device = device,
+                         .start_timeout = settings->plugin_timeout(),
+                         .check_timeout = settings->plugin_timeout()}};
                     for (const ParamSet& params : representatives(drawn)) {
                         ExecutionPlan plan{.device = device};
                         if (const auto batch = params.number(info->effective_batch_parameter))
@@ -128,9 +131,9 @@ int check(const StudyArguments& arguments) {
 void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
     auto arguments = std::make_shared<StudyArguments>();
-    add_study_arguments(
-        command, arguments,
-        {"store", "study", "trials", "time", "device", "device-memory", "workers", "seed", "sampler", "pruner", "guard", "recovery"});
+    add_study_arguments(command, arguments,
+                        {"store", "study", "trials", "time", "device", "device-memory", "workers", "seed", "sampler", "pruner", "guard",
+                         "recovery", "plugin-timeout"});
     command->footer(
         "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels.\nExit 0: no problems; 2: each "
         "problem on a line.");

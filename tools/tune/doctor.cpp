@@ -102,19 +102,24 @@ Finding store(const std::string& address) {
 void add_doctor(CLI::App& app, Actions& actions) {
     struct Options {
         std::vector<std::string> plugin_dirs;
+        std::string plugin_timeout = "60s";
         std::string store = "hpo.db";
         bool as_json = false;
     };
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("doctor", "Check this machine: LibTorch, BLAS, driver, devices, trainers, store");
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)");
+    command->add_option("--plugin-timeout", options->plugin_timeout, "how long each trainer plugin may take to load")
+        ->type_name("DURATION")
+        ->capture_default_str();
     command->add_option("--store", options->store, "the store that should be writable")->capture_default_str();
     command->add_flag("--json", options->as_json, "as JSON");
     actions.on(command, [options] {
+        const auto plugin_timeout = require_timeout("--plugin-timeout", options->plugin_timeout);
         std::vector<Finding> findings;
         worker::WorkerDescription described;
         try {
-            described = describe_trainers(options->plugin_dirs);
+            described = describe_trainers(options->plugin_dirs, plugin_timeout);
             findings.push_back(
                 {Finding::Level::ok, "worker", worker_program().string() + ", plugin ABI " + std::to_string(described.plugin_abi)});
         } catch (const Error& error) {

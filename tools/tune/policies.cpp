@@ -81,18 +81,23 @@ void add_policies(CLI::App& app, Actions& actions) {
     struct Options {
         std::string kind;
         std::vector<std::string> plugin_dirs;
+        std::string plugin_timeout = "60s";
         bool as_json = false;
     };
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("policies", "List samplers, pruners, guards, recovery policies and trainers with their options");
     command->add_option("KIND", options->kind, "sampler, pruner, guard, recovery or trainer; all when left out");
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)");
+    command->add_option("--plugin-timeout", options->plugin_timeout, "how long each trainer plugin may take to load")
+        ->type_name("DURATION")
+        ->capture_default_str();
     command->add_flag("--json", options->as_json, "as JSON");
     actions.on(command, [options] {
         static const std::vector<std::string> kinds{"sampler", "pruner", "guard", "recovery", "trainer"};
         const std::string& kind = options->kind;
         if (!kind.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
             throw unknown_name("policies", "kind", kind, kinds);
+        const auto plugin_timeout = require_timeout("--plugin-timeout", options->plugin_timeout);
         const auto wanted = [&](const char* name) { return kind.empty() || kind == name; };
         const registry::Registries registries = registry::builtin_registries();
         json all = json::object();
@@ -102,7 +107,7 @@ void add_policies(CLI::App& app, Actions& actions) {
         if (wanted("recovery")) all["recovery"] = entries_of(registries.recoveries);
         worker::WorkerDescription trainers;
         if (wanted("trainer")) {
-            trainers = describe_trainers(options->plugin_dirs);
+            trainers = describe_trainers(options->plugin_dirs, plugin_timeout);
             all["trainer"] = trainers_of(trainers);
         }
         if (options->as_json) {

@@ -164,6 +164,13 @@ void Progress::rejected(const Rejection& rejection) {
     if (settings_.style == ProgressStyle::plain) line("refused before launch: " + rejection.reason);
 }
 
+void Progress::note(const std::string& text) {
+    erase_block();
+    std::fprintf(settings_.out, "hpo-tune: note: %s\n", text.c_str());
+    if (settings_.style == ProgressStyle::bar) draw_block();
+    std::fflush(settings_.out);
+}
+
 void Progress::line(const std::string& text) {
     if (settings_.style == ProgressStyle::none) return;
     erase_block();

@@ -36,6 +36,8 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
+    /// One line for the person, in every style.
+    void note(const std::string& text);
     /// Removes the block, so that what follows is written on clean lines.
     void finish();
 

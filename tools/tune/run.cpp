@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include "commands.hpp"
 #include "hpo/failure/classify.hpp"
@@ -175,6 +176,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
         std::cerr << "trainer " << info.name << (info.libtorch_version.empty() ? "" : " on LibTorch " + info.libtorch_version)
                   << ", device " << device << ", " << parallel.workers << " workers of " << parallel.threads << " threads\n";
     }
+    Progress* shown = nullptr;
     worker::Pool pool{{.worker_program = worker_program(),
                        .trainer = info.name,
                        .plugin_folders = plugin_folders(arguments.plugin_dirs),
@@ -183,7 +185,13 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .workers = parallel.workers,
                        .threads = parallel.threads,
                        .device_budget_bytes = budget,
-                       .device = device}};
+                       .device = device,
+                       .start_timeout = settings.plugin_timeout(),
+                       .check_timeout = settings.plugin_timeout(),
+                       .profile_timeout = std::min(settings.plugin_timeout(), worker::PoolConfig{}.profile_timeout),
+                       .note = [&shown](const std::string& text) {
+                           if (shown) shown->note(text);
+                       }}};
     const auto problems = problems_before_start(pool, proposals.front(), info, device);
     for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << problem << "\n";
     if (!problems.empty()) return exit_code(Errc::bad_value);
@@ -197,7 +205,12 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     tune.plan.device = device;
     tune.effective_batch_parameter = info.effective_batch_parameter;
     tune.run = Run{.configuration = settings.json()};
-    tune.stop_requested = [] { return interrupts.load() > 0; };
+    shown = &progress;
+    tune.stop_requested = [&progress, told = false]() mutable {
+        if (interrupts.load() == 0) return false;
+        if (!std::exchange(told, true)) progress.note("interrupted: ending the running trials; again to leave at once");
+        return true;
+    };
     watch_interrupts();
 
     require_same_study(store, settings);
@@ -224,7 +237,7 @@ void add_run(CLI::App& app, Actions& actions) {
     auto options = std::make_shared<RunOptions>();
     add_study_arguments(command, arguments,
                         {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
-                         "guard", "recovery", "progress"});
+                         "guard", "recovery", "plugin-timeout", "progress"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.");

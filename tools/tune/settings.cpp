@@ -33,6 +33,7 @@ constexpr Word known_words[] = {
     {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},
     {"guard", "unlimited", "NAME[:key=value,...]", "see hpo-tune policies guard"},
     {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
+    {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
     {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
 };
 
@@ -111,10 +112,10 @@ std::optional<std::int64_t> Settings::bytes(const std::string& word) const {
 
 std::optional<double> Settings::time_seconds() const {
     if (text("time").empty()) return std::nullopt;
-    const auto duration = parse_duration_seconds(text("time"));
-    if (!duration) throw bad_value(place("time"), "'" + text("time") + "'", "a duration such as 45s, 90min, 1h30min");
-    return duration;
+    return require_seconds(place("time"), text("time"));
 }
+
+std::chrono::milliseconds Settings::plugin_timeout() const { return require_timeout(place("plugin-timeout"), text("plugin-timeout")); }
 
 std::vector<Direction> Settings::directions() const {
     std::vector<Direction> directions;
@@ -183,6 +184,17 @@ std::optional<double> parse_duration_seconds(std::string_view text) {
     }
     if (seconds > 1e12) return std::nullopt;
     return seconds;
+}
+
+double require_seconds(const std::string& place, const std::string& text) {
+    if (const auto seconds = parse_duration_seconds(text)) return *seconds;
+    throw bad_value(place, "'" + text + "'", "a duration such as 45s, 90min, 1h30min");
+}
+
+std::chrono::milliseconds require_timeout(const std::string& place, const std::string& text) {
+    const double seconds = require_seconds(place, text);
+    if (seconds < 0.001 || seconds > 24 * 3600) throw bad_value(place, "'" + text + "'", "a duration from 1ms to 24h");
+    return std::chrono::milliseconds{std::llround(seconds * 1000)};
 }
 
 std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text) {

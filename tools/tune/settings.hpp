@@ -58,6 +58,8 @@ public:
                                      std::int64_t greatest = std::numeric_limits<std::int64_t>::max()) const;
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;
     [[nodiscard]] std::optional<double> time_seconds() const;
+    /// What a trainer plugin may take to say what it is, to come up in a worker, and to check one proposal.
+    [[nodiscard]] std::chrono::milliseconds plugin_timeout() const;
     [[nodiscard]] std::vector<Direction> directions() const;
     /// Values of `--fix` and of the script's `fix`; the command line wins.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed() const;
@@ -75,6 +77,9 @@ private:
 
 /// "2h", "90min", "1h30min", "45s", "500ms", or seconds; nothing for what is none of these.
 [[nodiscard]] std::optional<double> parse_duration_seconds(std::string_view text);
+/// The same, for a setting that must be one; throws Error{bad_value}. A timeout is from 1 ms to a day.
+[[nodiscard]] double require_seconds(const std::string& place, const std::string& text);
+[[nodiscard]] std::chrono::milliseconds require_timeout(const std::string& place, const std::string& text);
 /// `NAME=VALUE`; the value is a whole number, a number, true, false or a text.
 [[nodiscard]] std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text);
 

@@ -25,14 +25,17 @@ std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>
     return folders;
 }
 
-worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders) {
-    return worker::describe_plugins({.worker_program = worker_program(), .plugin_folders = plugin_folders(given_folders)});
+worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders, std::chrono::milliseconds plugin_timeout) {
+    return worker::describe_plugins(
+        {.worker_program = worker_program(), .plugin_folders = plugin_folders(given_folders), .plugin_timeout = plugin_timeout});
 }
 
 TrainerInfo describe_trainer(const Settings& settings) {
     const std::string& name = settings.description().trainer;
-    auto described = worker::describe_plugins(
-        {.worker_program = worker_program(), .plugin_folders = plugin_folders(settings.arguments().plugin_dirs), .trainer = name});
+    auto described = worker::describe_plugins({.worker_program = worker_program(),
+                                               .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
+                                               .trainer = name,
+                                               .plugin_timeout = settings.plugin_timeout()});
     if (described.plugins.empty()) throw Error{Errc::plugin, "trainer " + name + ": the worker says nothing about it"};
     worker::PluginDescription& plugin = described.plugins.front();
     if (plugin.error) throw Error{Errc::plugin, *plugin.error};

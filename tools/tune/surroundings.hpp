@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ namespace hpo::tune {
 [[nodiscard]] std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& given);
 
 /// What a worker says about the trainers here, so that this program need not load one.
-[[nodiscard]] worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders);
+[[nodiscard]] worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders,
+                                                          std::chrono::milliseconds plugin_timeout);
 
 /// The trainer's own description. Throws Error{plugin} when it cannot be used.
 [[nodiscard]] TrainerInfo describe_trainer(const Settings& settings);

@@ -110,7 +110,8 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     }
     // In this process, so that a debugger sees the trainer. Never destroyed: what LibTorch starts has no orderly end.
     PluginFolders search = folders;
-    for (const std::string& folder : describe_trainers(arguments.plugin_dirs).folders) search.emplace_back(folder);
+    for (const std::string& folder : describe_trainers(arguments.plugin_dirs, settings.plugin_timeout()).folders)
+        search.emplace_back(folder);
     Trainer& trainer = *load_trainer(info.name, search).release();
     Printer printer{job.metric};
     AttemptOutcome outcome = trainer.run(job, printer);
@@ -144,7 +145,7 @@ void add_try(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("try", "Run one trial in this process, for debugging a script or a plugin");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<TryOptions>();
-    add_study_arguments(command, arguments, {"store", "study", "device", "device-memory", "seed"});
+    add_study_arguments(command, arguments, {"store", "study", "device", "device-memory", "seed", "plugin-timeout"});
     command->add_option("--trial", options->trial, "take the parameters and the plan of a stored trial: a number, or best")
         ->type_name("N|best");
     command->add_option("--micro-batch", options->micro_batch, "examples in one pass; the effective batch stays")
