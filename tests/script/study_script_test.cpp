@@ -180,6 +180,13 @@ TEST_CASE("a wrong question about a parameter is an error with its place") {
     CHECK_THAT(space_error("if kept then kept:int('x', 0, 1) end kept = trial"), Catch::StartsWith("s.lua:4: unknown name 'kept'"));
 }
 
+TEST_CASE("a name with control characters or without UTF-8 is refused with its place") {
+    CHECK_THAT(space_error("trial:float('a\\0b', 0, 1)"), Catch::Contains("s.lua:4: parameter: got the name 'a\\x00b'; expected a name"));
+    CHECK_THAT(space_error("trial:int('a\\nb', 'x', 1)"), Catch::Contains("s.lua:4: parameter: got the name 'a\\x0ab'"));
+    CHECK_THAT(space_error("trial:categorical('\\xff', {1})"), Catch::Contains("s.lua:4: parameter: got the name '\\xff'"));
+    CHECK(ask(with_space("trial:float('l\xc3\xa4nge', 0, 1)")).size() == 1);
+}
+
 TEST_CASE("a trial that a script keeps for later is refused") {
     const auto script = with_space("if rawget(_G, 'kept') then kept:int('x', 0, 1) end\nkept = trial");
     CHECK_NOTHROW(ask(script));

@@ -76,3 +76,29 @@ TEST_CASE("require refuses a proposal with its reason") {
         CHECK(rejection.reason == "too slow");
     }
 }
+
+TEST_CASE("a name that cannot be shown or stored is refused, and the message can be shown") {
+    Least least;
+    SpaceTrial trial{least};
+    const auto refusal = [&](const std::string& name) -> std::string {
+        try {
+            (void)trial.suggest_float(name, 0, 1);
+        } catch (const hpo::Error& error) {
+            CHECK(error.code() == hpo::Errc::bad_value);
+            return error.what();
+        }
+        return "none";
+    };
+    const std::string expected = "; expected a name of UTF-8 characters without control characters";
+    CHECK(refusal(std::string("a\0b", 3)) == "parameter: got the name 'a\\x00b'" + expected);
+    CHECK(refusal("line\nbreak") == "parameter: got the name 'line\\x0abreak'" + expected);
+    CHECK(refusal("\x1b[31mred") == "parameter: got the name '\\x1b[31mred'" + expected);
+    CHECK(refusal("\x7f") == "parameter: got the name '\\x7f'" + expected);
+    CHECK(refusal("\xc2\x85") == "parameter: got the name '\\xc2\\x85'" + expected);           // a control character of two bytes
+    CHECK(refusal("\xff") == "parameter: got the name '\\xff'" + expected);                    // no UTF-8
+    CHECK(refusal("\xc0\xaf") == "parameter: got the name '\\xc0\\xaf'" + expected);           // overlong
+    CHECK(refusal("\xed\xa0\x80") == "parameter: got the name '\\xed\\xa0\\x80'" + expected);  // a surrogate
+    CHECK(refusal("cut\xe2\x82") == "parameter: got the name 'cut\\xe2\\x82'" + expected);
+    for (const char* good : {"optim.lr", "a b", "l\xc3\xa4nge", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) CHECK(refusal(good) == "none");
+    CHECK(trial.params().size() == 5);
+}

@@ -57,6 +57,8 @@ public:
         }
         params_.push_back(std::move(param));
     }
+    /// Adds a parameter that is known not to be there.
+    void append(Param param) { params_.push_back(std::move(param)); }
     void set(std::string name, Distribution distribution, double internal) {
         set(Param{std::move(name), std::make_shared<const Distribution>(std::move(distribution)), internal});
     }

@@ -103,6 +103,7 @@ private:
         if (name.empty() || name.size() > max_name_length) {
             raise(L, "trial:" + method + ": got a name of " + std::to_string(name.size()) + " bytes; expected 1 to 512");
         }
+        ask(L, [&] { require_parameter_name(name); });
         if (api.space_->params().size() >= max_parameters) raise(L, "trial:" + method + ": more than 1000 parameters in one trial");
         std::string place = "trial:" + method + "(\"" + name + "\")";
         return {*api.space_, name, std::move(place)};

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "hpo/core/distribution.hpp"
 #include "hpo/core/param_set.hpp"
+#include "hpo/core/plain_text.hpp"
 #include "hpo/space/narrowing.hpp"
 
 namespace hpo {
@@ -43,6 +47,13 @@ struct IntOptions {
 struct CategoricalOptions {
     std::optional<std::vector<Value>> only{};  ///< narrows this trial to some of the choices
 };
+
+/// Throws bad_value for a name that a store, a terminal or another program could not carry.
+inline void require_parameter_name(std::string_view name) {
+    if (name.empty()) throw bad_value("parameter", "an empty name", "a name");
+    if (is_plain_text(name)) return;
+    throw bad_value("parameter", "the name " + ascii_text(name.substr(0, 80)), "a name of UTF-8 characters without control characters");
+}
 
 /// What a search space sees of a trial: it asks for parameters by name, in any order and under any condition.
 /// Asking again for a name gives the same value.
@@ -88,28 +99,32 @@ public:
 private:
     double draw(const std::string& name, Distribution distribution, const Narrowing& within) {
         const std::string place = "parameter '" + name + "'";
-        if (name.empty()) throw bad_value("parameter", "an empty name", "a name");
+        require_parameter_name(name);
         distribution = checked(place, std::move(distribution));
-        if (const Param* present = params_.find(name)) {
-            if (*present->distribution != distribution) {
+        const auto known = index_.find(name);
+        if (known != index_.end()) {
+            const Param& present = *(params_.begin() + static_cast<std::ptrdiff_t>(known->second));
+            if (*present.distribution != distribution) {
                 throw bad_value(
-                    place, "two distributions in one trial (" + describe(*present->distribution) + " and " + describe(distribution) + ")",
+                    place, "two distributions in one trial (" + describe(*present.distribution) + " and " + describe(distribution) + ")",
                     "one distribution for each name; narrow it with min, max or only");
             }
-            return present->internal;
+            return present.internal;
         }
         if (!narrowed(distribution, within)) {
             throw bad_value(place, "a narrowing that leaves no value of " + describe(distribution),
                             "min <= max, with at least one value between");
         }
         const double internal = source_.draw(name, distribution, within, params_);
-        params_.set(name, std::move(distribution), internal);
+        index_.emplace(name, params_.size());
+        params_.append({name, std::make_shared<const Distribution>(std::move(distribution)), internal});
         return internal;
     }
 
     ParamSource& source_;
     std::int64_t number_;
     ParamSet params_;
+    std::unordered_map<std::string, std::size_t> index_;  ///< of each name in params_: a space may have a thousand
 };
 
 /// A search space: a function that asks a trial for its parameters. It must depend on nothing but what it is given.
