@@ -155,6 +155,25 @@ TEST_CASE("a recovery policy that never gives up is stopped") {
     CHECK(given_up > 0);
 }
 
+TEST_CASE("a retry that pulls a lever which the trainer lacks ends its trial and says so") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result =
+        tuner.optimize(store, "s", batches, executor,
+                       {.trials = 10, .effective_batch_parameter = "batch", .levers = std::vector<std::string>{"precision"}});
+    int refused = 0;
+    for (const Trial& trial : result.trials) {
+        CHECK(trial.attempts.size() == 1);
+        if (trial.params.number("batch") != 512.0) continue;
+        ++refused;
+        CHECK(trial.state == TrialState::pruned);
+        CHECK_THAT(trial.attempts[0].decision,
+                   Catch::StartsWith("the trainer has no lever 'micro_batch'; known: precision; a retry was asked for: "));
+    }
+    CHECK(refused > 0);
+}
+
 TEST_CASE("a guard that knows shrinks before launch, and nothing fails") {
     Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
     store::InMemory store;

@@ -29,6 +29,9 @@ struct TuneOptions {
     std::int64_t least_micro_batch = 1;                  ///< below which the guard does not shrink
     /// Proposals that the guard may refuse in a row before the study gives up.
     int max_rejections = 1000;
+    /// Plan members that the trainer obeys (TrainerInfo::levers). A retry that changes another one ends its trial, with the reason,
+    /// instead of being recorded as done. Nothing: not known, every retry goes through.
+    std::optional<std::vector<std::string>> levers{};
     int max_attempts = 20;                   ///< of one trial, whatever the recovery policy says
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
     /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.

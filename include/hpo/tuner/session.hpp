@@ -245,11 +245,7 @@ private:
         explain(attempt, executor_.capacity_bytes());
         const History history = books_.history();
         Recovery recovery = policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, history});
-        if (recovery.action == Recovery::Action::retry && attempt.index + 1 >= options_.max_attempts) {
-            recovery.action = is_memory(attempt.failure->kind) ? Recovery::Action::prune : Recovery::Action::fail;
-            recovery.reason =
-                "given up after " + std::to_string(options_.max_attempts) + " attempts; a retry was asked for: " + recovery.reason;
-        }
+        bound_retry(recovery, attempt, options_);
         attempt.decision = recovery.reason;
         if (recovery.action == Recovery::Action::retry && !stopping_) {
             books_.end_attempt(number);

@@ -12,6 +12,8 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/recovery/concept.hpp"
+#include "hpo/trainer/levers.hpp"
+#include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {
 
@@ -72,6 +74,18 @@ inline void settle_failed(Trial& trial, const Failure& failure, const Recovery& 
     } else {
         trial.state = TrialState::fail;
     }
+}
+
+/// A retry beyond the attempts that a trial may have, or under a plan that the trainer would not obey, becomes the trial's end.
+inline void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOptions& options) {
+    if (recovery.action != Recovery::Action::retry) return;
+    const auto refuse = [&](const std::string& why) {
+        recovery.action = is_memory(attempt.failure->kind) ? Recovery::Action::prune : Recovery::Action::fail;
+        recovery.reason = why + "; a retry was asked for: " + recovery.reason;
+    };
+    const auto missing = options.levers ? missing_lever(attempt.plan, recovery.plan, *options.levers) : std::nullopt;
+    if (missing) refuse(*missing);
+    else if (attempt.index + 1 >= options.max_attempts) refuse("given up after " + std::to_string(options.max_attempts) + " attempts");
 }
 
 /// A finished trial that ran within its device is feasible: its constraint is peak / capacity - 1, at most 0.
