@@ -216,6 +216,168 @@ TEST_CASE("check lists every problem and trains nothing") {
     CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
 }
 
+TEST_CASE("check answers as JSON, with the same status") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto good = tune(workshop, {"check", "bowl.lua", "--json"});
+    INFO(good.error);
+    CHECK(good.status == 0);
+    CHECK(good.error.empty());
+    CHECK(json::parse(good.out) ==
+          json{{"script", "bowl.lua"}, {"study", "bowl"}, {"trainer", "quadratic"}, {"ok", true}, {"problems", json::array()}});
+    const auto bad = tune(workshop, {"check", "bowl.lua", "--json", "--sampler", "tpee", "--trials", "-1"});
+    CHECK(bad.status == 2);
+    CHECK(bad.error.empty());
+    const json found = json::parse(bad.out);
+    CHECK(found["ok"] == false);
+    CHECK(found["problems"].size() == 2);
+    const json none = json::parse(tune(workshop, {"check", "missing.lua", "--json"}).out);
+    CHECK(none["study"].is_null());
+    CHECK(none["problems"].size() == 1);
+}
+
+TEST_CASE("values that the trainer refuses are found before anything runs, each parameter once") {
+    const Workshop workshop;
+    workshop.write("wrong.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "wrong", trainer = "fault", objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "fail", trials = 2,
+  space = function(trial)
+    local kind = trial:categorical("fault", { "none", "slow" })
+    if kind == "slow" then trial:int("batch", 0, 0) end   -- below its least
+    trial:float("steps", 0.25, 0.75)                      -- a whole number
+    trial:float("learning_rate", 0, 1)                    -- unknown
+  end,
+}
+)");
+    const std::vector<std::string> folder{"--plugin-dir", HPO_BINARY_DIR "/tests/trainers"};
+    for (const char* command : {"check", "run"}) {
+        const auto result = tune(workshop, {command, "wrong.lua", folder[0], folder[1]});
+        CAPTURE(command, result.error);
+        CHECK(result.status == 2);
+        CHECK_THAT(result.error, Contains("wrong.lua: trainer fault: unknown parameter 'learning_rate'") &&
+                                     Contains("wrong.lua: trainer fault: steps: got '0.") &&
+                                     Contains("expected a whole number in [0, inf)") &&
+                                     Contains("wrong.lua: trainer fault: batch: got '0'; expected a whole number in [1, inf) (in ") &&
+                                     Contains(" of 64 proposals)"));
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') == (command == std::string{"check"} ? 4 : 3));
+        CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+    }
+}
+
+TEST_CASE("a rule that asks for what the trainer or the machine lacks is refused at the start") {
+    const Workshop workshop;
+    const auto with_rule = [&](const std::string& rule) {
+        std::string script = quadratic;
+        script.replace(script.find("trials = 10,"), 12, "trials = 10, on_oom = function(trial, failure, plan) " + rule + " end,");
+        workshop.write("rule.lua", script);
+    };
+    for (const char* command : {"check", "run"}) {
+        CAPTURE(command);
+        with_rule("return hpo.retry { activation_checkpointing = true }");
+        const auto lever = tune(workshop, {command, "rule.lua"});
+        CHECK(lever.status == 2);
+        CHECK_THAT(lever.error,
+                   Contains("rule.lua: trainer quadratic: a rule of the script retries with a change of the plan: the trainer has "
+                            "no lever 'activation_checkpointing'; known: none"));
+        with_rule("return hpo.retry { device = 'tpu' }");
+        const auto device = tune(workshop, {command, "rule.lua"});
+        CHECK(device.status == 2);
+        CHECK_THAT(device.error, Contains("rule.lua: hpo.retry: device: got 'tpu'; expected auto, cpu, cuda or cuda:N"));
+        CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+    }
+    with_rule("return hpo.retry { fresh_worker = true }");
+    CHECK(tune(workshop, {"check", "rule.lua"}).status == 0);
+}
+
+TEST_CASE("commands that are suggested can be pasted into a shell") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto result =
+        tune(workshop, {"run", "bowl.lua", "--trials", "1", "--progress", "none", "--store", "my runs.db", "--study", "it's $HOME"});
+    INFO(result.error);
+    CHECK(result.status == 0);
+    CHECK_THAT(result.out, Contains("explain: hpo-analyze oom --store 'my runs.db' --study 'it'\\''s $HOME'\n"));
+}
+
+TEST_CASE("space says what the guard would keep") {
+    const Workshop workshop;
+    const auto script = [&](const std::string& xs) {
+        workshop.write("space.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "space", trainer = "fault", objective = { metric = "value", direction = "minimize" },
+  space = function(trial)
+    trial:categorical("batch", { 32, 1000000 })
+    )" + xs + R"(
+  end,
+}
+)");
+    };
+    const auto space = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"space", "space.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});
+        const auto result = tune(workshop, words);
+        INFO(result.error);
+        CHECK(result.status == 0);
+        return result.out;
+    };
+    script("trial:categorical('x', { -1, 1 })");  // the trainer cannot tell its shape below 0
+    CHECK_THAT(space({}), Contains("4 combinations in all") && Contains("guard unlimited keeps all\n"));
+    CHECK_THAT(space({"--guard", "formula"}), Contains("guard formula keeps all: there is no --device-memory"));
+    CHECK_THAT(space({"--guard", "formula", "--device-memory", "1MiB"}),
+               Contains("guard formula with 1.00 MiB keeps 4 of 4 combinations; 1 with a smaller micro-batch; 2 without a prediction"));
+    const json counted = json::parse(space({"--guard", "formula", "--device-memory", "1MiB", "--json"}))["guard"];
+    CHECK(counted["kept"] == 4);
+    CHECK(counted["smaller_micro_batch"] == 1);
+    CHECK(counted["random_draws"] == false);
+    CHECK_THAT(space({"--guard", "limit:bytes=2MiB", "--device-memory", "1MiB"}), Contains("keeps 4 of 4 combinations\n"));
+    script("trial:float('x', 0.5, 1)");
+    CHECK_THAT(space({"--guard", "formula", "--device-memory", "1MiB"}),
+               Contains("keeps 100 % of the proposals, estimated from 500 random draws; "));
+}
+
+TEST_CASE("what a study would call a failure is a failure of try") {
+    const Workshop workshop;
+    workshop.write("fault.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "fault", trainer = { "fault", fault = hpo.option("fault", "none", "what goes wrong") },
+  objective = { metric = "value", direction = "minimize" },
+  space = function(trial) trial:float("x", 0, 1) end,
+}
+)");
+    const auto with = [&](const std::string& fault, std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {"try", "fault.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--set", "fault=" + fault});
+        return tune(workshop, more);
+    };
+    CHECK(with("none").status == 0);
+    const std::map<std::string, std::string> faults{{"nan", "the objective is NaN"},
+                                                    {"no_values", "the trainer completed without a value"},
+                                                    {"two_values", "the trainer returned 2 values for 1 objectives"},
+                                                    {"exit", "the trainer ended the process with status 3"},
+                                                    {"exit_0", "the trainer ended the process with status 0"},
+                                                    {"stops_unasked", "the trainer stopped without being asked to"}};
+    for (const auto& [fault, message] : faults) {
+        const auto text = with(fault);
+        CAPTURE(fault, text.out, text.error);
+        CHECK(text.status == 1);
+        CHECK_THAT(text.out, Contains("failed after ") && Contains(message));
+        const auto machine = with(fault, {"--json"});
+        CHECK(machine.status == 1);
+        const json document = json::parse(machine.out);
+        CHECK(document["ok"] == false);
+        CHECK(document["failure"]["message"] == message);
+        CHECK(document["values"].empty());
+    }
+    const auto good = with("none", {"--json"});
+    const json document = json::parse(good.out);
+    CHECK(document["ok"] == true);
+    CHECK(document["failure"].is_null());
+    CHECK(document["params"].contains("x"));
+    CHECK(document["values"].size() == 1);
+}
+
 TEST_CASE("try runs one trial in the foreground and stores nothing") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);

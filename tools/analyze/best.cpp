@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/best.hpp"
 
+#include "brief_json.hpp"
 #include "commands.hpp"
 #include "hpo/analysis/failure_case.hpp"
-#include "json.hpp"
-#include "text.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
 
 namespace hpo_analyze {
+
+using namespace hpo::tools;
 
 void best(const Query& query, const BestOptions& options) {
     const StudyData data = read_study(query);

@@ -6,10 +6,12 @@
 #include <set>
 
 #include "commands.hpp"
-#include "json.hpp"
-#include "text.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
 
 namespace hpo_analyze {
+
+using namespace hpo::tools;
 
 namespace {
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/summary.hpp"
 
+#include "brief_json.hpp"
 #include "commands.hpp"
 #include "hpo/analysis/oom.hpp"
-#include "json.hpp"
-#include "text.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
 
 namespace hpo_analyze {
+
+using namespace hpo::tools;
 
 namespace {
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "brief_json.hpp"
 #include "commands.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/core/plan_fields.hpp"
-#include "json.hpp"
-#include "text.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
 
 namespace hpo_analyze {
+
+using namespace hpo::tools;
 
 namespace {
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "brief_json.hpp"
 #include "commands.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/history_cause.hpp"
-#include "json.hpp"
-#include "text.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
 
 namespace hpo_analyze {
+
+using namespace hpo::tools;
 
 void trials(const Query& query, const TrialsOptions& options) {
     static const std::vector<std::string> states{"running", "complete", "pruned", "failed", "waiting"};

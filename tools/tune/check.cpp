@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -8,6 +9,8 @@
 #include "hpo/store/snapshot.hpp"
 #include "hpo/worker/pool.hpp"
 #include "proposals.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
 #include "surroundings.hpp"
 
 namespace hpo::tune {
@@ -37,93 +40,90 @@ private:
     std::vector<std::string> list_;
 };
 
-/// Every parameter that the space asks for must be one that the trainer understands.
-std::vector<ParamSet> checked_proposals(const Settings& settings, const TrainerInfo& info, Problems& problems) {
-    std::vector<std::string> known;
-    for (const TrainerParameter& parameter : info.parameters) known.push_back(parameter.name);
+/// The problem without its figures, so that the same one under other values counts once.
+std::string kind_of(const std::string& problem) {
+    std::string text = problem;
+    text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; }), text.end());
+    return text;
+}
+
+/// Lets the trainer look at data, a batch and labels under some proposals; one worker, no training.
+void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::string& device, const std::vector<ParamSet>& drawn,
+                 Problems& problems) {
+    constexpr std::size_t most = 20;
+    worker::Pool pool{{.worker_program = worker_program(),
+                       .trainer = info.name,
+                       .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
+                       .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
+                       .metric = settings.description().objectives[0].metric,
+                       .device = device,
+                       .start_timeout = settings.plugin_timeout(),
+                       .check_timeout = settings.plugin_timeout()}};
+    std::vector<ParamSet> asked = representatives(drawn);
+    for (std::size_t i = 0; i < drawn.size() && asked.size() < most; ++i) asked.push_back(drawn[i]);
+    std::set<std::string> kinds;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    for (const ParamSet& params : asked) {
+        for (const TrainerProblem& problem : pool.check(params, first_plan(info, params, device))) {
+            const std::string text = problem.where + ": " + problem.what;
+            if (kinds.insert(kind_of(text)).second) problems.add(text);
+        }
+        if (std::chrono::steady_clock::now() > deadline) break;  // the rest would find what these did
+    }
+}
+
+/// Finds everything; what the settings are made of comes first, and each step needs those before it.
+void find_problems(const Settings& settings, Problems& problems) {
+    problems.guard([&] { (void)settings.policies(); });
+    problems.guard([&] { (void)settings.whole("trials", 0); });
+    problems.guard([&] { (void)settings.whole("seed", 0); });
+    problems.guard([&] { (void)settings.time_seconds(); });
+    problems.guard([&] { (void)settings.plugin_timeout(); });
+    problems.guard([&] { (void)device_budget(settings); });
+    problems.guard([&] {
+        const std::string& store = settings.text("store");
+        if (!std::filesystem::exists(store)) return;
+        store::Snapshot snapshot{store};
+        (void)snapshot.studies();
+    });
+    std::optional<TrainerInfo> info;
+    problems.guard([&] { info = describe_trainer(settings); });
+    if (!info) return;
+    problems.guard([&] { require_known_to_trainer(settings, *info); });
+    std::string device = "cpu";
+    problems.guard([&] { device = chosen_device(settings, *info); });
     std::vector<ParamSet> drawn;
     problems.guard([&] { drawn = draw_proposals(settings); });
-    for (const ParamSet& params : drawn) {
-        for (const Param& param : params) {
-            if (std::find(known.begin(), known.end(), param.name) != known.end()) continue;
-            problems.add(unknown_name(settings.arguments().script + ": trainer " + info.name, "parameter", param.name, known).what());
-        }
-    }
-    if (!drawn.empty()) {
-        for (const std::string& name : never_asked(settings, drawn))
-            problems.add("fixed parameter '" + name + "': the space never asks for it");
-    }
-    return drawn;
+    if (drawn.empty()) return;
+    for (const std::string& problem : unsuitable_parameters(settings, *info, drawn)) problems.add(problem);
+    for (const std::string& name : never_asked(settings, drawn))
+        problems.add("fixed parameter '" + name + "': the space never asks for it");
+    for (const std::string& problem : impossible_retries(settings, *info, drawn)) problems.add(problem);
+    // With names in order, the trainer can look for itself.
+    if (problems.list().empty()) problems.guard([&] { ask_trainer(settings, *info, device, drawn, problems); });
 }
 
-/// Proposals that differ in a choice or a whole branch, as few as show every choice of every categorical once.
-std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
-    std::set<std::string> shown;
-    std::vector<ParamSet> chosen;
-    for (const ParamSet& params : drawn) {
-        bool adds = chosen.empty();
-        for (const Param& param : params) {
-            if (!hpo::holds<CategoricalDistribution>(*param.distribution)) continue;
-            adds = shown.insert(param.name + "=" + json_text(param.value())).second || adds;
-        }
-        if (adds) chosen.push_back(params);
-    }
-    return chosen;
-}
-
-int check(const StudyArguments& arguments) {
+int check(const StudyArguments& arguments, bool as_json) {
     Problems problems;
     std::optional<Settings> settings;
-    if (problems.guard([&] { settings.emplace(arguments); })) {
-        problems.guard([&] { (void)settings->policies(); });
-        problems.guard([&] { (void)settings->whole("trials", 0); });
-        problems.guard([&] { (void)settings->whole("seed", 0); });
-        problems.guard([&] { (void)settings->time_seconds(); });
-        problems.guard([&] { (void)settings->plugin_timeout(); });
-        problems.guard([&] { (void)device_budget(*settings); });
-        problems.guard([&] {
-            const std::string& store = settings->text("store");
-            if (!std::filesystem::exists(store)) return;
-            store::Snapshot snapshot{store};
-            (void)snapshot.studies();
-        });
-        std::optional<TrainerInfo> info;
-        problems.guard([&] { info = describe_trainer(*settings); });
-        if (info) {
-            problems.guard([&] { require_known_to_trainer(*settings, *info); });
-            std::string device = "cpu";
-            problems.guard([&] { device = chosen_device(*settings, *info); });
-            const auto drawn = checked_proposals(*settings, *info, problems);
-            // With names in order, the trainer looks at data, a batch and labels; one worker, no training.
-            if (problems.list().empty() && !drawn.empty()) {
-                problems.guard([&] {
-                    worker::Pool pool{
-                        {.worker_program = worker_program(),
-                         .trainer = info->name,
-                         .plugin_folders = plugin_folders(arguments.plugin_dirs),
-                         .options = {settings->description().trainer_options.begin(), settings->description().trainer_options.end()},
-                         .metric = settings->description().objectives[0].metric,
-                         .device = device,
-                         .start_timeout = settings->plugin_timeout(),
-                         .check_timeout = settings->plugin_timeout()}};
-                    for (const ParamSet& params : representatives(drawn)) {
-                        ExecutionPlan plan{.device = device};
-                        if (const auto batch = params.number(info->effective_batch_parameter))
-                            plan.effective_batch = static_cast<std::int64_t>(*batch);
-                        for (const TrainerProblem& problem : pool.check(params, plan)) problems.add(problem.where + ": " + problem.what);
-                    }
-                });
-            }
-        }
+    if (problems.guard([&] { settings.emplace(arguments); })) find_problems(*settings, problems);
+    const bool good = problems.list().empty();
+    if (as_json) {
+        tools::print({{"script", arguments.script},
+                      {"study", settings ? tools::Json(settings->text("study")) : tools::Json(nullptr)},
+                      {"trainer", settings ? tools::Json(settings->description().trainer) : tools::Json(nullptr)},
+                      {"ok", good},
+                      {"problems", problems.list()}});
+        return good ? 0 : exit_code(Errc::bad_value);
     }
     for (const std::string& problem : problems.list()) std::cerr << "hpo-tune: error: " << problem << "\n";
-    if (problems.list().empty()) {
+    if (good) {
         std::cout << arguments.script << ": study " << settings->text("study") << ", trainer " << settings->description().trainer
                   << ": no problems found\n";
         return 0;
     }
-    std::cerr << arguments.script << ": " << problems.list().size() << (problems.list().size() == 1 ? " problem\n" : " problems\n");
-    return 2;
+    std::cerr << arguments.script << ": " << tools::counted(problems.list().size(), "problem") << "\n";
+    return exit_code(Errc::bad_value);
 }
 
 }  // namespace
@@ -137,7 +137,9 @@ void add_check(CLI::App& app, Actions& actions) {
     command->footer(
         "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels.\nExit 0: no problems; 2: each "
         "problem on a line.");
-    actions.on(command, [arguments] { return check(*arguments); });
+    auto as_json = std::make_shared<bool>(false);
+    command->add_flag("--json", *as_json, "as JSON, on stdout; the exit status is the same");
+    actions.on(command, [arguments, as_json] { return check(*arguments, *as_json); });
 }
 
 }  // namespace hpo::tune

@@ -54,9 +54,7 @@ std::string reason_of(const Trial& trial) {
 
 void Progress::study_opened(const Study& study, const std::vector<Trial>& trials) {
     study_ = study;
-    for (const Trial& trial : trials) {
-        if (is_finished(trial.state)) count(trial);
-    }
+    for (const Trial& trial : trials) count(trial);
     if (trials.empty()) line("study " + study.name + ": new, " + std::to_string(settings_.trials) + " trials");
     else
         line("study " + study.name + ": going on with " + std::to_string(trials.size()) + " trials, to " +
@@ -64,30 +62,23 @@ void Progress::study_opened(const Study& study, const std::vector<Trial>& trials
 }
 
 void Progress::count(const Trial& trial) {
-    if (!counts_as_done(trial)) return;
-    bool oom = false;
-    for (const Attempt& attempt : trial.attempts) {
-        if (attempt.failure && is_memory(attempt.failure->kind)) {
-            ++counts_.oom_attempts;
-            oom = true;
-        }
+    tally_.add(trial);
+    if (study_.directions.size() != 1) return;
+    if (const Trial* best = best_trial({&trial, 1}, study_.directions[0]);
+        best && (!best_ || better(study_.directions[0], best->values[0], *best_))) {
+        best_ = best->values[0];
+        best_trial_ = best->number;
     }
-    switch (trial.state) {
-        case TrialState::complete:
-            ++counts_.complete;
-            if (oom) ++counts_.recovered;
-            break;
-        case TrialState::pruned:
-            if (!trial.feasible()) ++counts_.infeasible;
-            else ++counts_.pruned;
-            break;
-        default: ++counts_.failed;
-    }
-    if (trial.state == TrialState::complete && trial.feasible() && study_.directions.size() == 1 && !trial.values.empty() &&
-        (!best_ || better(study_.directions[0], trial.values[0], *best_))) {
-        best_ = trial.values[0];
-        best_trial_ = trial.number;
-    }
+}
+
+void Progress::others_changed(const std::vector<Trial>& trials) {
+    tally_ = {};
+    for (const Trial& trial : trials) count(trial);
+    idle();
+}
+
+void Progress::waiting_for_others(std::int64_t missing) {
+    line("waiting for " + std::to_string(missing) + (missing == 1 ? " trial" : " trials") + " that another process runs");
 }
 
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
@@ -160,7 +151,7 @@ void Progress::trial_finished(const Trial& trial) {
 }
 
 void Progress::rejected(const Rejection& rejection) {
-    ++counts_.rejected;
+    ++rejected_;
     if (settings_.style == ProgressStyle::plain) line("refused before launch: " + rejection.reason);
 }
 
@@ -206,7 +197,7 @@ void Progress::draw_block() {
         std::fprintf(settings_.out, "%s\n", clipped(text, width).c_str());
         ++block_lines_;
     };
-    const std::int64_t done = counts_.complete + counts_.pruned + counts_.infeasible + counts_.failed;
+    const std::int64_t done = tally_.done();
     const double share = settings_.trials > 0 ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
     const double seconds = std::chrono::duration<double>(drawn_ - begin_).count();
     std::string head = study_.name + "  " + std::to_string(done) + "/" + std::to_string(settings_.trials) + " " + bar(share, 20);
@@ -217,10 +208,10 @@ void Progress::draw_block() {
                 duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / rate);
     }
     put(head);
-    std::string counts = "complete " + std::to_string(counts_.complete) + "  pruned " + std::to_string(counts_.pruned) + "  infeasible " +
-                         std::to_string(counts_.infeasible) + "  failed " + std::to_string(counts_.failed) + "  out of memory " +
-                         std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered) + " trials recovered)";
-    if (counts_.rejected > 0) counts += "  refused before launch " + std::to_string(counts_.rejected);
+    std::string counts = "complete " + std::to_string(tally_.complete) + "  pruned " + std::to_string(tally_.pruned) + "  infeasible " +
+                         std::to_string(tally_.infeasible) + "  failed " + std::to_string(tally_.failed) + "  out of memory " +
+                         std::to_string(tally_.oom_attempts) + " (" + std::to_string(tally_.recovered) + " trials recovered)";
+    if (rejected_ > 0) counts += "  refused before launch " + std::to_string(rejected_);
     put(counts);
     const auto occupancy = settings_.occupancy ? settings_.occupancy() : std::nullopt;
     std::int64_t held = 0;

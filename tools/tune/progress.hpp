@@ -11,6 +11,7 @@
 
 #include "hpo/device/metered_device.hpp"
 #include "hpo/tuner/options.hpp"
+#include "tally.hpp"
 
 namespace hpo::tune {
 
@@ -48,6 +49,8 @@ public:
     void attempt_ended(const Trial& trial, const Attempt& attempt) override;
     void trial_finished(const Trial& trial) override;
     void rejected(const Rejection& rejection) override;
+    void others_changed(const std::vector<Trial>& trials) override;
+    void waiting_for_others(std::int64_t missing) override;
     void idle() override;
 
 private:
@@ -57,9 +60,6 @@ private:
         std::int64_t worker_pid = 0;
         std::optional<std::int64_t> allocated;  ///< at the latest mark, where the device has no account
     };
-    struct Counts {
-        std::int64_t complete = 0, pruned = 0, infeasible = 0, failed = 0, oom_attempts = 0, recovered = 0, rejected = 0;
-    };
 
     void line(const std::string& text);
     void count(const Trial& trial);
@@ -68,7 +68,8 @@ private:
 
     Settings settings_;
     Study study_;
-    Counts counts_;
+    Tally tally_;
+    std::int64_t rejected_ = 0;
     std::optional<double> best_;
     std::int64_t best_trial_ = -1;
     std::map<std::int64_t, Running> running_;

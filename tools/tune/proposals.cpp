@@ -2,12 +2,43 @@
 #include "proposals.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/space/known_distributions.hpp"
+#include "hpo/trainer/levers.hpp"
+#include "hpo/trainer/settings.hpp"
+#include "surroundings.hpp"
 
 namespace hpo::tune {
+namespace {
+
+std::string trainer_place(const Settings& settings, const TrainerInfo& info) {
+    return settings.arguments().script + ": trainer " + info.name + ": ";
+}
+
+/// Failures that rules tell apart, with figures; their plans are tried with the whole batch and with the smallest micro-batch.
+std::vector<Failure> made_up_failures() {
+    std::vector<Failure> failures;
+    for (const OomCause cause : {OomCause::capacity, OomCause::fragmentation, OomCause::neighbour}) {
+        Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .where = "backward"};
+        failure.cause = cause;
+        failure.requested_bytes = std::int64_t{512} << 20U;
+        failure.memory.allocated = std::int64_t{cause == OomCause::capacity ? 7000 : 3000} << 20U;
+        failure.memory.reserved = std::int64_t{7500} << 20U;
+        failure.memory.free = std::int64_t{200} << 20U;
+        failure.memory.capacity = std::int64_t{8} << 30U;
+        failures.push_back(failure);
+    }
+    for (const FailureKind kind : {FailureKind::host_out_of_memory, FailureKind::crash, FailureKind::trainer_error, FailureKind::non_finite,
+                                   FailureKind::cuda_sticky}) {
+        failures.push_back(Failure{.kind = kind, .message = "made up"});
+    }
+    return failures;
+}
+
+}  // namespace
 
 std::vector<ParamSet> draw_proposals(const Settings& settings) {
     constexpr std::int64_t count = 64;
@@ -31,6 +62,96 @@ std::vector<std::string> never_asked(const Settings& settings, const std::vector
         if (std::none_of(proposals.begin(), proposals.end(), asks)) names.push_back(entry.first);
     }
     return names;
+}
+
+std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
+    if (info.parameters.empty()) return {};  // it takes whatever it is given
+    struct Problem {
+        std::string text;
+        std::size_t proposals = 0;
+    };
+    std::map<std::string, Problem> problems;  // by parameter; by text for names that the trainer lacks
+    TrainerJob job;
+    job.options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()};
+    for (const ParamSet& params : proposals) {
+        job.params.clear();
+        for (const Param& param : params) job.params.emplace(param.name, param.value());
+        for (const TrainerProblem& found : hpo::Settings::problems(info, job)) {
+            const bool is_name = found.what.starts_with("unknown ");
+            if (found.what.starts_with("unknown option")) continue;  // require_known_to_trainer says it
+            Problem& problem = problems[is_name ? found.what : found.where];
+            if (++problem.proposals == 1) problem.text = (is_name ? "" : found.where + ": ") + found.what;
+        }
+    }
+    std::vector<std::string> texts;
+    for (const auto& [key, problem] : problems) {
+        const std::string share = problem.proposals == proposals.size() ? ""
+                                                                        : " (in " + std::to_string(problem.proposals) + " of " +
+                                                                              std::to_string(proposals.size()) + " proposals)";
+        texts.push_back(trainer_place(settings, info) + problem.text + share);
+    }
+    return texts;
+}
+
+std::vector<std::string> impossible_retries(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
+    const script::StudyDescription& study = settings.description();
+    if (!study.has_on_oom && !study.has_on_failure) return {};
+    const script::StudyScript rules = settings.fresh_script();
+    const History nothing{study.name, {}, {}, {}};
+    std::set<std::string> problems;
+    const auto ask = [&](const ParamSet& params, const ExecutionPlan& plan, const Failure& failure) {
+        Trial trial;
+        trial.number = 0;
+        trial.params = params;
+        trial.attempts.emplace_back();
+        trial.attempts.back().plan = plan;
+        trial.attempts.back().failure = failure;
+        std::optional<Recovery> answer;
+        try {
+            answer = rules.answer({trial, trial.attempts.back(), failure, nothing});
+        } catch (const Error&) {  // made-up figures are no reason to refuse a rule
+        }
+        if (!answer || answer->action != Recovery::Action::retry) return;
+        if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
+            problems.insert(trainer_place(settings, info) + "a rule of the script retries with a change of the plan: " + *missing);
+        }
+        if (answer->plan.device == plan.device) return;
+        try {
+            (void)usable_device(settings.arguments().script + ": hpo.retry: device", answer->plan.device, info);
+        } catch (const Error& error) {
+            problems.insert(error.what());
+        }
+    };
+    for (const ParamSet& params : representatives(proposals)) {
+        ExecutionPlan whole = first_plan(info, params, "cpu");
+        ExecutionPlan least = whole;
+        if (whole.effective_batch) least.micro_batch = 1;
+        for (const Failure& failure : made_up_failures()) {
+            ask(params, whole, failure);
+            ask(params, least, failure);
+        }
+    }
+    return {problems.begin(), problems.end()};
+}
+
+std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
+    std::set<std::string> shown;
+    std::vector<ParamSet> chosen;
+    for (const ParamSet& params : drawn) {
+        bool adds = chosen.empty();
+        for (const Param& param : params) {
+            if (!holds<CategoricalDistribution>(*param.distribution)) continue;
+            adds = shown.insert(param.name + "=" + json_text(param.value())).second || adds;
+        }
+        if (adds) chosen.push_back(params);
+    }
+    return chosen;
+}
+
+ExecutionPlan first_plan(const TrainerInfo& info, const ParamSet& params, const std::string& device) {
+    ExecutionPlan plan{.device = device};
+    if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
+    return plan;
 }
 
 }  // namespace hpo::tune

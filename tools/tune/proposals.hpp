@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "hpo/core/param_set.hpp"
+#include "hpo/trainer/trainer.hpp"
 #include "settings.hpp"
 
 namespace hpo::tune {
@@ -14,5 +17,21 @@ namespace hpo::tune {
 
 /// Fixed parameters that none of the proposals was asked for: misspelled, or of a branch that was not met.
 [[nodiscard]] std::vector<std::string> never_asked(const Settings& settings, const std::vector<ParamSet>& proposals);
+
+/// What the trainer's own list says against the proposals and the script's options for it: names that it lacks, values of a wrong
+/// type or outside their range. One line for each parameter, with the number of proposals that have the problem.
+[[nodiscard]] std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info,
+                                                             const std::vector<ParamSet>& proposals);
+
+/// What the script's rules ask for and the trainer or this machine lacks: levers, devices. The rules of a copy of the script are
+/// asked about made-up failures of the proposals; what they would do under other failures stays open.
+[[nodiscard]] std::vector<std::string> impossible_retries(const Settings& settings, const TrainerInfo& info,
+                                                          const std::vector<ParamSet>& proposals);
+
+/// Proposals that differ in a choice or a whole branch, as few as show every choice of every categorical once.
+[[nodiscard]] std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn);
+
+/// The plan of a first attempt.
+[[nodiscard]] ExecutionPlan first_plan(const TrainerInfo& info, const ParamSet& params, const std::string& device);
 
 }  // namespace hpo::tune

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <utility>
 
 #include "commands.hpp"
@@ -17,6 +18,7 @@
 #include "progress.hpp"
 #include "proposals.hpp"
 #include "surroundings.hpp"
+#include "tally.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
@@ -46,30 +48,6 @@ ProgressStyle progress_style(const Settings& settings) {
     return isatty(STDERR_FILENO) != 0 ? ProgressStyle::bar : ProgressStyle::plain;
 }
 
-struct Tally {
-    std::int64_t complete = 0, pruned = 0, infeasible = 0, failed = 0, oom_attempts = 0, recovered = 0, not_counted = 0;
-
-    explicit Tally(const std::vector<Trial>& trials) {
-        for (const Trial& trial : trials) {
-            if (!counts_as_done(trial)) {
-                ++not_counted;
-                continue;
-            }
-            const auto ooms = std::count_if(trial.attempts.begin(), trial.attempts.end(),
-                                            [](const Attempt& attempt) { return attempt.failure && is_memory(attempt.failure->kind); });
-            oom_attempts += ooms;
-            if (trial.state == TrialState::complete) {
-                ++complete;
-                recovered += ooms > 0 ? 1 : 0;
-            } else if (trial.state == TrialState::pruned) {
-                ++(trial.feasible() ? pruned : infeasible);
-            } else {
-                ++failed;
-            }
-        }
-    }
-};
-
 void print_text(const TuneResult& result, const Settings& settings) {
     const Tally tally{result.trials};
     std::cout << "study " << result.study.name << ": " << tally.complete << " complete, " << tally.pruned << " pruned, " << tally.infeasible
@@ -88,7 +66,8 @@ void print_text(const TuneResult& result, const Settings& settings) {
     } else {
         std::cout << "best: none yet\n";
     }
-    std::cout << "explain: hpo-analyze oom --store " << settings.text("store") << " --study " << result.study.name << "\n";
+    std::cout << "explain: hpo-analyze oom --store " << shell_quoted(settings.text("store")) << " --study "
+              << shell_quoted(result.study.name) << "\n";
 }
 
 /// JSON has no infinities: they are texts, as hpo-analyze writes them.
@@ -130,11 +109,9 @@ void require_same_study(Store& store, const Settings& settings) {
 /// that does not suffice is no reason to stop: each trial has its guard and its recovery.
 std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSet& params, const TrainerInfo& info,
                                                const std::string& device) {
-    ExecutionPlan plan{.device = device};
-    if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
     std::vector<TrainerProblem> found;
     try {
-        found = pool.check(params, plan);
+        found = pool.check(params, first_plan(info, params, device));
     } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
         std::cerr << "hpo-tune: note: " << error.what() << "\n";
     }
@@ -145,6 +122,12 @@ std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSe
         std::replace(problems.back().begin(), problems.back().end(), '\n', ' ');
     }
     return problems;
+}
+
+/// Says what is wrong; true when something is.
+bool refused(const std::vector<std::string>& problems) {
+    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << problem << "\n";
+    return !problems.empty();
 }
 
 struct RunOptions {
@@ -170,6 +153,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     const std::string device = chosen_device(settings, info);
+    if (refused(unsuitable_parameters(settings, info, proposals)) || refused(impossible_retries(settings, info, proposals))) {
+        return exit_code(Errc::bad_value);
+    }
     const Parallelism parallel = parallelism(settings, device);
     if (options.verbose) {
         std::cerr << settings.report();
@@ -192,9 +178,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .note = [&shown](const std::string& text) {
                            if (shown) shown->note(text);
                        }}};
-    const auto problems = problems_before_start(pool, proposals.front(), info, device);
-    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << problem << "\n";
-    if (!problems.empty()) return exit_code(Errc::bad_value);
+    if (refused(problems_before_start(pool, proposals.front(), info, device))) return exit_code(Errc::bad_value);
     store::Sqlite store{settings.text("store")};
     Progress progress{{.style = style,
                        .trials = tune.trials,
@@ -204,6 +188,10 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .occupancy = [&pool] { return pool.occupancy(); }}};
     tune.plan.device = device;
     tune.effective_batch_parameter = info.effective_batch_parameter;
+    tune.levers = info.levers;
+    if (std::find(info.levers.begin(), info.levers.end(), "micro_batch") == info.levers.end()) {
+        tune.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
+    }
     tune.run = Run{.configuration = settings.json()};
     shown = &progress;
     tune.stop_requested = [&progress, told = false]() mutable {
@@ -222,7 +210,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     else print_text(result, settings);
     if (result.interrupted) return exit_code(Errc::interrupted);
     const Tally tally{result.trials};
-    if (tally.failed > 0 && tally.complete + tally.pruned + tally.infeasible == 0) {
+    if (tally.failed > 0 && tally.failed == tally.done()) {
         std::cerr << "hpo-tune: error: study " << result.study.name << ": each of its " << tally.failed << " trials failed\n";
         return exit_code(Errc::check_failed);
     }

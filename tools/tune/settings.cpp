@@ -37,14 +37,14 @@ constexpr Word known_words[] = {
     {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
 };
 
-script::StudyScript load(const StudyArguments& arguments) {
+script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
     script::ScriptOptions options;
+    options.print = std::move(print);
     for (const std::string& assignment : arguments.set) {
         const auto equals = assignment.find('=');
         if (equals == std::string::npos || equals == 0) throw bad_value("--set", "'" + assignment + "'", "NAME=VALUE");
         options.set[assignment.substr(0, equals)] = assignment.substr(equals + 1);
     }
-    options.print = [](std::string_view line) { std::cerr << line << "\n"; };
     return script::StudyScript::load(arguments.script, std::move(options));
 }
 
@@ -65,7 +65,8 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
     }
 }
 
-Settings::Settings(StudyArguments arguments) : arguments_{std::move(arguments)}, script_{load(arguments_)} {
+Settings::Settings(StudyArguments arguments)
+    : arguments_{std::move(arguments)}, script_{load(arguments_, [](std::string_view line) { std::cerr << line << "\n"; })} {
     const script::StudyDescription& study = description();
     std::map<std::string, std::string> from_script{study.run_options.begin(), study.run_options.end()};
     const auto adopt = [&](const char* name, const std::optional<std::string>& spec) {
@@ -91,6 +92,8 @@ Settings::Settings(StudyArguments arguments) : arguments_{std::move(arguments)},
     if (description().trainer.empty()) throw Error{Errc::script, arguments_.script + ": got an empty trainer; expected trainer = \"name\""};
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
 }
+
+script::StudyScript Settings::fresh_script() const { return load(arguments_, {}); }
 
 std::string Settings::place(const std::string& word) const {
     return settings_.at(word).origin == "command line" ? "--" + word : arguments_.script + ": " + word;

@@ -47,6 +47,8 @@ public:
     explicit Settings(StudyArguments arguments);
 
     [[nodiscard]] const script::StudyScript& script() const noexcept { return script_; }
+    /// The script loaded anew, silent: what is asked of it leaves the study's own untouched.
+    [[nodiscard]] script::StudyScript fresh_script() const;
     [[nodiscard]] const script::StudyDescription& description() const noexcept { return script_.description(); }
     [[nodiscard]] const StudyArguments& arguments() const noexcept { return arguments_; }
     [[nodiscard]] const std::map<std::string, Setting>& all() const noexcept { return settings_; }

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "guarded.hpp"
 #include "settings.hpp"
 #include "text.hpp"
 
@@ -27,6 +28,7 @@ int space(const StudyArguments& arguments, const SpaceOptions& options) {
     CountOptions count_options;
     count_options.by = options.by;
     const SpaceCount count = hpo::count(settings.script().space(), count_options);
+    const GuardedCount guarded = count_guarded(settings, count);
     if (options.json) {
         std::string text =
             "{\"study\": " + json_quote(settings.description().name) + ", \"combinations\": " + std::to_string(count.combinations) +
@@ -38,7 +40,7 @@ int space(const StudyArguments& arguments, const SpaceOptions& options) {
             text += (text.back() == '[' ? "{" : ", {") + std::string{"\"value\": "} + json_text(branch.value) +
                     ", \"combinations\": " + std::to_string(branch.combinations) + ", \"refused\": " + std::to_string(branch.refused) + "}";
         }
-        std::cout << text << "]}\n";
+        std::cout << text << "], \"guard\": " << guarded.json() << "}\n";
         return 0;
     }
     if (!count.branches.empty()) {
@@ -52,16 +54,18 @@ int space(const StudyArguments& arguments, const SpaceOptions& options) {
     if (count.refused > 0) std::cout << ", " << grouped(count.refused) << " refused by require";
     std::cout << "\n";
     if (!count.continuous.empty()) std::cout << "continuous, not counted: " << join_names(count.continuous) << "\n";
+    std::cout << guarded.text() << "\n";
     return 0;
 }
 
 }  // namespace
 
 void add_space(CLI::App& app, Actions& actions) {
-    auto* command = app.add_subcommand("space", "Count the combinations of a study's space, per branch and in all");
+    auto* command = app.add_subcommand(
+        "space", "Count the combinations of a study's space, per branch and in all, and those that its memory guard keeps");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<SpaceOptions>();
-    add_study_arguments(command, arguments, {});
+    add_study_arguments(command, arguments, {"guard", "device", "device-memory"});
     command->add_option("--by", options->by, "the categorical parameter to list by; the first that branches when left out")
         ->type_name("NAME");
     command->add_flag("--json", options->json, "as JSON");

@@ -63,32 +63,37 @@ void require_known_to_trainer(const Settings& settings, const TrainerInfo& info)
     }
 }
 
-std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
-    const std::string& text = settings.text("device");
+std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
     const bool uses_cuda = info.libtorch_version.find("+cu") != std::string::npos;
     if (text == "cpu") return text;
     const bool explicit_cuda = text == "cuda" || (text.starts_with("cuda:") && text.size() > 5 &&
                                                   std::all_of(text.begin() + 5, text.end(), [](char c) { return c >= '0' && c <= '9'; }));
-    if (text != "auto" && !explicit_cuda) throw bad_value(settings.place("device"), "'" + text + "'", "auto, cpu, cuda or cuda:N");
+    if (text != "auto" && !explicit_cuda) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
     const auto nvml = device::Nvml::load();
     const auto cards = nvml ? nvml->devices() : std::vector<device::NvidiaDevice>{};
-    if (explicit_cuda && cards.empty()) throw Error{Errc::no_device, settings.place("device") + ": no NVIDIA device answers; known: cpu"};
+    if (explicit_cuda && cards.empty()) throw Error{Errc::no_device, place + ": no NVIDIA device answers; known: cpu"};
     if (explicit_cuda && !uses_cuda) {
-        throw Error{Errc::no_device, settings.place("device") + ": trainer " + info.name + " was built with LibTorch " +
-                                         info.libtorch_version + ", which has no CUDA; known: cpu"};
+        throw Error{Errc::no_device, place + ": trainer " + info.name +
+                                         (info.libtorch_version.empty()
+                                              ? " does not use a GPU; known: cpu"
+                                              : " was built with LibTorch " + info.libtorch_version + ", which has no CUDA; known: cpu")};
     }
     if (text == "auto" && (cards.empty() || !uses_cuda)) return "cpu";
     if (text.starts_with("cuda:")) {
         std::vector<std::string> names;
         for (const auto& card : cards) names.push_back("cuda:" + std::to_string(card.index));
         if (std::find(names.begin(), names.end(), text) == names.end()) {
-            throw Error{Errc::no_device, settings.place("device") + ": no device '" + text + "'; known: cpu, " + join_names(names)};
+            throw Error{Errc::no_device, place + ": no device '" + text + "'; known: cpu, " + join_names(names)};
         }
         return text;
     }
     const auto best =
         std::max_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) { return a.free_bytes < b.free_bytes; });
     return "cuda:" + std::to_string(best->index);
+}
+
+std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
+    return usable_device(settings.place("device"), settings.text("device"), info);
 }
 
 std::optional<std::int64_t> device_budget(const Settings& settings) {

@@ -27,6 +27,9 @@ namespace hpo::tune {
 /// Throws for a metric or an option of the trainer that it does not have.
 void require_known_to_trainer(const Settings& settings, const TrainerInfo& info);
 
+/// "cpu" or "cuda:N" for a device as people write it. Throws Error{bad_value, no_device} for what the trainer or the machine lacks.
+[[nodiscard]] std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info);
+
 /// "cpu" or "cuda:N" for what the settings say; auto takes the card with the most free memory where the trainer can use one.
 [[nodiscard]] std::string chosen_device(const Settings& settings, const TrainerInfo& info);
 

@@ -1,43 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include <chrono>
 #include <iostream>
 
 #include "commands.hpp"
-#include "hpo/failure/cause.hpp"
+#include "foreground.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/trainer/plugin_loader.hpp"
 #include "hpo/worker/metered_account.hpp"
 #include "surroundings.hpp"
-#include "text.hpp"
 
 namespace hpo::tune {
 namespace {
-
-/// Prints what a trainer tells as it comes.
-class Printer final : public hpo::Progress {
-public:
-    explicit Printer(std::string metric) : metric_{std::move(metric)} {}
-    bool report(std::int64_t step, double value) override {
-        std::cout << "step " << step << ": " << metric_ << " " << number(value) << "  (" << duration(elapsed()) << ")" << std::endl;
-        return true;
-    }
-    [[nodiscard]] bool stop_requested() const override { return false; }
-    void memory(const MemoryMark& mark) override {
-        std::cout << "memory at " << mark.name << ": " << (mark.reading.allocated ? format_bytes(*mark.reading.allocated) : "?")
-                  << " in use";
-        if (mark.reading.peak_allocated) std::cout << ", peak " << format_bytes(*mark.reading.peak_allocated);
-        if (mark.reading.capacity) std::cout << ", of " << format_bytes(*mark.reading.capacity);
-        std::cout << std::endl;
-    }
-    void log(std::string_view line) override { std::cout << line << std::endl; }
-    [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-
-private:
-    std::string metric_;
-    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 /// The trial of the store that `--trial` names: a number, or "best". The store is only read.
 Trial stored_trial(const Settings& settings, const std::string& which) {
@@ -59,6 +33,7 @@ Trial stored_trial(const Settings& settings, const std::string& which) {
 struct TryOptions {
     std::string trial;
     std::int64_t micro_batch = 0;
+    bool json = false;
 };
 
 int try_one(const StudyArguments& arguments, const TryOptions& options) {
@@ -103,40 +78,19 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
         job.metered_device = metered->file().string();
     }
 
-    std::cout << "trial of " << job.study << " with trainer " << info.name << " on " << device << "\n";
-    for (const Param& param : params) std::cout << "  " << param.name << " = " << display_text(param.value()) << "\n";
-    if (plan.effective_batch) {
-        std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *plan.effective_micro_batch() << "\n";
+    if (!options.json) {
+        std::cout << "trial of " << job.study << " with trainer " << info.name << " on " << device << "\n";
+        for (const Param& param : params) std::cout << "  " << param.name << " = " << display_text(param.value()) << "\n";
+        if (plan.effective_batch) {
+            std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *plan.effective_micro_batch() << "\n";
+        }
     }
-    // In this process, so that a debugger sees the trainer. Never destroyed: what LibTorch starts has no orderly end.
     PluginFolders search = folders;
     for (const std::string& folder : describe_trainers(arguments.plugin_dirs, settings.plugin_timeout()).folders)
         search.emplace_back(folder);
+    // In this process, so that a debugger sees the trainer. Never destroyed: what LibTorch starts has no orderly end.
     Trainer& trainer = *load_trainer(info.name, search).release();
-    Printer printer{job.metric};
-    AttemptOutcome outcome = trainer.run(job, printer);
-
-    for (const MemoryMark& mark : outcome.memory) printer.memory(mark);
-    for (const auto& [name, json] : outcome.attributes) std::cout << name << ": " << json << "\n";
-    if (outcome.failure) {
-        OomContext context{.capacity = device_budget(settings)};
-        for (const MemoryMark& mark : outcome.memory) {
-            if (mark.name == "trial_start") context.at_start = mark.reading;
-        }
-        explain_oom(*outcome.failure, context);
-        const Failure& failure = *outcome.failure;
-        std::cout << "failed after " << duration(printer.elapsed()) << ": " << to_text(failure.kind)
-                  << (failure.where.empty() ? "" : " in " + failure.where) << "\n"
-                  << failure.message << "\n";
-        if (failure.cause) std::cout << "cause: " << to_text(*failure.cause) << ", " << failure.evidence << "\n";
-        if (!failure.traceback.empty()) std::cout << failure.traceback << "\n";
-        return 1;
-    }
-    for (const double value : outcome.values) std::cout << job.metric << " " << number(value) << "\n";
-    std::cout << "done in " << duration(printer.elapsed());
-    if (outcome.peak_allocated) std::cout << ", peak " << format_bytes(*outcome.peak_allocated);
-    std::cout << (outcome.approximate ? ", approximate: this plan is not the same computation as one large batch" : "") << "\n";
-    return 0;
+    return run_in_foreground(trainer, job, params, {.budget_bytes = device_budget(settings), .json = options.json});
 }
 
 }  // namespace
@@ -150,6 +104,7 @@ void add_try(CLI::App& app, Actions& actions) {
         ->type_name("N|best");
     command->add_option("--micro-batch", options->micro_batch, "examples in one pass; the effective batch stays")
         ->check(CLI::PositiveNumber);
+    command->add_flag("--json", options->json, "the result as JSON on stdout; what the trainer prints goes to stderr");
     command->footer("Parameters that are neither fixed nor taken from a stored trial are drawn at random (--seed).\nNothing is stored.");
     actions.on(command, [arguments, options] { return try_one(*arguments, *options); });
 }

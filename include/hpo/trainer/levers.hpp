@@ -2,23 +2,29 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/core/plan.hpp"
+#include "hpo/core/plan_fields.hpp"
 
 namespace hpo {
 
 /// The plan members in which two plans differ and that a trainer itself must obey, as TrainerInfo::levers names them. What its
 /// process gets (device, allocator settings, cap) is not among them.
 [[nodiscard]] inline std::vector<std::string> changed_levers(const ExecutionPlan& from, const ExecutionPlan& to) {
+    static constexpr std::array<std::string_view, 3> of_process{"expandable_segments", "allocator_settings", "cap_bytes"};
     std::vector<std::string> changed;
-    if (from.effective_micro_batch() != to.effective_micro_batch()) changed.emplace_back("micro_batch");
-    if (from.activation_checkpointing != to.activation_checkpointing) changed.emplace_back("activation_checkpointing");
-    if (from.precision != to.precision) changed.emplace_back("precision");
+    each_plan_field([&](const auto& field) {
+        if (field.role != PlanRole::lever || std::find(of_process.begin(), of_process.end(), field.key) != of_process.end()) return;
+        const bool same = field.key == "micro_batch" ? from.effective_micro_batch() == to.effective_micro_batch()
+                                                     : from.*field.member == to.*field.member;
+        if (!same) changed.emplace_back(field.key);
+    });
     return changed;
 }
 

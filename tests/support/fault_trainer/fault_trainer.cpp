@@ -65,6 +65,7 @@ public:
         if (fault == "abort") std::abort();
         if (fault == "sigkill_self") ::kill(::getpid(), SIGKILL);
         if (fault == "exit") std::exit(3);
+        if (fault == "exit_0") std::exit(0);
         if (fault == "_exit") ::_exit(4);
         if (fault == "hang") return wait_for_stop(progress);
         if (fault == "spin_ignoring_stop") spin();
@@ -109,6 +110,7 @@ public:
         }
         AttemptOutcome outcome{.kind = OutcomeKind::complete, .values = {value}};
         if (fault == "no_values") outcome.values.clear();
+        if (fault == "two_values") outcome.values.push_back(1);
         if (fault == "stops_unasked") return {.kind = OutcomeKind::stopped};
         if (fault == "throw_after_chatter") {
             std::fprintf(stderr, "last words of trial %lld\n", static_cast<long long>(job.trial));

@@ -11,7 +11,7 @@
 
 #include "hpo/core/study.hpp"
 
-namespace hpo_analyze {
+namespace hpo::tools {
 
 /// Where text goes and how it may look there.
 class Page {
@@ -53,18 +53,24 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-[[nodiscard]] std::string lower_state(hpo::TrialState state);
+/// Characters of UTF-8 text: code points, not grapheme clusters.
+[[nodiscard]] std::size_t columns(std::string_view text);
+/// At most `most` characters of the text, the last one "…" when something was lost.
+[[nodiscard]] std::string clipped(std::string_view text, std::size_t most);
+[[nodiscard]] std::string lower_state(TrialState state);
 /// "3 h 49 min", "55 s", "0.21 s".
 [[nodiscard]] std::string duration(double seconds);
 /// "2026-11-21 09:37:09 UTC".
-[[nodiscard]] std::string clock_time(hpo::Time time);
+[[nodiscard]] std::string clock_time(Time time);
 [[nodiscard]] std::string percent(double share);
 /// "1 trial", "2 trials".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 /// The values of a trial, "-" for none.
-[[nodiscard]] std::string values_text(const hpo::Trial& trial);
-[[nodiscard]] std::string params_text(const hpo::ParamSet& params);
+[[nodiscard]] std::string values_text(const Trial& trial);
+[[nodiscard]] std::string params_text(const ParamSet& params);
+/// A word that a shell takes as it is, or the text in quotes: for commands that a person copies.
+[[nodiscard]] std::string shell_quoted(std::string_view text);
 /// One line, control characters as spaces, at most `most` characters.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t most);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::tools

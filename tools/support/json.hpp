@@ -8,28 +8,26 @@
 
 #include "hpo/core/history.hpp"
 
-namespace hpo_analyze {
+namespace hpo::tools {
 
 using Json = nlohmann::ordered_json;
 
 /// A number; NaN and infinities, which JSON lacks, as the texts "NaN", "Infinity", "-Infinity".
 [[nodiscard]] Json to_json(double number);
-[[nodiscard]] Json to_json(const hpo::Value& value);
-[[nodiscard]] Json to_json(const hpo::ParamSet& params);
-[[nodiscard]] Json to_json(const hpo::ExecutionPlan& plan);
-[[nodiscard]] Json to_json(const hpo::MemoryReading& reading);
-/// Without attributes and attempts, for lists.
-[[nodiscard]] Json brief_json(const hpo::Trial& trial);
-[[nodiscard]] Json to_json(const hpo::Attributes& attributes);
+[[nodiscard]] Json to_json(const Value& value);
+[[nodiscard]] Json to_json(const ParamSet& params);
+[[nodiscard]] Json to_json(const ExecutionPlan& plan);
+[[nodiscard]] Json to_json(const MemoryReading& reading);
+[[nodiscard]] Json to_json(const Attributes& attributes);
 
 /// The value, or null.
 template <class T>
 [[nodiscard]] Json or_null(const std::optional<T>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
-[[nodiscard]] Json time_or_null(const std::optional<hpo::Time>& time);
+[[nodiscard]] Json time_or_null(const std::optional<Time>& time);
 
 /// Writes the document and a line end to standard output; bytes that are not UTF-8 are replaced.
 void print(const Json& json);
 
-}  // namespace hpo_analyze
+}  // namespace hpo::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "text.hpp"
+#include "support/text.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,23 +13,11 @@
 #include "hpo/core/value.hpp"
 #include "hpo/store/stored_time.hpp"
 
-namespace hpo_analyze {
+namespace hpo::tools {
 
 namespace {
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
-
-std::size_t characters(std::string_view text) { return static_cast<std::size_t>(std::ranges::count_if(text, begins_character)); }
-
-std::string cut(std::string_view text, std::size_t most) {
-    if (characters(text) <= most) return std::string{text};
-    if (most == 0) return {};
-    std::size_t end = 0;
-    for (std::size_t seen = 0; end < text.size(); ++end) {
-        if (begins_character(text[end]) && seen++ == most - 1) break;
-    }
-    return std::string{text.substr(0, end)} + "…";
-}
 
 std::string printable(std::string_view text) {
     std::string clean{text};
@@ -39,6 +27,18 @@ std::string printable(std::string_view text) {
 }
 
 }  // namespace
+
+std::size_t columns(std::string_view text) { return static_cast<std::size_t>(std::ranges::count_if(text, begins_character)); }
+
+std::string clipped(std::string_view text, std::size_t most) {
+    if (columns(text) <= most) return std::string{text};
+    if (most == 0) return {};
+    std::size_t end = 0;
+    for (std::size_t seen = 0; end < text.size(); ++end) {
+        if (begins_character(text[end]) && seen++ == most - 1) break;
+    }
+    return std::string{text.substr(0, end)} + "…";
+}
 
 Page Page::standard_output() {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
@@ -70,7 +70,7 @@ void Page::paragraph(std::string_view text, std::size_t indent) const {
     for (std::size_t at = leading; at < text.size();) {
         const std::size_t space = std::min(text.find(' ', at), text.size());
         const std::string_view word = text.substr(at, space - at);
-        if (!empty && characters(line) + 1 + characters(word) > width_) {
+        if (!empty && columns(line) + 1 + columns(word) > width_) {
             flush();
             empty = true;
         }
@@ -88,9 +88,9 @@ void Page::paragraph(std::string_view text, std::size_t indent) const {
 
 void Table::print(const Page& page, std::size_t indent) const {
     std::vector<std::size_t> widths;
-    for (const Column& column : columns_) widths.push_back(characters(column.title));
+    for (const Column& column : columns_) widths.push_back(columns(column.title));
     for (const auto& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], characters(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
     }
     std::size_t fixed = indent;
     for (std::size_t i = 0; i + 1 < widths.size(); ++i) fixed += widths[i] + 2;
@@ -100,8 +100,8 @@ void Table::print(const Page& page, std::size_t indent) const {
         std::string line(indent, ' ');
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             const bool wraps = last_ == Last::wrap && i + 1 == columns_.size();
-            const std::string cell = wraps ? printable(cells[i]) : cut(printable(cells[i]), widths[i]);
-            const std::string padding(widths[i] - std::min(widths[i], characters(cell)), ' ');
+            const std::string cell = wraps ? printable(cells[i]) : clipped(printable(cells[i]), widths[i]);
+            const std::string padding(widths[i] - std::min(widths[i], columns(cell)), ' ');
             line += columns_[i].align == Align::right ? padding + cell : cell + padding;
             if (i + 1 < columns_.size()) line += "  ";
         }
@@ -115,10 +115,10 @@ void Table::print(const Page& page, std::size_t indent) const {
     for (const auto& row : rows_) print_row(row);
 }
 
-std::string lower_state(hpo::TrialState state) {
+std::string lower_state(TrialState state) {
     std::string text{to_text(state)};
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return state == hpo::TrialState::fail ? "failed" : text;
+    return state == TrialState::fail ? "failed" : text;
 }
 
 std::string duration(double seconds) {
@@ -132,7 +132,7 @@ std::string duration(double seconds) {
     return text;
 }
 
-std::string clock_time(hpo::Time time) { return hpo::store::time_text(time).substr(0, 19) + " UTC"; }
+std::string clock_time(Time time) { return store::time_text(time).substr(0, 19) + " UTC"; }
 
 std::string percent(double share) {
     char text[32];
@@ -144,18 +144,29 @@ std::string counted(std::size_t count, std::string_view noun) {
     return std::to_string(count) + " " + std::string{noun} + (count == 1 ? "" : "s");
 }
 
-std::string values_text(const hpo::Trial& trial) {
+std::string values_text(const Trial& trial) {
     std::string text;
-    for (const double value : trial.values) text += (text.empty() ? "" : ", ") + hpo::display_text(value);
+    for (const double value : trial.values) text += (text.empty() ? "" : ", ") + display_text(value);
     return text.empty() ? "-" : text;
 }
 
-std::string params_text(const hpo::ParamSet& params) {
+std::string params_text(const ParamSet& params) {
     std::string text;
-    for (const hpo::Param& param : params) text += (text.empty() ? "" : ", ") + param.name + " " + hpo::display_text(param.value());
+    for (const Param& param : params) text += (text.empty() ? "" : ", ") + param.name + " " + display_text(param.value());
     return text;
 }
 
-std::string one_line(std::string_view text, std::size_t most) { return cut(printable(text.substr(0, text.find('\n'))), most); }
+std::string shell_quoted(std::string_view text) {
+    static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string{text};
+    std::string quoted = "'";
+    for (const char c : text) {
+        if (c == '\'') quoted += "'\\''";
+        else quoted += c;
+    }
+    return quoted + "'";
+}
 
-}  // namespace hpo_analyze
+std::string one_line(std::string_view text, std::size_t most) { return clipped(printable(text.substr(0, text.find('\n'))), most); }
+
+}  // namespace hpo::tools

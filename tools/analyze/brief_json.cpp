@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "brief_json.hpp"
+
+#include "hpo/analysis/failure_case.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+
+Json brief_json(const hpo::Trial& trial) {
+    Json values = Json::array();
+    for (const double value : trial.values) values.push_back(to_json(value));
+    return {{"number", trial.number},
+            {"state", to_text(trial.state)},
+            {"values", std::move(values)},
+            {"feasible", trial.feasible()},
+            {"params", to_json(trial.params)},
+            {"started", time_or_null(trial.started)},
+            {"completed", time_or_null(trial.completed)},
+            {"seconds", or_null(hpo::analysis::detail::trial_seconds(trial))},
+            {"attempts", trial.attempts.size()},
+            {"peak_bytes", or_null(hpo::analysis::peak_of(trial))}};
+}
+
+}  // namespace hpo_analyze

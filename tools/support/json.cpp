@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "support/json.hpp"
+
+#include <cmath>
+#include <iostream>
+
+#include "hpo/core/plan_fields.hpp"
+#include "hpo/store/stored_time.hpp"
+
+namespace hpo::tools {
+
+Json to_json(double number) {
+    if (std::isfinite(number)) return number;
+    return number_text(number);
+}
+
+Json to_json(const Value& value) {
+    switch (value.kind()) {
+        case Value::Kind::truth: return get<bool>(value);
+        case Value::Kind::whole: return get<std::int64_t>(value);
+        case Value::Kind::real: return to_json(get<double>(value));
+        case Value::Kind::text: return get<std::string>(value);
+        case Value::Kind::null: break;
+    }
+    return nullptr;
+}
+
+Json to_json(const ParamSet& params) {
+    Json json = Json::object();
+    for (const Param& param : params) json[param.name] = to_json(param.value());
+    return json;
+}
+
+Json to_json(const ExecutionPlan& plan) {
+    Json json = Json::object();
+    each_plan_field([&]<class T>(const PlanField<T>& field) {
+        const T& value = plan.*field.member;
+        Json& item = json[std::string{field.key}];
+        if constexpr (std::is_enum_v<T>) item = to_text(value);
+        else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) item = or_null(value);
+        else item = value;
+    });
+    json["micro_batch"] = or_null(plan.effective_micro_batch());
+    json["accumulation_steps"] = plan.accumulation_steps();
+    return json;
+}
+
+Json to_json(const MemoryReading& reading) {
+    Json neighbours = Json::array();
+    for (const MemoryNeighbour& neighbour : reading.neighbours) neighbours.push_back({{"pid", neighbour.pid}, {"bytes", neighbour.bytes}});
+    return {{"allocated_bytes", or_null(reading.allocated)},
+            {"reserved_bytes", or_null(reading.reserved)},
+            {"free_bytes", or_null(reading.free)},
+            {"capacity_bytes", or_null(reading.capacity)},
+            {"limit_bytes", or_null(reading.limit)},
+            {"peak_allocated_bytes", or_null(reading.peak_allocated)},
+            {"peak_reserved_bytes", or_null(reading.peak_reserved)},
+            {"neighbours", std::move(neighbours)}};
+}
+
+Json to_json(const Attributes& attributes) {
+    Json json = Json::object();
+    for (const auto& [name, text] : attributes) {
+        Json value = Json::parse(text, nullptr, false);
+        json[name] = value.is_discarded() ? Json(text) : std::move(value);  // NaN and Infinity, which Python writes, stay texts
+    }
+    return json;
+}
+
+Json time_or_null(const std::optional<Time>& time) {
+    if (!time) return nullptr;
+    return store::time_text(*time) + "Z";
+}
+
+void print(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
+
+}  // namespace hpo::tools

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "hpo/core/param_set.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::tune {
+
+/// What a foreground attempt is told and how its result is written.
+struct ForegroundOptions {
+    std::optional<std::int64_t> budget_bytes;  ///< of the device, for the cause of a memory failure
+    bool json = false;                         ///< one document on standard output; what the trainer prints goes to standard error
+};
+
+/// Runs one attempt in this process, says what the trainer tells and what came of it, and returns the exit status: 0, or 1 when a
+/// study would call the trial failed. A trainer that ends the process itself is such a failure: then this does not return.
+[[nodiscard]] int run_in_foreground(Trainer& trainer, const TrainerJob& job, const ParamSet& params, const ForegroundOptions& options);
+
+}  // namespace hpo::tune
