@@ -18,7 +18,9 @@ std::vector<hpo::Trial> stored_trials(const Workshop& workshop) {
     return snapshot.trials(snapshot.studies().at(0));
 }
 
-bool ran_out_of_memory(const hpo::Attempt& attempt) { return attempt.failure && attempt.failure->kind == hpo::FailureKind::out_of_memory; }
+[[maybe_unused]] bool ran_out_of_memory(const hpo::Attempt& attempt) {
+    return attempt.failure && attempt.failure->kind == hpo::FailureKind::out_of_memory;
+}
 
 }  // namespace
 
