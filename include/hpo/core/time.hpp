@@ -27,7 +27,7 @@ namespace time_detail {
 [[nodiscard]] inline Time now() { return {time_detail::microseconds_of(CLOCK_REALTIME)}; }
 
 [[nodiscard]] inline double seconds_between(Time earlier, Time later) {
-    return static_cast<double>(later.microseconds - earlier.microseconds) * 1e-6;
+    return static_cast<double>(later.microseconds - earlier.microseconds) / 1e6;
 }
 
 /// Sleeps so long, or shorter when a signal arrives.
@@ -40,7 +40,7 @@ inline void sleep_seconds(double seconds) {
 /// Measures from its creation, by a clock that nobody sets.
 class Stopwatch {
 public:
-    [[nodiscard]] double seconds() const { return static_cast<double>(time_detail::microseconds_of(CLOCK_MONOTONIC) - begin_) * 1e-6; }
+    [[nodiscard]] double seconds() const { return static_cast<double>(time_detail::microseconds_of(CLOCK_MONOTONIC) - begin_) / 1e6; }
 
 private:
     std::int64_t begin_ = time_detail::microseconds_of(CLOCK_MONOTONIC);
