@@ -367,5 +367,6 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
         const auto answer = recover("on_oom = function(trial, failure, plan) " + code + " end");
         CHECK(answer.action == hpo::Recovery::Action::fail);
         CHECK_THAT(answer.reason, Catch::StartsWith("script_error: s.lua") && Catch::Contains(what));
+        CHECK("script_error: " + answer.rule_error == answer.reason);
     }
 }

@@ -3,28 +3,24 @@
 #include <sys/stat.h>
 
 #include <csignal>
-#include <fstream>
 
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
+#include "support/files.hpp"
 #include "support/temporary_directory.hpp"
 
 using hpo::store::Snapshot;
 using hpo::store::Sqlite;
+using hpo::test::read_file;
+using hpo::test::write_file;
 using hpo::tests::ChildProcess;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
 
 const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
-
-std::string bytes_of(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
-void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream{path, std::ios::binary} << bytes; }
 
 /// "code: message" of the Error that `work` throws.
 template <class Work>
@@ -71,13 +67,13 @@ std::string as_nobody(const std::function<void()>& work) {
 TEST_CASE("what is no store is refused in one line and left as it is") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("notes.txt");
-    write_bytes(path, "These are notes, and certainly no database. They are long enough to have a first page. " + std::string(4096, '.'));
-    const std::string before = bytes_of(path);
+    write_file(path, "These are notes, and certainly no database. They are long enough to have a first page. " + std::string(4096, '.'));
+    const std::string before = read_file(path);
     for (const auto& open : std::vector<std::function<void()>>{[&] { Sqlite{path}; }, [&] { Snapshot{path}; }}) {
         CHECK_THAT(error_of(open), Catch::StartsWith("3: store '" + path + "': is not an SQLite database"));
         CHECK_THAT(error_of([&] { Sqlite{directory.path()}; }), Catch::Contains("is a directory"));
     }
-    CHECK(bytes_of(path) == before);
+    CHECK(read_file(path) == before);
     CHECK_THAT(error_of([&] { Snapshot{directory.path()}; }), Catch::Contains("is a directory"));
     CHECK_THAT(error_of([&] { Snapshot{directory.file("none.db")}; }), Catch::Contains("does not exist"));
     CHECK_FALSE(std::filesystem::exists(directory.file("none.db")));
@@ -86,10 +82,10 @@ TEST_CASE("what is no store is refused in one line and left as it is") {
 
     const std::string other = directory.file("other.db");
     run_sql(other, "CREATE TABLE songs (title TEXT)");
-    const std::string songs = bytes_of(other);
+    const std::string songs = read_file(other);
     CHECK_THAT(error_of([&] { Sqlite{other}; }), Catch::Contains("of another program"));
     CHECK_THAT(error_of([&] { Snapshot{other}; }), Catch::Contains("of another program"));
-    CHECK(bytes_of(other) == songs);
+    CHECK(read_file(other) == songs);
 }
 
 TEST_CASE("addresses that are not SQLite's are refused by name") {
@@ -105,7 +101,7 @@ TEST_CASE("addresses that are not SQLite's are refused by name") {
 TEST_CASE("an empty file becomes a store, and an empty snapshot") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("empty.db");
-    write_bytes(path, "");
+    write_file(path, "");
     CHECK(Snapshot{path}.studies().empty());
     make_store(path);
     CHECK(Snapshot{path}.studies().size() == 1);
@@ -122,10 +118,10 @@ TEST_CASE("a newer schema, Optuna's or ours, is refused and left as it is") {
     const std::string path = directory.file("newer.db");
     make_store(path);
     run_sql(path, sql);
-    const std::string before = bytes_of(path);
+    const std::string before = read_file(path);
     CHECK_THAT(error_of([&] { Sqlite{path}; }), Catch::StartsWith("3: ") && Catch::Contains(words));
     CHECK_THAT(error_of([&] { Snapshot{path}; }), Catch::StartsWith("3: ") && Catch::Contains(words));
-    CHECK(bytes_of(path) == before);
+    CHECK(read_file(path) == before);
 }
 
 TEST_CASE("a file or directory that cannot be written is named as such") {
@@ -195,15 +191,15 @@ TEST_CASE("a damaged page is told, and the file is not touched further") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
     make_store(path, 200);
-    std::string bytes = bytes_of(path);
+    std::string bytes = read_file(path);
     for (std::size_t page = 4096 * 3; page < bytes.size(); page += 4096) bytes.replace(page, 64, std::string(64, '\xEE'));
-    write_bytes(path, bytes);
+    write_file(path, bytes);
     CHECK_THAT(error_of([&] {
                    Snapshot snapshot{path};
                    for (const auto& study : snapshot.studies()) (void)snapshot.trials(study);
                }),
                Catch::StartsWith("3: ") && Catch::Contains("is damaged") && Catch::Contains(".recover"));
-    CHECK(bytes_of(path) == bytes);
+    CHECK(read_file(path) == bytes);
 }
 
 TEST_CASE("a disk that is full stops the writer, and what was acknowledged stays") {
@@ -266,4 +262,59 @@ TEST_CASE("text that is not JSON or not UTF-8 cannot spoil a study for other rea
     Sqlite{path}.refresh(study.id, trials);
     CHECK(trials.at(0).user_attributes.at("broken") == "\"a\xEF\xBF\xBDz \xEF\xBF\xBD\xEF\xBF\xBD\"");
     CHECK(trials.at(0).user_attributes.at("python") == "[NaN, -Infinity, \"NaN\"]");
+}
+
+TEST_CASE("a damaged row is an error that names study, trial and column, never a 0") {
+    struct Case {
+        const char* damage;
+        const char* words;
+    };
+    const std::vector<Case> cases{
+        {"UPDATE trial_values SET value = 'lots'", "trial_values.value holds 'lots'; expected a number"},
+        {"UPDATE trial_values SET value = x'00ff'", "trial_values.value holds a blob of 2 bytes; expected a number"},
+        {"UPDATE trial_params SET param_value = 'lots'", "trial_params.param_value holds 'lots'; expected a number"},
+        {"UPDATE trial_params SET param_value = 7 WHERE param_name = 'c'",
+         "trial_params.param_value of 'c' holds 7; expected the index of one of 2 choices"},
+        {"UPDATE trial_params SET param_value = NULL WHERE param_name = 'n'",
+         "trial_params.param_value of 'n' holds NULL; expected a whole number"},
+        {"UPDATE trial_intermediate_values SET intermediate_value = 'lots'",
+         "trial_intermediate_values.intermediate_value holds 'lots'; expected a number"},
+        {"UPDATE hpo_attempts SET peak_allocated_bytes = 'lots'",
+         "hpo_attempts.peak_allocated_bytes holds 'lots'; expected a whole number"},
+        {"UPDATE hpo_attempts SET peak_allocated_bytes = 2.5", "hpo_attempts.peak_allocated_bytes holds 2.5; expected a whole number"},
+        {"UPDATE hpo_memory SET seconds = 'soon'", "hpo_memory.seconds holds 'soon'; expected a number"},
+    };
+    for (const Case& each : cases) {
+        CAPTURE(each.damage);
+        const TemporaryDirectory directory;
+        const std::string path = directory.file("hpo.db");
+        {
+            Sqlite store{path};
+            const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
+            hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+            trial.params.set("c", hpo::CategoricalDistribution{{std::string{"a"}, std::string{"b"}}}, 1);
+            trial.params.set("n", hpo::IntDistribution{1, 9}, 3);
+            store.set_params(trial);
+            hpo::Attempt attempt;
+            attempt.memory = {{"step", 1.0, 1, {}}};
+            store.begin_attempt(trial, attempt);
+            store.report(trial, {1, 0.25});
+            trial.state = hpo::TrialState::complete;
+            trial.values = {0.5};
+            store.finish(trial);
+        }
+        run_sql(path, each.damage);
+        const std::string expected = "3: store '" + path + "': study 's', trial 0: " + each.words;
+        CHECK_THAT(error_of([&] {
+                       Snapshot snapshot{path};
+                       (void)snapshot.trials(snapshot.study("s"));
+                   }),
+                   Catch::StartsWith(expected));
+        CHECK_THAT(error_of([&] {
+                       Sqlite store{path};
+                       std::vector<hpo::Trial> trials;
+                       store.refresh(store.open_study("s", minimize, hpo::Store::Open::resume).id, trials);
+                   }),
+                   Catch::StartsWith(expected));
+    }
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/store/hpo_layout.hpp"
 
-#include <fstream>
-
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/testing/sample_trial.hpp"
 #include "hpo/testing/trial_text.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
+#include "support/files.hpp"
 #include "support/temporary_directory.hpp"
 
 using hpo::store::Snapshot;
 using hpo::store::Sqlite;
+using hpo::test::read_file;
 using hpo::testing::sample_attempt;
 using hpo::testing::sample_rejection;
 using hpo::testing::text_of;
@@ -32,6 +32,7 @@ constexpr const char* to_earlier_layout = R"sql(
     ALTER TABLE hpo_attempts DROP COLUMN capacity_bytes;
     ALTER TABLE hpo_attempts DROP COLUMN fresh_worker;
     ALTER TABLE hpo_attempts DROP COLUMN resumed_step;
+    ALTER TABLE hpo_attempts DROP COLUMN checkpoint_step;
     ALTER TABLE hpo_rejections DROP COLUMN plan_json;
     ALTER TABLE hpo_rejections DROP COLUMN capacity_bytes;
     CREATE TRIGGER hpo_trial_deleted AFTER DELETE ON trials BEGIN
@@ -42,11 +43,6 @@ constexpr const char* to_earlier_layout = R"sql(
 )sql";
 
 SQLite::Database database_of(const std::string& path) { return {path, SQLite::OPEN_READWRITE}; }
-
-std::string bytes_of(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 /// A file with one running trial, its attempt and a rejection, all with every member.
 void make_store(const std::string& path) {
@@ -59,6 +55,8 @@ hpo::Attempt earlier_attempt() {
     hpo::Attempt attempt = sample_attempt(0);
     attempt.capacity_bytes.reset();
     attempt.fresh_worker = false;
+    attempt.resumed_step.reset();
+    attempt.checkpoint_step.reset();
     attempt.reports.clear();
     return attempt;
 }
@@ -106,12 +104,12 @@ TEST_CASE("looking at a file of an earlier layout changes no byte") {
     const std::string path = directory.file("hpo.db");
     make_store(path);
     database_of(path).exec(to_earlier_layout);
-    const std::string before = bytes_of(path);
+    const std::string before = read_file(path);
     {
         Snapshot snapshot{path};
         CHECK(snapshot.trials(snapshot.study("s")).size() == 1);
     }
-    CHECK(bytes_of(path) == before);
+    CHECK(read_file(path) == before);
 }
 
 TEST_CASE("a file of an earlier layout gains what came since when it is opened, and keeps what it has") {
@@ -205,9 +203,9 @@ TEST_CASE("a file without a column that every version writes is refused for writ
     const std::string path = directory.file("hpo.db");
     make_store(path);
     database_of(path).exec("ALTER TABLE hpo_attempts DROP COLUMN decision; DROP TABLE hpo_attempt_reports");
-    const std::string before = bytes_of(path);
+    const std::string before = read_file(path);
     CHECK_THROWS_WITH(Sqlite{path}, Catch::Contains("has no column hpo_attempts.decision"));
-    CHECK(bytes_of(path) == before);
+    CHECK(read_file(path) == before);
     Snapshot snapshot{path};
     CHECK(snapshot.trials(snapshot.study("s")).at(0).attempts.at(0).decision.empty());
 }

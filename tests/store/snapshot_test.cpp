@@ -13,20 +13,17 @@
 #include "hpo/testing/trial_text.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
+#include "support/files.hpp"
 #include "support/temporary_directory.hpp"
 
 using hpo::store::Json;
 using hpo::store::Snapshot;
+using hpo::test::read_file;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
 
 const std::string data = std::string{HPO_SOURCE_DIR} + "/tests/data/optuna/";
-
-std::string bytes_of(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 /// The time zone of this process, for as long as the object lives.
 class TimeZoneGuard {
@@ -94,7 +91,7 @@ void compare(const hpo::Trial& trial, const Json& truth) {
 
 void compare(const std::string& file) {
     const Json truth = Json::parse(std::ifstream{data + "truth.json"}).at(file).at("studies");
-    const std::string before = bytes_of(data + file);
+    const std::string before = read_file(data + file);
     Snapshot snapshot{data + file};
     const auto studies = snapshot.studies();
     REQUIRE(studies.size() == truth.size());
@@ -139,7 +136,7 @@ void compare(const std::string& file) {
         CHECK(snapshot.rejections(study).empty());
     }
     CHECK(compared == 21);
-    CHECK(bytes_of(data + file) == before);
+    CHECK(read_file(data + file) == before);
 }
 
 }  // namespace
@@ -283,15 +280,15 @@ TEST_CASE("looking changes no byte, not even beside a file whose writer was kill
     int status = 0;
     REQUIRE(waitpid(writer, &status, 0) == writer);
     REQUIRE(WIFSIGNALED(status));
-    const std::string file = bytes_of(path);
-    const std::string log = bytes_of(path + "-wal");
+    const std::string file = read_file(path);
+    const std::string log = read_file(path + "-wal");
     REQUIRE_FALSE(log.empty());
     {
         Snapshot snapshot{path};
         CHECK(snapshot.trials(snapshot.study("s")).size() == 5);
     }
-    CHECK(bytes_of(path) == file);
-    CHECK(bytes_of(path + "-wal") == log);
+    CHECK(read_file(path) == file);
+    CHECK(read_file(path + "-wal") == log);
 }
 
 TEST_CASE("a file in a directory that cannot be written is read, and nothing appears beside it") {
@@ -302,7 +299,7 @@ TEST_CASE("a file in a directory that cannot be written is read, and nothing app
         const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
         (void)store.begin_trial(store.open_study("s", minimize, hpo::Store::Open::create).id, std::nullopt);
     }
-    const std::string file = bytes_of(path);
+    const std::string file = read_file(path);
     std::filesystem::permissions(path, std::filesystem::perms{0444});
     std::filesystem::permissions(directory.path(), std::filesystem::perms{0555});
     const pid_t reader = fork();
@@ -320,7 +317,7 @@ TEST_CASE("a file in a directory that cannot be written is read, and nothing app
     std::filesystem::permissions(directory.path(), std::filesystem::perms{0755});
     REQUIRE(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
-    CHECK(bytes_of(path) == file);
+    CHECK(read_file(path) == file);
     std::size_t files = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{directory.path()}) ++files;
     CHECK(files == 1);

@@ -14,7 +14,7 @@
 
 namespace hpo::tests {
 
-/// A forked child that runs `work(write)` and ends; what it passes to `write` arrives here.
+/// A forked child (support/command.hpp starts programs) that runs `work(write)` and ends; what it passes to `write` arrives here.
 class ChildProcess {
 public:
     template <class Work>

@@ -7,48 +7,25 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "support/files.hpp"
+#include "support/temporary_directory.hpp"
 
 extern char** environ;
 
 namespace hpo::test {
 
-/// A folder that is gone when the test is over.
-class Workshop {
+/// The folder in which a test's commands run.
+class Workshop : public tests::TemporaryDirectory {
 public:
-    Workshop() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "hpo-test-XXXXXX").string();
-        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"no temporary folder"};
-        folder_ = pattern;
-    }
-    Workshop(const Workshop&) = delete;
-    Workshop& operator=(const Workshop&) = delete;
-    ~Workshop() {
-        std::error_code ignored;
-        std::filesystem::remove_all(folder_, ignored);
-    }
-    [[nodiscard]] std::filesystem::path path(const std::string& name = {}) const { return name.empty() ? folder_ : folder_ / name; }
     std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream{path(name)} << text;
-        return path(name).string();
+        write_file(path(name), text);
+        return file(name);
     }
-
-private:
-    std::filesystem::path folder_;
 };
-
-/// Empty for a file that is not there, or goes away while it is read (of a process that ends).
-[[nodiscard]] inline std::string read_file(const std::filesystem::path& file) {
-    std::ifstream in{file, std::ios::binary};
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
 
 /// How a command ended and what it wrote. A signal counts as 128 + its number.
 struct CommandResult {

@@ -32,6 +32,7 @@ inline std::vector<worker::Event> all_events() {
             worker::Started{},
             worker::Reported{{1, 0.5}},
             worker::Measured{{.name = "oom", .seconds = 1}},
+            worker::Checkpointed{1},
             worker::Ended{{.kind = OutcomeKind::complete, .values = {0.5}}},
             worker::Ended{failed, true},
             worker::Answered{.id = 7, .profile = Profile{.parameters = 1}, .problems = {{"a", "b"}}, .error = "e"}};

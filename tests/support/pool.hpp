@@ -50,6 +50,7 @@ struct Record final : ExecutorEvents {
         return report.step >= stop_at_step;
     }
     void on_memory(std::int64_t trial, const MemoryMark& mark) override { marks[trial].push_back(mark); }
+    void on_checkpoint(std::int64_t trial, std::int64_t step) override { checkpoints[trial].push_back(step); }
     void on_end(std::int64_t trial, AttemptOutcome outcome) override {
         ends[trial].push_back(std::move(outcome));
         ++ended;
@@ -57,6 +58,7 @@ struct Record final : ExecutorEvents {
     std::map<std::int64_t, std::int64_t> pids;
     std::map<std::int64_t, std::vector<Report>> reports;
     std::map<std::int64_t, std::vector<MemoryMark>> marks;
+    std::map<std::int64_t, std::vector<std::int64_t>> checkpoints;
     std::map<std::int64_t, std::vector<AttemptOutcome>> ends;
     std::size_t ended = 0;
     std::int64_t stop_at_step = 1LL << 60U;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 
 namespace hpo::tests {
@@ -13,7 +14,8 @@ class TemporaryDirectory {
 public:
     TemporaryDirectory() {
         std::string pattern = (std::filesystem::temp_directory_path() / "hpo-test-XXXXXX").string();
-        path_ = mkdtemp(pattern.data());
+        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"no temporary folder"};
+        path_ = pattern;
     }
     TemporaryDirectory(const TemporaryDirectory&) = delete;
     TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
@@ -23,6 +25,7 @@ public:
     }
     [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] std::filesystem::path path(const std::string& name) const { return path_ / name; }
 
 private:
     std::filesystem::path path_;

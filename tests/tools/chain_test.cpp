@@ -43,6 +43,50 @@ TEST_CASE("data that are missing stop a study before it is stored, and the folde
     CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
 }
 
+TEST_CASE("the formula guard measures models that do not fit the device, and refuses or shrinks them before launch") {
+    const Workshop workshop;
+    constexpr std::int64_t budget = 8 * 1024 * 1024;
+    const auto run = run_command(workshop, {tool("hpo-tune"),
+                                            "run",
+                                            scripts + "fashion_mnist.lua",
+                                            "--trials",
+                                            "6",
+                                            "--device-memory",
+                                            "8MiB",
+                                            "--workers",
+                                            "1",
+                                            "--guard",
+                                            "formula",
+                                            "--sampler",
+                                            "random",
+                                            "--set",
+                                            "train_examples=256",
+                                            "--set",
+                                            "validation_examples=100",
+                                            "--set",
+                                            "epochs=1",
+                                            "--progress",
+                                            "plain"});
+    INFO(run.error);
+    CHECK(run.status == 0);
+    int shrunk = 0;
+    for (const hpo::Trial& trial : stored_trials(workshop)) {
+        const hpo::Attempt& first = trial.attempts.at(0);
+        REQUIRE(first.estimate);
+        REQUIRE(first.estimate->need);
+        CHECK(*first.estimate->need <= budget);
+        shrunk += first.plan.effective_micro_batch() < first.plan.effective_batch ? 1 : 0;
+    }
+    CHECK(shrunk > 0);
+    hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
+    const auto refused = snapshot.rejections(snapshot.studies().at(0));
+    CHECK_FALSE(refused.empty());
+    for (const hpo::Rejection& rejection : refused) {
+        REQUIRE(rejection.estimate);
+        CHECK(rejection.estimate->need > budget);
+    }
+}
+
 TEST_CASE("real training runs out of real memory, comes back with the same effective batch, and the post-mortem explains it") {
     const Workshop workshop;
     const auto run = run_command(

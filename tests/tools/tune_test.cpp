@@ -440,6 +440,51 @@ return hpo.study {
     CHECK(done(trials_of(workshop, "no")) == 2);
 }
 
+TEST_CASE("attempts keep checkpoints beside the store while their trial lasts, and go on from them") {
+    const Workshop workshop;
+    workshop.write("kept.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "kept", trainer = { "fault", fault = "oom_once_above", steps = 4 }, objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "shrink_micro_batch", trials = 2,
+  space = function(trial) trial:float("x", 0, 1) trial:categorical("batch", { 32 }) end,
+}
+)");
+    const auto result = tune(workshop, {"run", "kept.lua", "--progress", "none", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});
+    INFO(result.error);
+    CHECK(result.status == 0);
+    for (const hpo::Trial& trial : trials_of(workshop, "kept")) {
+        REQUIRE(trial.attempts.size() == 3);  // 32, 16, 8 examples
+        CHECK_FALSE(trial.attempts[0].resumed_step);
+        CHECK(trial.attempts[1].resumed_step == 2);
+        CHECK(trial.attempts[2].resumed_step == 2);
+        CHECK(trial.attempts[0].reports.size() == 1);
+        CHECK(trial.intermediate.size() == 4);
+    }
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db.checkpoints")));
+}
+
+TEST_CASE("a rule that fails leaves its own error beside the failure that it was asked about") {
+    const Workshop workshop;
+    workshop.write("rule.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "rule", trainer = { "fault", fault = "oom_text" }, objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", trials = 1,
+  space = function(trial) trial:float("x", 0, 1) end,
+  on_oom = function(trial, failure, plan) return plan.micro_batch // 2 end,
+}
+)");
+    (void)tune(workshop, {"run", "rule.lua", "--progress", "none", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});
+    const hpo::Trial trial = trials_of(workshop, "rule").at(0);
+    CHECK(trial.state == hpo::TrialState::fail);
+    CHECK_THAT(trial.user_attributes.at("error_message"), Contains("CUDA out of memory"));
+    CHECK_THAT(trial.user_attributes.at("rule_error"), Contains("rule.lua:7"));
+    const auto shown = run_command(workshop, {tool("hpo-analyze"), "trial", "0", "--store", "hpo.db"});
+    INFO(shown.error);
+    CHECK_THAT(shown.out, Contains("CUDA out of memory") && Contains("answer") && Contains("rule.lua:7") && Contains("rule_error"));
+}
+
 TEST_CASE("doctor and try change no file, whoever made it") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);

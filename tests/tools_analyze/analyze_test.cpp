@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,7 +11,9 @@
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
+#include "support/command.hpp"
 
+using namespace hpo::test;
 using nlohmann::json;
 
 namespace {
@@ -23,32 +21,11 @@ namespace {
 const std::string source = HPO_SOURCE_DIR;
 const std::string data = "tests/data/optuna/";
 
-struct Result {
-    int status = 0;
-    std::string out;
-    std::string error;
-};
-
-std::string read_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
-}
-
-/// Runs the tool in the source folder, 80 columns wide.
-Result analyze(const std::string& arguments) {
-    const std::string errors =
-        (std::filesystem::temp_directory_path() / ("hpo_analyze_test_" + std::to_string(getpid()) + ".err")).string();
-    const std::string command = "cd '" + source + "' && COLUMNS=80 '" + HPO_ANALYZE + "' " + arguments + " 2>'" + errors + "'";
-    Result result;
-    FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe);
-    std::array<char, 4096> buffer{};
-    for (std::size_t got = 0; (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) result.out.append(buffer.data(), got);
-    const int status = pclose(pipe);
-    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    result.error = read_file(errors);
-    std::filesystem::remove(errors);
-    return result;
+/// Runs the tool in the source folder, 80 columns wide; a shell takes the arguments apart.
+CommandResult analyze(const std::string& arguments) {
+    const Workshop workshop;
+    const std::string command = "cd '" + source + "' && COLUMNS=80 exec '" + tool("hpo-analyze") + "' " + arguments;
+    return run_command(workshop, {"/bin/sh", "-c", command});
 }
 
 /// Compares with tests/tools_analyze/expected/NAME; HPO_UPDATE_EXPECTED=1 writes it anew.
@@ -61,14 +38,6 @@ void check_expected(const std::string& name, const std::string& text) {
     INFO(name);
     CHECK(text == read_file(path));
 }
-
-struct Folder {
-    Folder() : path{std::filesystem::temp_directory_path() / ("hpo_analyze_test_" + std::to_string(getpid()))} {
-        std::filesystem::create_directories(path);
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::filesystem::path path;
-};
 
 }  // namespace
 
@@ -89,7 +58,7 @@ TEST_CASE("each command prints what was reviewed once") {
                  {"oom_cases.txt", "oom --cases --study oom-returns-inf " + sample},
                  {"oom.json", "oom --json --study oom " + sample}};
     for (const auto& entry : cases) {
-        const Result result = analyze(entry.arguments);
+        const CommandResult result = analyze(entry.arguments);
         CHECK(result.status == 0);
         CHECK(result.error.empty());
         check_expected(entry.file, result.out);
@@ -97,7 +66,7 @@ TEST_CASE("each command prints what was reviewed once") {
 }
 
 TEST_CASE("the JSON of oom has every promised member, and null for what is not known") {
-    const Result result = analyze("oom --json --study oom --store sqlite:///" + data + "optuna-5.0.0.db");
+    const CommandResult result = analyze("oom --json --study oom --store sqlite:///" + data + "optuna-5.0.0.db");
     REQUIRE(result.status == 0);
     const json report = json::parse(result.out);
     for (const char* key : {"study", "capacity_bytes", "trials", "oom_trials", "oom_attempts", "recovered_trials", "wasted_seconds",
@@ -140,7 +109,7 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"oom --store postgresql://host/db", 2, "postgresql"}};
     for (const auto& entry : cases) {
         CAPTURE(entry.arguments);
-        const Result result = analyze(entry.arguments);
+        const CommandResult result = analyze(entry.arguments);
         CHECK(result.status == entry.status);
         CHECK(result.out.empty());
         CHECK_THAT(result.error, Catch::StartsWith("hpo-analyze: error: ") && Catch::Contains(entry.says));
@@ -151,7 +120,7 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
 TEST_CASE("help has examples, and a study without trials or out-of-memory is an answer") {
     CHECK_THAT(analyze("--help").out, Catch::Contains("Examples:") && Catch::Contains("summary") && Catch::Contains("oom"));
     CHECK(analyze("--help").status == 0);
-    const Result empty = analyze("oom --study empty --store " + data + "optuna-5.0.0.db");
+    const CommandResult empty = analyze("oom --study empty --store " + data + "optuna-5.0.0.db");
     CHECK(empty.status == 0);
     CHECK(empty.out == "No out-of-memory in study empty: none in 0 trials\n");
     CHECK_THAT(analyze("best --study empty --store " + data + "optuna-5.0.0.db").out, Catch::StartsWith("no complete and feasible trial"));
@@ -160,22 +129,22 @@ TEST_CASE("help has examples, and a study without trials or out-of-memory is an 
 }
 
 TEST_CASE("reading leaves a database and its folder as they are, byte for byte, even where nothing may be written") {
-    const Folder folder;
+    const hpo::tests::TemporaryDirectory folder;
     for (const char* name : {"optuna-5.0.0.db", "optuna-3.6.2.db", "optuna-3.1.0.db", "rustuna-0.2.0.db"}) {
-        const std::string copy = (folder.path / "study.db").string();
+        const std::string copy = (folder.path() / "study.db").string();
         std::filesystem::copy_file(source + "/" + data + name, copy, std::filesystem::copy_options::overwrite_existing);
         const std::string before = read_file(copy);
         chmod(copy.c_str(), 0444);
         CHECK(analyze("summary --store '" + copy + "'").status == 0);
         CHECK(read_file(copy) == before);
-        CHECK(std::distance(std::filesystem::directory_iterator{folder.path}, std::filesystem::directory_iterator{}) == 1);
+        CHECK(std::distance(std::filesystem::directory_iterator{folder.path()}, std::filesystem::directory_iterator{}) == 1);
         std::filesystem::remove(copy);
     }
 }
 
 TEST_CASE("a study of ours is explained from its file") {
-    const Folder folder;
-    const std::string path = (folder.path / "hpo.db").string();
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
     constexpr std::int64_t mib = 1 << 20;
     {
         hpo::store::Sqlite store{path};
@@ -219,7 +188,7 @@ TEST_CASE("a study of ours is explained from its file") {
             store.finish(trial);
         }
     }
-    const Result result = analyze("oom --json --store '" + path + "'");
+    const CommandResult result = analyze("oom --json --store '" + path + "'");
     REQUIRE(result.status == 0);
     const json report = json::parse(result.out);
     CHECK(report["study"] == "ours");

@@ -125,6 +125,8 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     sent.metric = "f1";
     sent.plan = full_plan();
     sent.seed = std::numeric_limits<std::uint64_t>::max();
+    sent.checkpoint_folder = "/tmp/here";
+    sent.resume_step = 5;
     sent.metered_device = "/dev/shm/account";
     const TrainerJob got = there_and_back(sent);
     CHECK(got.study == "s");
@@ -136,7 +138,9 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.plan == sent.plan);
     CHECK(got.seed == sent.seed);
     CHECK(got.metered_device == sent.metered_device);
-    CHECK(encode(sent).size() == 9);
+    CHECK(got.checkpoint_folder == sent.checkpoint_folder);
+    CHECK(got.resume_step == 5);
+    CHECK(encode(sent).size() == 11);
     CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }
@@ -159,9 +163,11 @@ TEST_CASE("info, profile, problems and reports come back whole") {
                            .metrics = {{"m", Direction::minimize, "h"}},
                            .levers = {"micro_batch"},
                            .effective_batch_parameter = "b",
-                           .libtorch_version = "1.13.1"};
+                           .libtorch_version = "1.13.1",
+                           .checkpoints = true};
     CHECK(encode(there_and_back(info)) == encode(info));
-    CHECK(encode(info).size() == 7);
+    CHECK(encode(info).size() == 8);
+    CHECK(there_and_back(info).checkpoints);
     CHECK(there_and_back(info).parameters[0].standard == Value{0.5});
     CHECK(there_and_back(info).metrics[0].direction == Direction::minimize);
     const Profile profile{.parameters = 1,

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace {
 
@@ -33,12 +34,14 @@ struct Watcher final : hpo::Progress {
     bool stop_requested() const override { return steps.size() >= stop_after; }
     void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
     void log(std::string_view line) override { lines.emplace_back(line); }
+    void checkpointed(std::int64_t step) override { checkpoints.push_back(step); }
     void tell(std::string_view json) override { told.emplace_back(json); }
     std::vector<std::int64_t> steps;
     std::vector<double> values;
     std::vector<hpo::MemoryMark> marks;
     std::vector<std::string> lines;
     std::vector<std::string> told;
+    std::vector<std::int64_t> checkpoints;
     std::size_t stop_after = 1000;
 };
 
@@ -128,6 +131,20 @@ TEST_CASE("news cross the border to a host that takes them, and not to an older 
     host.struct_size = offsetof(hpo::abi::Host, tell);
     hpo::abi::HostProgress{host}.tell("{}");
     CHECK(watcher.told.size() == 1);
+}
+
+TEST_CASE("a checkpoint is told across the border, and only where a job has a folder for it") {
+    const auto trainer = hpo::load_trainer("fault", {good});
+    hpo::TrainerJob job;
+    job.params["steps"] = std::int64_t{3};
+    Watcher watcher;
+    CHECK(trainer->run(job, watcher).kind == hpo::OutcomeKind::complete);
+    CHECK(watcher.checkpoints.empty());
+    const hpo::tests::TemporaryDirectory directory;
+    job.checkpoint_folder = directory.path().string();
+    CHECK(trainer->run(job, watcher).kind == hpo::OutcomeKind::complete);
+    CHECK(watcher.checkpoints == std::vector<std::int64_t>{0, 2});
+    CHECK(watcher.told.empty());
 }
 
 TEST_CASE("what a trainer throws arrives as a failed outcome") {

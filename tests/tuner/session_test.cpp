@@ -10,6 +10,7 @@
 #include "hpo/recovery/shrink_micro_batch.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
+#include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "support/catch.hpp"
 
@@ -41,7 +42,12 @@ public:
         const std::int64_t need = job.plan.effective_micro_batch().value_or(1) * mebibyte;
         AttemptOutcome outcome;
         outcome.seconds = 0.5;
-        (void)events.on_report(job.trial, {.step = 1, .value = static_cast<double>(job.attempt)});
+        const std::int64_t first = job.resume_step ? *job.resume_step + 1 : 1;
+        (void)events.on_report(job.trial, {.step = first, .value = static_cast<double>(job.attempt)});
+        if (!job.checkpoint_folder.empty()) {
+            events.on_checkpoint(job.trial, first);
+            (void)events.on_report(job.trial, {.step = first + 1, .value = static_cast<double>(job.attempt)});
+        }
         if (need > capacity_bytes_) {
             Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
             failure.requested_bytes = need;
@@ -112,6 +118,59 @@ TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch
     CHECK(recovered > 0);
 }
 
+TEST_CASE("an attempt goes on from the checkpoint of the one before, and the reports up to it stay") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result =
+        tuner.optimize(store, "s", batches, executor,
+                       {.trials = 1,
+                        .fixed = {{"batch", std::int64_t{512}}},
+                        .effective_batch_parameter = "batch",
+                        .checkpoint_folder = [](std::int64_t trial) { return "folder of " + std::to_string(trial); }});
+    const Trial& trial = result.trials.at(0);
+    REQUIRE(trial.attempts.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(trial.attempts[i].resumed_step == (i == 0 ? std::nullopt : std::optional{static_cast<std::int64_t>(i)}));
+    }
+    CHECK(trial.attempts[3].checkpoint_step == 4);
+    CHECK(trial.attempts[0].reports == std::map<std::int64_t, double>{{2, 0.0}});
+    CHECK(trial.attempts[2].reports == std::map<std::int64_t, double>{{4, 2.0}});
+    CHECK(trial.intermediate == std::map<std::int64_t, double>{{1, 0.0}, {2, 1.0}, {3, 2.0}, {4, 3.0}, {5, 3.0}});
+    std::vector<Trial> stored;
+    store.refresh(result.study.id, stored);
+    CHECK(stored.at(0).intermediate == trial.intermediate);
+}
+
+namespace {
+
+/// Asks for the parameters that the trial has, as a rule does that changes one.
+struct SameParams {
+    [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
+        Recovery recovery{.action = Recovery::Action::retry, .plan = failed.attempt.plan, .params = failed.trial.params};
+        recovery.plan.micro_batch = 64;
+        return recovery;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("an attempt with changed parameters begins anew") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, SameParams{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(
+        store, "s", batches, executor,
+        {.trials = 1, .fixed = {{"batch", std::int64_t{512}}}, .effective_batch_parameter = "batch", .checkpoint_folder = [](std::int64_t) {
+             return std::string{"folder"};
+         }});
+    const Trial& trial = result.trials.at(0);
+    REQUIRE(trial.attempts.size() == 2);
+    CHECK_FALSE(trial.attempts[1].resumed_step);
+    CHECK(trial.attempts[0].reports == std::map<std::int64_t, double>{{1, 0.0}, {2, 0.0}});
+    CHECK(trial.intermediate == std::map<std::int64_t, double>{{1, 1.0}, {2, 1.0}});
+}
+
 TEST_CASE("a trial that cannot fit is infeasible, not bad") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Prune{}};
     store::InMemory store;
@@ -159,9 +218,11 @@ TEST_CASE("a retry that pulls a lever which the trainer lacks ends its trial and
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
-    const TuneResult result =
-        tuner.optimize(store, "s", batches, executor,
-                       {.trials = 10, .effective_batch_parameter = "batch", .levers = std::vector<std::string>{"precision"}});
+    const TuneResult result = tuner.optimize(
+        store, "s", batches, executor,
+        {.trials = 10, .effective_batch_parameter = "batch", .refuses_plan = [](const ExecutionPlan& from, const ExecutionPlan& to) {
+             return hpo::missing_lever(from, to, std::vector<std::string>{"precision"});
+         }});
     int refused = 0;
     for (const Trial& trial : result.trials) {
         CHECK(trial.attempts.size() == 1);

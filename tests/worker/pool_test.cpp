@@ -7,6 +7,7 @@
 
 #include "support/catch.hpp"
 #include "support/pool.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace hpo;
 using namespace hpo::test;
@@ -254,6 +255,41 @@ TEST_CASE("a plan's device and allocator settings are in the environment before 
     CHECK(on_gpu.attributes.at("alloc_conf") == "\"expandable_segments:True,max_split_size_mb:64\"");
     CHECK(on_gpu.worker_pid != on_cpu.worker_pid);
     CHECK(run(pool, job).worker_pid == on_gpu.worker_pid);
+}
+
+TEST_CASE("checkpoints are told across processes, and the next attempt goes on from one") {
+    const tests::TemporaryDirectory directory;
+    worker::Pool pool{fault_config()};
+    CHECK(pool.info().checkpoints);
+    Job job = with(fault_job(0, "segv"), "steps", 4);
+    job.checkpoint_folder = directory.path().string();
+    Record died;
+    pool.submit(job, died);
+    REQUIRE(wait_until(pool, died, [&] { return died.ended > 0; }));
+    CHECK(died.ends.at(0).at(0).failure->kind == FailureKind::crash);
+    CHECK(died.checkpoints.at(0) == std::vector<std::int64_t>{0, 2});
+
+    job = with(fault_job(0), "steps", 6);
+    job.checkpoint_folder = directory.path().string();
+    job.resume_step = 2;
+    Record resumed;
+    pool.submit(job, resumed);
+    REQUIRE(wait_until(pool, resumed, [&] { return resumed.ended > 0; }));
+    CHECK(resumed.ends.at(0).at(0).kind == OutcomeKind::complete);
+    REQUIRE(resumed.reports.at(0).size() == 3);
+    CHECK(resumed.reports.at(0).front().step == 3);
+    CHECK(resumed.checkpoints.at(0) == std::vector<std::int64_t>{4});
+}
+
+TEST_CASE("a profile is measured outside the device's budget, however small that is") {
+    auto config = fault_config();
+    config.device_budget_bytes = 1;
+    worker::Pool pool{config};
+    ExecutionPlan capped;
+    capped.cap_bytes = 1;
+    REQUIRE(pool.profile(fault_job(0).params, capped));
+    CHECK(pool.profile(fault_job(0).params, capped)->weight_bytes == 8);
+    CHECK_FALSE(run(pool, fault_job(0)).attributes.at("metered_device") == "\"\"");  // training is inside
 }
 
 TEST_CASE("profile and check are answered by an idle worker, by a scout while all are busy, and not for ever") {

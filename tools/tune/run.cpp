@@ -10,9 +10,11 @@
 #include <limits>
 #include <utility>
 
+#include "checkpoint_folders.hpp"
 #include "commands.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/worker/pool.hpp"
 #include "progress.hpp"
@@ -89,7 +91,7 @@ void print_json(const TuneResult& result, const Settings& settings) {
 }
 
 /// A study keeps its trainer and its objective: values of different ones cannot be compared. Writes them on a new study.
-void require_same_study(Store& store, const Settings& settings) {
+Study require_same_study(Store& store, const Settings& settings) {
     const script::StudyDescription& description = settings.description();
     const Study study = store.open_study(settings.text("study"), settings.directions(), Store::Open::create_or_resume);
     const std::pair<const char*, const std::string*> identity[]{{"trainer", &description.trainer},
@@ -103,6 +105,7 @@ void require_same_study(Store& store, const Settings& settings) {
                             std::string{key} + " " + stored->second + ", which its trials have; or another --study");
         }
     }
+    return study;
 }
 
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
@@ -180,15 +183,20 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        }}};
     if (refused(problems_before_start(pool, proposals.front(), info, device))) return exit_code(Errc::bad_value);
     store::Sqlite store{settings.text("store")};
+    std::optional<CheckpointFolders> checkpoints;
     Progress progress{{.style = style,
                        .trials = tune.trials,
                        .metric = settings.description().objectives[0].metric,
                        .device = device,
                        .capacity_bytes = budget,
-                       .occupancy = [&pool] { return pool.occupancy(); }}};
+                       .occupancy = [&pool] { return pool.occupancy(); },
+                       .trial_finished =
+                           [&checkpoints](std::int64_t trial) {
+                               if (checkpoints) checkpoints->remove(trial);
+                           }}};
     tune.plan.device = device;
     tune.effective_batch_parameter = info.effective_batch_parameter;
-    tune.levers = info.levers;
+    tune.refuses_plan = [&info](const ExecutionPlan& from, const ExecutionPlan& to) { return missing_lever(from, to, info.levers); };
     if (std::find(info.levers.begin(), info.levers.end(), "micro_batch") == info.levers.end()) {
         tune.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
     }
@@ -201,11 +209,18 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     };
     watch_interrupts();
 
-    require_same_study(store, settings);
+    const Study study = require_same_study(store, settings);
+    if (info.checkpoints) {
+        checkpoints.emplace(store::file_of(settings.text("store")), study.id);
+        tune.checkpoint_folder = [&checkpoints](std::int64_t trial) { return checkpoints->make(trial); };
+    }
     const Space space = settings.script().space();
     Tuner tuner{std::move(policies.sampler), std::move(policies.pruner), std::move(policies.guard), std::move(policies.recovery)};
     const TuneResult result = tuner.optimize(store, settings.text("study"), space, pool, tune, progress);
     progress.finish();
+    for (const Trial& trial : result.trials) {  // those of processes that were killed, too
+        if (checkpoints && is_finished(trial.state)) checkpoints->remove(trial.number);
+    }
     if (options.json) print_json(result, settings);
     else print_text(result, settings);
     if (result.interrupted) return exit_code(Errc::interrupted);

@@ -37,7 +37,9 @@ struct Attempt {
     std::optional<Estimate> estimate;            ///< the guard's, before launch
     std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device, as the guard saw it; nothing: not limited
     std::int64_t worker_pid = 0;
-    bool fresh_worker = false;  ///< the worker was started for this attempt
+    bool fresh_worker = false;                    ///< the worker was started for this attempt
+    std::optional<std::int64_t> resumed_step;     ///< it went on after the checkpoint of this step; nothing: it began anew
+    std::optional<std::int64_t> checkpoint_step;  ///< of the last checkpoint that it wrote
     std::optional<Time> started;
     std::optional<double> seconds;       ///< nothing while it runs
     std::optional<OutcomeKind> outcome;  ///< nothing while it runs

@@ -28,6 +28,7 @@ struct Recovery {
     std::optional<ParamSet> params{};  ///< changed parameters; the trial then records both
     bool fresh_worker = false;         ///< in a process that has run nothing yet
     std::string reason{};              ///< in words, for the post-mortem
+    std::string rule_error{};          ///< of a rule of the study's that failed instead of answering; empty: none
 };
 
 /// Answers a failed attempt. A pure decision: the worker never retries by itself.

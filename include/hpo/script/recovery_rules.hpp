@@ -24,6 +24,7 @@ public:
             Recovery recovery;
             recovery.plan = failed.attempt.plan;
             recovery.reason = std::string{to_text(FailureKind::script_error)} + ": " + error.what();
+            recovery.rule_error = error.what();
             return recovery;
         }
         return otherwise_.recover(failed);

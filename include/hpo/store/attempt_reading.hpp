@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,104 +32,112 @@ public:
         while (at_ < trials_.size() && trials_[at_].id < id) ++at_;
         return at_ < trials_.size() && trials_[at_].id == id ? &trials_[at_] : nullptr;
     }
-    Attempt* seek(std::int64_t id, std::int64_t index) {
-        Trial* trial = seek(id);
-        if (!trial) return nullptr;
-        for (Attempt& attempt : trial->attempts) {
-            if (attempt.index == index) return &attempt;
-        }
-        return nullptr;
-    }
 
 private:
     std::span<Trial> trials_;
     std::size_t at_ = 0;
 };
 
+/// Calls `take(trial, row)` for each row of a query that begins with a trial id, for the trials of `range` ordered by id. Throws
+/// Error{Errc::store} that names study, trial, `table` and column for what cannot be read.
+template <class Take>
+void each_row(Connection& connection, const TrialRange& range, std::span<Trial> trials, std::string_view table, const char* sql,
+              Take&& take) {
+    TrialCursor cursor{trials};
+    Rows row = connection.query(sql, range.study_id, range.first_id, range.last_id);
+    while (row.next()) {
+        Trial* trial = cursor.seek(row.integer(0));
+        if (!trial) continue;
+        try {
+            take(*trial, row);
+        } catch (const UnreadableColumn& error) {
+            Rows study = connection.query("SELECT study_name FROM studies WHERE study_id = ?1", range.study_id);
+            const std::string name = study.next() ? study.text(0) : std::to_string(range.study_id);
+            throw Error{error.code(), connection.place() + "study '" + name + "', trial " + std::to_string(trial->number) + ": " +
+                                          std::string{table} + "." + error.what()};
+        }
+    }
+}
+
+[[nodiscard]] inline Attempt* attempt_of(Trial& trial, std::int64_t index) {
+    for (Attempt& attempt : trial.attempts) {
+        if (attempt.index == index) return &attempt;
+    }
+    return nullptr;
+}
+
+/// The SELECT of every column of attempt_columns and of the plan.
+[[nodiscard]] inline const char* attempts_query() {
+    static const std::string sql = [] {
+        std::string names;
+        each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
+        return "SELECT " + names +
+               " FROM trials t JOIN hpo_attempts a ON a.trial_id = t.trial_id "
+               "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id, a.attempt";
+    }();
+    return sql.c_str();
+}
+
 /// Fills the attempts of `trials`, which are those of `range` ordered by id. Belongs inside Connection::read or write.
 inline void read_attempts(Connection& connection, const TrialRange& range, std::span<Trial> trials, DistributionCache& distributions) {
-    {
-        TrialCursor cursor{trials};
-        static const std::string sql = [] {
-            std::string names;
-            each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
-            return "SELECT " + names +
-                   " FROM trials t JOIN hpo_attempts a ON a.trial_id = t.trial_id "
-                   "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id, a.attempt";
-        }();
-        Rows row = connection.query(sql.c_str(), range.study_id, range.first_id, range.last_id);
-        while (row.next()) {
-            Trial* trial = cursor.seek(row.integer(0));
-            if (!trial) continue;
-            Attempt& attempt = trial->attempts.emplace_back();
-            attempt.index = static_cast<int>(row.integer(1));
-            attempt.outcome = outcome_kind(row.text(2));
-            attempt.decision = row.text(3);
-            attempt.started = parse_time(row.text(4));
-            attempt.seconds = row.real(5);
-            attempt.worker_pid = row.integer(6);
-            attempt.approximate = row.integer(7) != 0;
-            if (const auto params = row.maybe_text(8))
-                attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
-            attempt.estimate = read_estimate(row, 9);
-            attempt.peak_allocated = row.maybe_integer(15);
-            attempt.peak_reserved = row.maybe_integer(16);
-            attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
-            if (const auto plan = row.maybe_text(17)) attempt.plan = parse_plan(*plan, attempt.plan);
-            attempt.capacity_bytes = row.maybe_integer(18);
-            attempt.fresh_worker = row.integer(19) != 0;
-        }
-    }
-    {
-        TrialCursor cursor{trials};
-        Rows row = connection.query(
-            "SELECT f.trial_id, f.attempt, f.kind, f.cause, f.evidence, f.message, f.exception_type, f.cuda_error_code, f.signal, "
-            "f.exit_status, f.phase, f.traceback, f.requested_bytes, f.allocated_bytes, f.reserved_bytes, f.free_bytes, f.capacity_bytes, "
-            "f.limit_bytes, f.peak_allocated_bytes, f.peak_reserved_bytes, f.neighbours FROM trials t JOIN hpo_failures f ON "
-            "f.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY f.trial_id, f.attempt",
-            range.study_id, range.first_id, range.last_id);
-        while (row.next()) {
-            Attempt* attempt = cursor.seek(row.integer(0), row.integer(1));
-            if (!attempt) continue;
-            Failure& failure = attempt->failure.emplace();
-            failure.kind = failure_kind(row.text(2)).value_or(FailureKind::trainer_error);
-            failure.cause = oom_cause(row.text(3));
-            failure.evidence = row.text(4);
-            failure.message = row.text(5);
-            failure.type = row.text(6);
-            failure.code = row.maybe_integer(7);
-            if (const auto number = row.maybe_integer(8)) failure.signal = static_cast<int>(*number);
-            if (const auto status = row.maybe_integer(9)) failure.exit_status = static_cast<int>(*status);
-            failure.where = row.text(10);
-            failure.traceback = row.text(11);
-            failure.requested_bytes = row.maybe_integer(12);
-            failure.memory = read_memory(row, 13);
-        }
-    }
-    {
-        TrialCursor cursor{trials};
-        Rows row = connection.query(
-            "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, m.capacity_bytes, "
-            "m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN hpo_memory m ON "
-            "m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY m.trial_id, m.mark_id",
-            range.study_id, range.first_id, range.last_id);
-        while (row.next()) {
-            Attempt* attempt = cursor.seek(row.integer(0), row.integer(1));
-            if (!attempt) continue;
-            const double seconds = row.real(3).value_or(std::numeric_limits<double>::quiet_NaN());
-            attempt->memory.push_back({row.text(2), seconds, row.maybe_integer(4), read_memory(row, 5)});
-        }
-    }
-    TrialCursor cursor{trials};
-    Rows row = connection.query(
-        "SELECT r.trial_id, r.attempt, r.step, r.value FROM trials t JOIN hpo_attempt_reports r ON r.trial_id = t.trial_id "
-        "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY r.trial_id, r.attempt, r.step",
-        range.study_id, range.first_id, range.last_id);
-    while (row.next()) {
-        if (Attempt* attempt = cursor.seek(row.integer(0), row.integer(1))) {
-            attempt->reports[row.integer(2)] = row.real(3).value_or(std::numeric_limits<double>::quiet_NaN());
-        }
-    }
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    each_row(connection, range, trials, "hpo_attempts", attempts_query(), [&](Trial& trial, const Rows& row) {
+        Attempt& attempt = trial.attempts.emplace_back();
+        attempt.index = static_cast<int>(row.integer(1));
+        attempt.outcome = outcome_kind(row.text(2));
+        attempt.decision = row.text(3);
+        attempt.started = parse_time(row.text(4));
+        attempt.seconds = row.real(5);
+        attempt.worker_pid = row.integer(6);
+        attempt.approximate = row.integer(7) != 0;
+        if (const auto params = row.maybe_text(8))
+            attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
+        attempt.estimate = read_estimate(row, 9);
+        attempt.peak_allocated = row.maybe_integer(15);
+        attempt.peak_reserved = row.maybe_integer(16);
+        attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
+        if (const auto plan = row.maybe_text(17)) attempt.plan = parse_plan(*plan, attempt.plan);
+        attempt.capacity_bytes = row.maybe_integer(18);
+        attempt.fresh_worker = row.integer(19) != 0;
+        attempt.resumed_step = row.maybe_integer(20);
+        attempt.checkpoint_step = row.maybe_integer(21);
+    });
+    each_row(connection, range, trials, "hpo_failures",
+             "SELECT f.trial_id, f.attempt, f.kind, f.cause, f.evidence, f.message, f.exception_type, f.cuda_error_code, f.signal, "
+             "f.exit_status, f.phase, f.traceback, f.requested_bytes, f.allocated_bytes, f.reserved_bytes, f.free_bytes, f.capacity_bytes, "
+             "f.limit_bytes, f.peak_allocated_bytes, f.peak_reserved_bytes, f.neighbours FROM trials t JOIN hpo_failures f ON "
+             "f.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY f.trial_id, f.attempt",
+             [](Trial& trial, const Rows& row) {
+                 Attempt* attempt = attempt_of(trial, row.integer(1));
+                 if (!attempt) return;
+                 Failure& failure = attempt->failure.emplace();
+                 failure.kind = failure_kind(row.text(2)).value_or(FailureKind::trainer_error);
+                 failure.cause = oom_cause(row.text(3));
+                 failure.evidence = row.text(4);
+                 failure.message = row.text(5);
+                 failure.type = row.text(6);
+                 failure.code = row.maybe_integer(7);
+                 if (const auto number = row.maybe_integer(8)) failure.signal = static_cast<int>(*number);
+                 if (const auto status = row.maybe_integer(9)) failure.exit_status = static_cast<int>(*status);
+                 failure.where = row.text(10);
+                 failure.traceback = row.text(11);
+                 failure.requested_bytes = row.maybe_integer(12);
+                 failure.memory = read_memory(row, 13);
+             });
+    each_row(connection, range, trials, "hpo_memory",
+             "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
+             "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN hpo_memory m "
+             "ON m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY m.trial_id, m.mark_id",
+             [&](Trial& trial, const Rows& row) {
+                 if (Attempt* attempt = attempt_of(trial, row.integer(1)))
+                     attempt->memory.push_back({row.text(2), row.real(3).value_or(unknown), row.maybe_integer(4), read_memory(row, 5)});
+             });
+    each_row(connection, range, trials, "hpo_attempt_reports",
+             "SELECT r.trial_id, r.attempt, r.step, r.value FROM trials t JOIN hpo_attempt_reports r ON r.trial_id = t.trial_id "
+             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY r.trial_id, r.attempt, r.step",
+             [&](Trial& trial, const Rows& row) {
+                 if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->reports[row.integer(2)] = row.real(3).value_or(unknown);
+             });
 }
 
 [[nodiscard]] inline std::vector<Rejection> read_rejections(Connection& connection, std::int64_t study_id,

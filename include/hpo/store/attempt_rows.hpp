@@ -92,7 +92,7 @@ inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stop
 
 /// The columns of hpo_attempts, in the order in which they are written and read: those before the plan's, then one for each
 /// member of the plan.
-inline constexpr std::array<std::string_view, 20> attempt_columns{"trial_id",
+inline constexpr std::array<std::string_view, 22> attempt_columns{"trial_id",
                                                                   "attempt",
                                                                   "outcome",
                                                                   "decision",
@@ -111,7 +111,9 @@ inline constexpr std::array<std::string_view, 20> attempt_columns{"trial_id",
                                                                   "peak_reserved_bytes",
                                                                   "plan_json",
                                                                   "capacity_bytes",
-                                                                  "fresh_worker"};
+                                                                  "fresh_worker",
+                                                                  "resumed_step",
+                                                                  "checkpoint_step"};
 /// `each(name)` for every column.
 template <class Each>
 void each_attempt_column(Each&& each) {
@@ -176,7 +178,7 @@ inline void write_attempt(Connection& connection, std::int64_t trial_id, const A
                 estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
                 estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
                 attempt.peak_allocated, attempt.peak_reserved, plan_text(plan), attempt.capacity_bytes, attempt.fresh_worker,
-                plan_column(plan.*field.member)...);
+                attempt.resumed_step, attempt.checkpoint_step, plan_column(plan.*field.member)...);
         },
         plan_fields);
     if (attempt.failure) write_failure(connection, trial_id, attempt.index, *attempt.failure);

@@ -55,6 +55,7 @@ CREATE TABLE IF NOT EXISTS hpo_attempts (
     device_name TEXT,
     model_family TEXT,
     resumed_step INTEGER,
+    checkpoint_step INTEGER,
     PRIMARY KEY (trial_id, attempt)
 );
 CREATE TABLE IF NOT EXISTS hpo_failures (

@@ -22,7 +22,16 @@
 
 namespace hpo::store {
 
-/// The rows of a running query. The statement is free for its next use when this object is gone.
+/// A column that holds something else than what belongs there, such as a text in place of a number: the file was damaged, or
+/// written by somebody who did not know it.
+class UnreadableColumn : public Error {
+public:
+    UnreadableColumn(const std::string& column, const std::string& found, std::string_view expected)
+        : Error{Errc::store, column + " holds " + found + "; expected " + std::string{expected}} {}
+};
+
+/// The rows of a running query. Numbers are never made of texts: UnreadableColumn. The statement is free for its next use when this object
+/// is gone.
 class Rows {
 public:
     explicit Rows(SQLite::Statement& statement) : statement_{&statement} {}
@@ -36,7 +45,8 @@ public:
 
     bool next() { return statement_->executeStep(); }
     [[nodiscard]] bool is_null(int column) const { return statement_->getColumn(column).isNull(); }
-    [[nodiscard]] std::int64_t integer(int column) const { return statement_->getColumn(column).getInt64(); }
+    /// 0 for NULL.
+    [[nodiscard]] std::int64_t integer(int column) const { return maybe_integer(column).value_or(0); }
     [[nodiscard]] std::string text(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
         const char* bytes = value.getText();
@@ -44,17 +54,30 @@ public:
     }
     [[nodiscard]] std::optional<double> real(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
-        return value.isNull() ? std::nullopt : std::optional{value.getDouble()};
+        if (value.isNull()) return std::nullopt;
+        if (!value.isFloat() && !value.isInteger()) refuse(value, "a number");
+        return value.getDouble();
     }
     [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
-        return value.isNull() ? std::nullopt : std::optional<std::int64_t>{value.getInt64()};
+        if (value.isNull()) return std::nullopt;
+        if (!value.isInteger()) refuse(value, "a whole number");
+        return value.getInt64();
     }
     [[nodiscard]] std::optional<std::string> maybe_text(int column) const {
         return is_null(column) ? std::nullopt : std::optional{text(column)};
     }
 
 private:
+    [[noreturn]] static void refuse(const SQLite::Column& value, std::string_view expected) {
+        std::string text = value.getString().substr(0, 60);
+        for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        const std::string found = value.isBlob()   ? "a blob of " + std::to_string(value.getBytes()) + " bytes"
+                                  : value.isText() ? "'" + text + "'"
+                                                   : text;
+        throw UnreadableColumn{value.getName(), found, expected};
+    }
+
     SQLite::Statement* statement_;
 };
 
@@ -126,6 +149,8 @@ public:
             return work();
         } catch (const SQLite::Exception& error) {
             throw sqlite_error(path_, error, options_.busy_timeout);
+        } catch (const UnreadableColumn& error) {
+            throw Error{error.code(), place() + "column " + error.what()};
         }
     }
     /// True for a file in write-ahead mode: byte 18 of its header is 2.

@@ -99,17 +99,17 @@ public:
     [[nodiscard]] std::vector<Trial> trials(const TrialRange& range) {
         std::vector<Trial> trials = heads(range);
         if (trials.empty()) return trials;
-        each(range, trials,
+        each(range, trials, "trial_params",
              "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trials t JOIN trial_params p ON p.trial_id = "
              "t.trial_id "
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY p.trial_id, p.param_id",
              [&](Trial& trial, const Rows& row) {
-                 trial.params.set({row.text(1),
-                                   distributions_.read(connection_.place() + "trial " + std::to_string(trial.number), row.text(3)),
-                                   row.real(2).value_or(std::numeric_limits<double>::quiet_NaN())});
+                 auto distribution = distributions_.read(connection_.place() + "trial " + std::to_string(trial.number), row.text(3));
+                 const double internal = internal_value(*distribution, row);
+                 trial.params.set({row.text(1), std::move(distribution), internal});
              });
         read_values(range, trials);
-        each(range, trials,
+        each(range, trials, shape_.has_objectives ? "trial_intermediate_values" : "trial_values",
              shape_.has_intermediate_types
                  ? "SELECT v.trial_id, v.step, v.intermediate_value, v.intermediate_value_type FROM trials t JOIN "
                    "trial_intermediate_values v "
@@ -120,11 +120,11 @@ public:
                  : "SELECT v.trial_id, v.step, v.value, 'FINITE' FROM trials t JOIN trial_values v "
                    "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id",
              [](Trial& trial, const Rows& row) { trial.intermediate[row.integer(1)] = optuna::read_number(row.real(2), row.text(3)); });
-        each(range, trials,
+        each(range, trials, "trial_user_attributes",
              "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_user_attributes a ON a.trial_id = t.trial_id "
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
              [](Trial& trial, const Rows& row) { trial.user_attributes[row.text(1)] = row.text(2); });
-        each(range, trials,
+        each(range, trials, "trial_system_attributes",
              "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_system_attributes a ON a.trial_id = t.trial_id "
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
              [](Trial& trial, const Rows& row) { trial.system_attributes[row.text(1)] = row.text(2); });
@@ -159,7 +159,7 @@ private:
         return trials;
     }
     void read_values(const TrialRange& range, std::vector<Trial>& trials) {
-        each(range, trials,
+        each(range, trials, shape_.has_objectives ? "trial_values" : "trials",
              shape_.has_value_types
                  ? "SELECT v.trial_id, v.value, v.value_type FROM trials t JOIN trial_values v ON v.trial_id = t.trial_id "
                    "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id, v.objective"
@@ -169,13 +169,22 @@ private:
                                        "AND value IS NOT NULL ORDER BY trial_id",
              [](Trial& trial, const Rows& row) { trial.values.push_back(optuna::read_number(row.real(1), row.text(2))); });
     }
-    template <class Take>
-    void each(const TrialRange& range, std::vector<Trial>& trials, const char* sql, Take&& take) {
-        TrialCursor cursor{trials};
-        Rows row = connection_.query(sql, range.study_id, range.first_id, range.last_id);
-        while (row.next()) {
-            if (Trial* trial = cursor.seek(row.integer(0))) take(*trial, row);
+    /// What stands in the row's third column, which must be a choice of a categorical parameter and a number for a whole one.
+    static double internal_value(const Distribution& distribution, const Rows& row) {
+        const auto stored = row.real(2);
+        const auto* categorical = get_if<CategoricalDistribution>(&distribution);
+        const bool is_real = holds<FloatDistribution>(distribution);
+        const double end = categorical ? static_cast<double>(categorical->choices.size()) : 0x1.0p63;
+        if (!is_real && !(stored && *stored >= (categorical ? 0 : -end) && *stored < end)) {
+            throw UnreadableColumn{"param_value of '" + row.text(1) + "'", stored ? display_text(*stored) : "NULL",
+                                   categorical ? "the index of one of " + std::to_string(categorical->choices.size()) + " choices"
+                                               : std::string{"a whole number"}};
         }
+        return stored.value_or(std::numeric_limits<double>::quiet_NaN());
+    }
+    template <class Take>
+    void each(const TrialRange& range, std::vector<Trial>& trials, std::string_view table, const char* sql, Take&& take) {
+        each_row(connection_, range, trials, table, sql, take);
     }
     void read_attributes(const char* sql, std::int64_t study_id, Attributes& attributes) {
         Rows row = connection_.query(sql, study_id);

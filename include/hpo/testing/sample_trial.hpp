@@ -59,6 +59,8 @@ namespace hpo::testing {
     attempt.capacity_bytes = 25'000'000'007;
     attempt.worker_pid = 31337;
     attempt.fresh_worker = true;
+    attempt.resumed_step = 7;
+    attempt.checkpoint_step = 15;
     attempt.started = Time{1'790'000'000'123'456};
     attempt.seconds = 12.345678901;
     attempt.outcome = OutcomeKind::failed;

@@ -21,6 +21,8 @@ struct Job {
     ExecutionPlan plan;
     std::uint64_t seed = 0;  ///< for the trainer's own randomness: the same in every attempt of the trial
     bool fresh_worker = false;
+    std::string checkpoint_folder{};            ///< TrainerJob::checkpoint_folder
+    std::optional<std::int64_t> resume_step{};  ///< TrainerJob::resume_step
 };
 
 /// What an executor tells while jobs run. Called only from inside Executor::wait and Executor::submit.
@@ -31,6 +33,8 @@ public:
     /// Returns true when the trial should stop.
     virtual bool on_report(std::int64_t trial, const Report& report) = 0;
     virtual void on_memory(std::int64_t trial, const MemoryMark& mark) = 0;
+    /// A checkpoint of this step lies in the job's folder.
+    virtual void on_checkpoint(std::int64_t /*trial*/, std::int64_t /*step*/) {}
     /// Exactly once for every submitted job, whatever happened to it.
     virtual void on_end(std::int64_t trial, AttemptOutcome outcome) = 0;
 };

@@ -78,6 +78,15 @@ struct JsonMembers<Report> {
     static constexpr std::tuple list{JsonMember{"step", &Report::step}, JsonMember{"value", &Report::value}};
 };
 
+/// What a plugin tells by `tell`: a member for each kind of news.
+struct News {
+    std::optional<std::int64_t> checkpoint;  ///< Progress::checkpointed
+};
+template <>
+struct JsonMembers<News> {
+    static constexpr std::tuple list{JsonMember{"checkpoint", &News::checkpoint}};
+};
+
 template <>
 struct JsonMembers<AttemptOutcome> {
     using R = AttemptOutcome;
@@ -108,10 +117,17 @@ struct JsonMembers<Profile> {
 template <>
 struct JsonMembers<TrainerJob> {
     using R = TrainerJob;
-    static constexpr std::tuple list{
-        JsonMember{"study", &R::study},   JsonMember{"trial", &R::trial},     JsonMember{"attempt", &R::attempt},
-        JsonMember{"params", &R::params}, JsonMember{"options", &R::options}, JsonMember{"metric", &R::metric},
-        JsonMember{"plan", &R::plan},     JsonMember{"seed", &R::seed},       JsonMember{"metered_device", &R::metered_device}};
+    static constexpr std::tuple list{JsonMember{"study", &R::study},
+                                     JsonMember{"trial", &R::trial},
+                                     JsonMember{"attempt", &R::attempt},
+                                     JsonMember{"params", &R::params},
+                                     JsonMember{"options", &R::options},
+                                     JsonMember{"metric", &R::metric},
+                                     JsonMember{"plan", &R::plan},
+                                     JsonMember{"seed", &R::seed},
+                                     JsonMember{"checkpoint_folder", &R::checkpoint_folder},
+                                     JsonMember{"resume_step", &R::resume_step},
+                                     JsonMember{"metered_device", &R::metered_device}};
 };
 
 template <>
@@ -136,7 +152,8 @@ struct JsonMembers<TrainerInfo> {
                                      JsonMember{"metrics", &R::metrics},
                                      JsonMember{"levers", &R::levers},
                                      JsonMember{"effective_batch_parameter", &R::effective_batch_parameter},
-                                     JsonMember{"libtorch_version", &R::libtorch_version}};
+                                     JsonMember{"libtorch_version", &R::libtorch_version},
+                                     JsonMember{"checkpoints", &R::checkpoints}};
 };
 
 template <>

@@ -122,7 +122,18 @@ private:
         }
     }
     static void log(void* context, abi::Text line) noexcept { static_cast<Progress*>(context)->log({line.data, line.size}); }
-    static void tell(void* context, abi::Text json) noexcept { static_cast<Progress*>(context)->tell({json.data, json.size}); }
+    /// News that this version knows goes to its own function.
+    static void tell(void* context, abi::Text json) noexcept {
+        auto& progress = *static_cast<Progress*>(context);
+        try {
+            const std::string place = "news";
+            const News news = decoded<News>(parse_json({json.data, json.size}, place), place);
+            if (news.checkpoint) progress.checkpointed(*news.checkpoint);
+            else progress.tell({json.data, json.size});
+        } catch (const Error& error) {
+            progress.log(error.what());
+        }
+    }
 
     const abi::Entry entry_;
     void* trainer_ = nullptr;

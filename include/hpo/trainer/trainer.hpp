@@ -30,7 +30,9 @@ struct TrainerJob {
     std::string metric;  ///< the objective: one of TrainerInfo::metrics
     ExecutionPlan plan;
     std::uint64_t seed = 0;
-    std::string metered_device;  ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
+    std::string checkpoint_folder;            ///< where this trial's attempts may keep checkpoints, made already; empty: nowhere
+    std::optional<std::int64_t> resume_step;  ///< go on after the checkpoint of this step; nothing: begin anew, whatever lies there
+    std::string metered_device;               ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
 
     /// A parameter, else the option of the same name; null when neither is there.
     [[nodiscard]] const Value* find(std::string_view name) const {
@@ -64,6 +66,7 @@ struct TrainerInfo {
     std::vector<std::string> levers;        ///< plan members that it obeys: micro_batch, activation_checkpointing, ...
     std::string effective_batch_parameter;  ///< the parameter that is the effective batch; empty: none
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
+    bool checkpoints = false;               ///< writes checkpoints where a job has a folder for them, and can resume
 };
 
 /// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, while the trainer's function
@@ -76,6 +79,8 @@ public:
     /// True once somebody asked the attempt to end; cheap enough for every batch.
     [[nodiscard]] virtual bool stop_requested() const = 0;
     virtual void memory(const MemoryMark& mark) = 0;
+    /// A checkpoint of this step, which was reported, lies in the job's folder, whole: a next attempt may resume from it.
+    virtual void checkpointed(std::int64_t /*step*/) {}
     /// A line for the trial's log.
     virtual void log(std::string_view line) = 0;
     /// News as JSON, of a kind that has no function above; whoever does not know it passes it over.

@@ -29,11 +29,13 @@ struct TuneOptions {
     std::int64_t least_micro_batch = 1;                  ///< below which the guard does not shrink
     /// Proposals that the guard may refuse in a row before the study gives up.
     int max_rejections = 1000;
-    /// Plan members that the trainer obeys (TrainerInfo::levers). A retry that changes another one ends its trial, with the reason,
-    /// instead of being recorded as done. Nothing: not known, every retry goes through.
-    std::optional<std::vector<std::string>> levers{};
+    /// Why the trainer cannot go from one plan to another (trainer/levers.hpp has the answer for a trainer that names its levers);
+    /// nothing: it can. A retry that it refuses ends its trial, with the reason. Not set: the trainer obeys every plan.
+    std::function<std::optional<std::string>(const ExecutionPlan& from, const ExecutionPlan& to)> refuses_plan{};
     int max_attempts = 20;                   ///< of one trial, whatever the recovery policy says
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
+    /// Where the attempts of a trial may keep checkpoints, asked before each: a folder that is there. Not set: nowhere.
+    std::function<std::string(std::int64_t trial)> checkpoint_folder{};
     /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.
     std::optional<Run> run{};
 };

@@ -179,7 +179,9 @@ private:
                 .params = attempt.changed_params ? *attempt.changed_params : trial.params,
                 .plan = attempt.plan,
                 .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)).derive("trainer").value,
-                .fresh_worker = fresh_worker};
+                .fresh_worker = fresh_worker,
+                .checkpoint_folder = options_.checkpoint_folder ? options_.checkpoint_folder(number) : std::string{},
+                .resume_step = attempt.resumed_step};
     }
 
     void start(std::int64_t number, Attempt attempt, bool fresh_worker) {
@@ -205,6 +207,8 @@ private:
     }
 
     void on_memory(std::int64_t number, const MemoryMark& mark) override { books_.memory_mark(number, mark); }
+
+    void on_checkpoint(std::int64_t number, std::int64_t step) override { books_.trial(number).attempts.back().checkpoint_step = step; }
 
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
@@ -249,9 +253,11 @@ private:
         attempt.decision = recovery.reason;
         if (recovery.action == Recovery::Action::retry && !stopping_) {
             books_.end_attempt(number);
-            books_.restart_reports(number, std::nullopt);
-            trial.state = TrialState::running;
             Attempt next;
+            if (!recovery.params && !attempt.changed_params)  // else the checkpoint is of other parameters
+                next.resumed_step = attempt.checkpoint_step ? attempt.checkpoint_step : attempt.resumed_step;
+            books_.restart_reports(number, next.resumed_step);
+            trial.state = TrialState::running;
             next.plan = recovery.plan;
             next.changed_params = std::move(recovery.params);
             if (next.changed_params) copy_effective_batch(*next.changed_params, next.plan);

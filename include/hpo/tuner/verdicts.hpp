@@ -12,7 +12,6 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/recovery/concept.hpp"
-#include "hpo/trainer/levers.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {
@@ -63,11 +62,15 @@ inline void settle_pruned(Trial& trial, const std::string& reason) {
     if (!reason.empty()) trial.user_attributes["prune_reason"] = json_quote(reason);
 }
 
+/// The user attribute that keeps the error of a rule; `error_message` is what the rule was asked about.
+inline constexpr const char* rule_error_attribute = "rule_error";
+
 /// Ends a trial whose last failure was answered with `fail` or `prune`. A memory failure that follows from the configuration
 /// leaves its violation, so that samplers learn where memory ends. One that could have hit any trial (a neighbour, a leak,
 /// fragmentation, the host) says nothing about the configuration: it is FAIL, which samplers pass over.
 inline void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes) {
     trial.state = recovery.action == Recovery::Action::prune ? TrialState::pruned : TrialState::fail;
+    if (!recovery.rule_error.empty()) trial.user_attributes[rule_error_attribute] = json_quote(recovery.rule_error);
     if (!is_memory(failure.kind)) return;
     if (follows_from_configuration(failure.cause.value_or(OomCause::unknown))) {
         trial.constraints[memory_constraint] = memory_violation(failure, capacity_bytes);
@@ -83,7 +86,7 @@ inline void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOp
         recovery.action = is_memory(attempt.failure->kind) ? Recovery::Action::prune : Recovery::Action::fail;
         recovery.reason = why + "; a retry was asked for: " + recovery.reason;
     };
-    const auto missing = options.levers ? missing_lever(attempt.plan, recovery.plan, *options.levers) : std::nullopt;
+    const auto missing = options.refuses_plan ? options.refuses_plan(attempt.plan, recovery.plan) : std::nullopt;
     if (missing) refuse(*missing);
     else if (attempt.index + 1 >= options.max_attempts) refuse("given up after " + std::to_string(options.max_attempts) + " attempts");
 }

@@ -33,7 +33,9 @@ namespace hpo::worker {
                       .options = config.options,
                       .metric = config.metric,
                       .plan = job.plan,
-                      .seed = job.seed};
+                      .seed = job.seed,
+                      .checkpoint_folder = job.checkpoint_folder,
+                      .resume_step = job.resume_step};
     for (const Param& param : job.params) result.params.emplace(param.name, param.value());
     if (result.metric.empty() && !info.metrics.empty()) result.metric = info.metrics.front().name;
     result.plan.device = device_inside(job.plan.device);

@@ -19,6 +19,7 @@
 #include "hpo/trainer/executor.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/attempt_end.hpp"
+#include "hpo/worker/happening.hpp"
 #include "hpo/worker/metered_account.hpp"
 #include "hpo/worker/oom_killer.hpp"
 #include "hpo/worker/orders.hpp"
@@ -106,7 +107,10 @@ public:
     /// any more after two questions in a row without an answer: every trial would wait for one.
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) override {
         if (silences_ >= 2) return std::nullopt;
-        const Reply reply = ask(AskProfile{trainer_job(Job{.params = params, .plan = plan})}, config_.profile_timeout);
+        TrainerJob job = trainer_job(Job{.params = params, .plan = plan});
+        job.metered_device.clear();  // measured on host memory: a model that does not fit the device has a size too
+        job.plan.cap_bytes.reset();
+        const Reply reply = ask(AskProfile{std::move(job)}, config_.profile_timeout);
         if (!reply.answer) {
             const std::string consequence = ++silences_ < 2 ? "" : "; it is not asked any more, and memory is estimated without it";
             if (config_.note) config_.note("trainer " + config_.trainer + ": profile: " + reply.silence + consequence);
@@ -125,15 +129,6 @@ public:
     }
 
 private:
-    struct TrialStarted {
-        std::int64_t worker_pid;
-    };
-    /// Kept until `wait` or `submit` may deliver it.
-    struct Happening {
-        std::int64_t trial;
-        std::variant<TrialStarted, Report, MemoryMark, AttemptOutcome> what;
-    };
-
     /// The answer to a question, or why there is none.
     struct Reply {
         std::optional<Answered> answer;
@@ -200,6 +195,7 @@ private:
             if (std::holds_alternative<Started>(event)) happened_.push_back({trial, TrialStarted{worker.pid()}});
             else if (const auto* reported = std::get_if<Reported>(&event)) happened_.push_back({trial, reported->report});
             else if (auto* measured = std::get_if<Measured>(&event)) happened_.push_back({trial, std::move(measured->mark)});
+            else if (const auto* kept = std::get_if<Checkpointed>(&event)) happened_.push_back({trial, *kept});
             else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*seat, std::move(*ended));
         }
     }
@@ -236,16 +232,12 @@ private:
         while (!happened_.empty()) {
             Happening happening = std::move(happened_.front());
             happened_.pop_front();
-            std::visit([&](auto& what) { tell(events, happening.trial, what); }, happening.what);
+            if (const auto* report = std::get_if<Report>(&happening.what)) judge(events, happening.trial, *report);
+            else tell(events, happening);
         }
         return true;
     }
-    static void tell(ExecutorEvents& events, std::int64_t trial, const TrialStarted& started) {
-        events.on_started(trial, started.worker_pid);
-    }
-    static void tell(ExecutorEvents& events, std::int64_t trial, const MemoryMark& mark) { events.on_memory(trial, mark); }
-    static void tell(ExecutorEvents& events, std::int64_t trial, AttemptOutcome& outcome) { events.on_end(trial, std::move(outcome)); }
-    void tell(ExecutorEvents& events, std::int64_t trial, const Report& report) {
+    void judge(ExecutorEvents& events, std::int64_t trial, const Report& report) {
         const bool stop = events.on_report(trial, report);
         for (Seat& seat : seats_) {
             if (!seat.running || seat.running->trial != trial || seat.running->stop_asked) continue;

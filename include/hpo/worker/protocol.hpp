@@ -67,6 +67,10 @@ struct Measured {
     static constexpr std::string_view op = "memory";
     MemoryMark mark;
 };
+struct Checkpointed {  ///< only for jobs that have a folder for checkpoints
+    static constexpr std::string_view op = "checkpoint";
+    std::int64_t step = 0;
+};
 struct Ended {
     static constexpr std::string_view op = "end";
     AttemptOutcome outcome;
@@ -79,7 +83,7 @@ struct Answered {  ///< to AskProfile and AskCheck
     std::vector<TrainerProblem> problems;
     std::optional<std::string> error;
 };
-using Event = std::variant<Ready, Refused, Started, Reported, Measured, Ended, Answered>;
+using Event = std::variant<Ready, Refused, Started, Reported, Measured, Checkpointed, Ended, Answered>;
 /// @}
 
 /// A message as its line, the line's end included.
@@ -160,6 +164,10 @@ struct JsonMembers<worker::Reported> {
 template <>
 struct JsonMembers<worker::Measured> {
     static constexpr std::tuple list{JsonMember{"mark", &worker::Measured::mark}};
+};
+template <>
+struct JsonMembers<worker::Checkpointed> {
+    static constexpr std::tuple list{JsonMember{"step", &worker::Checkpointed::step}};
 };
 template <>
 struct JsonMembers<worker::Ended> {

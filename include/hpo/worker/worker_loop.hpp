@@ -41,6 +41,7 @@ public:
     }
     [[nodiscard]] bool stop_requested() const override { return stop_; }
     void memory(const MemoryMark& mark) override { channel_.send(message_line(Event{Measured{mark}})); }
+    void checkpointed(std::int64_t step) override { channel_.send(message_line(Event{Checkpointed{step}})); }
     void log(std::string_view line) override {
         const std::string text = std::string{line} + '\n';
         static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));

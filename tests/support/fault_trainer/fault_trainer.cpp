@@ -7,12 +7,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "hpo/device/metered_device.hpp"
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
 
@@ -45,7 +47,8 @@ public:
                 .metrics = {{"value", hpo::Direction::minimize, "(x - 0.3)^2"}},
                 .levers = {"micro_batch"},
                 .effective_batch_parameter = "batch",
-                .libtorch_version = ""};
+                .libtorch_version = "",
+                .checkpoints = true};
     }
 
     AttemptOutcome run(const TrainerJob& job, hpo::Progress& progress) override {
@@ -55,8 +58,13 @@ public:
         double value = (x - 0.3) * (x - 0.3);
         if (progress.stop_requested()) return {.kind = OutcomeKind::stopped};
         const std::int64_t steps = settings.whole("steps");
-        for (std::int64_t step = 0; step < steps; ++step) {
+        const std::int64_t first = job.resume_step ? resumed(job) + 1 : 0;
+        for (std::int64_t step = first; step < steps; ++step) {
             if (!progress.report(step, value + 1.0 / static_cast<double>(step + 1))) return {.kind = OutcomeKind::stopped};
+            if (!job.checkpoint_folder.empty() && step % 2 == 0) {
+                std::ofstream{job.checkpoint_folder + "/step"} << step;
+                progress.checkpointed(step);
+            }
         }
         if (fault == "throw") throw std::logic_error("asked to throw");
         if (fault == "throw_int") throw 7;
@@ -146,6 +154,11 @@ public:
     [[nodiscard]] std::optional<hpo::Profile> profile(const TrainerJob& job) override {
         const hpo::Settings settings{info(), job};
         if (settings.number("x") < 0) return std::nullopt;
+        if (!job.metered_device.empty()) {  // the model, on the device while it is measured
+            hpo::device::MeteredDevice device = hpo::device::MeteredDevice::open(job.metered_device);
+            if (!device.charge(8)) return std::nullopt;
+            device.release(8);
+        }
         return hpo::Profile{.parameters = 2,
                             .trainable_parameters = 1,
                             .weight_bytes = 8,
@@ -164,6 +177,13 @@ public:
     }
 
 private:
+    /// The step of the checkpoint, which must be the one that the job asks for.
+    static std::int64_t resumed(const TrainerJob& job) {
+        std::int64_t step = -1;
+        std::ifstream{job.checkpoint_folder + "/step"} >> step;
+        if (step != *job.resume_step) throw std::runtime_error("the checkpoint is of step " + std::to_string(step));
+        return step;
+    }
     static AttemptOutcome wait_for_stop(hpo::Progress& progress) {
         while (!progress.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
         return {.kind = OutcomeKind::stopped};
