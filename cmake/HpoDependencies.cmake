@@ -28,5 +28,5 @@ if(TARGET Boost::headers)
 endif()
 
 if(HPO_BUILD_PLUGINS OR HPO_TORCH_WHEEL OR HPO_WITH_TORCH)
-  include(HpoTorch)
+  include(${CMAKE_CURRENT_LIST_DIR}/HpoTorch.cmake)
 endif()

@@ -1,5 +1,5 @@
 # cmake --install, and what find_package(hpo) gives: hpo::core and, where their packages are found again, hpo::sqlite,
-# hpo::lua, hpo::plugin and the others. hpo::torch stays in the build tree's hands: a plugin finds LibTorch itself.
+# hpo::lua, hpo::plugin and the others. hpo::torch for who asks: find_package(hpo COMPONENTS torch).
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")

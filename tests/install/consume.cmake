@@ -14,3 +14,14 @@ must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/consumer-build -DCMAKE_PREFIX_PATH
 must(${CMAKE_COMMAND} --build ${WORK}/consumer-build)
 must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
 must(${WORK}/prefix/bin/hpo-tune policies trainer)
+if(PLUGIN) # a plugin outside this tree, as docs/writing-a-plugin.md has it
+  file(REMOVE_RECURSE ${WORK}/plugin-build)
+  must(${CMAKE_COMMAND} -S ${PLUGIN} -B ${WORK}/plugin-build -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
+       -DCMAKE_BUILD_TYPE=Debug)
+  must(${CMAKE_COMMAND} --build ${WORK}/plugin-build)
+  execute_process(COMMAND ${WORK}/prefix/bin/hpo-tune policies trainer --plugin-dir ${WORK}/plugin-build/lib/hpo/trainers
+                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0 OR NOT output MATCHES "line_fit")
+    message(FATAL_ERROR "hpo-tune policies trainer does not list the plugin line_fit; status ${status}\n${output}")
+  endif()
+endif()

@@ -185,6 +185,8 @@ TEST_CASE("a name with control characters or without UTF-8 is refused with its p
     CHECK_THAT(space_error("trial:int('a\\nb', 'x', 1)"), Catch::Contains("s.lua:4: parameter: got the name 'a\\x0ab'"));
     CHECK_THAT(space_error("trial:categorical('\\xff', {1})"), Catch::Contains("s.lua:4: parameter: got the name '\\xff'"));
     CHECK(ask(with_space("trial:float('l\xc3\xa4nge', 0, 1)")).size() == 1);
+    CHECK(space_error("trial:categorical('mode', {'ok', '\\255\\254'})") ==
+          "s.lua:4: parameter 'mode': got the choice '\\xff\\xfe'; expected UTF-8");
 }
 
 TEST_CASE("a trial that a script keeps for later is refused") {
@@ -197,6 +199,8 @@ TEST_CASE("what is wrong with a study is an error with its place") {
     const std::string rest = ", trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function() end";
     CHECK_THAT(study_error("nam = 'x'" + rest),
                Catch::StartsWith("s.lua:2: hpo.study: unknown option 'nam'; did you mean 'name'?; known: name, trainer"));
+    CHECK(study_error("name = 'a\\255z'" + rest) ==
+          "s.lua:2: hpo.study: got a name 'a\\xffz'; expected UTF-8 characters without control characters");
     CHECK(study_error("name = 3" + rest) == "s.lua:2: hpo.study: got a number for name; expected a string");
     CHECK(study_error("trainer = 't'") == "s.lua:2: hpo.study: got no name; expected name = \"...\"");
     CHECK_THAT(study_error("name = 'x'"), Catch::StartsWith("s.lua:2: hpo.study: got no trainer"));

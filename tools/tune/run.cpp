@@ -13,6 +13,7 @@
 #include "checkpoint_folders.hpp"
 #include "commands.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/space/known_distributions.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
@@ -106,6 +107,15 @@ Study require_same_study(Store& store, const Settings& settings) {
         }
     }
     return study;
+}
+
+/// Throws where the script's parameters do not go with those of the study's trials, before a trial is begun in vain.
+void require_same_parameters(Store& store, const Study& study, const std::vector<ParamSet>& proposals) {
+    std::vector<Trial> trials;
+    store.refresh(study.id, trials);
+    KnownDistributions known;
+    for (const Trial& trial : trials) known.admit(trial.params);
+    for (const ParamSet& params : proposals) known.admit(params);
 }
 
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
@@ -210,6 +220,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     watch_interrupts();
 
     const Study study = require_same_study(store, settings);
+    require_same_parameters(store, study, proposals);
     if (info.checkpoints) {
         checkpoints.emplace(store::file_of(settings.text("store")), study.id);
         tune.checkpoint_folder = [&checkpoints](std::int64_t trial) { return checkpoints->make(trial); };

@@ -30,17 +30,19 @@ worker::WorkerDescription describe_trainers(const std::vector<std::string>& give
         {.worker_program = worker_program(), .plugin_folders = plugin_folders(given_folders), .plugin_timeout = plugin_timeout});
 }
 
-TrainerInfo describe_trainer(const Settings& settings) {
+worker::WorkerDescription describe_own_trainer(const Settings& settings) {
     const std::string& name = settings.description().trainer;
     auto described = worker::describe_plugins({.worker_program = worker_program(),
                                                .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
                                                .trainer = name,
                                                .plugin_timeout = settings.plugin_timeout()});
     if (described.plugins.empty()) throw Error{Errc::plugin, "trainer " + name + ": the worker says nothing about it"};
-    worker::PluginDescription& plugin = described.plugins.front();
+    const worker::PluginDescription& plugin = described.plugins.front();
     if (plugin.error) throw Error{Errc::plugin, *plugin.error};
-    return std::move(*plugin.info);
+    return described;
 }
+
+TrainerInfo describe_trainer(const Settings& settings) { return std::move(*describe_own_trainer(settings).plugins.front().info); }
 
 void require_known_to_trainer(const Settings& settings, const TrainerInfo& info) {
     std::vector<std::string> metrics;

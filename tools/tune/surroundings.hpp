@@ -22,6 +22,8 @@ namespace hpo::tune {
                                                           std::chrono::milliseconds plugin_timeout);
 
 /// The trainer's own description. Throws Error{plugin} when it cannot be used.
+/// The same, with the folders that were searched.
+[[nodiscard]] worker::WorkerDescription describe_own_trainer(const Settings& settings);
 [[nodiscard]] TrainerInfo describe_trainer(const Settings& settings);
 
 /// Throws for a metric or an option of the trainer that it does not have.

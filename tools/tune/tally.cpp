@@ -12,9 +12,9 @@ void Tally::add(const Trial& trial) {
     const auto ooms = std::count_if(trial.attempts.begin(), trial.attempts.end(),
                                     [](const Attempt& attempt) { return attempt.failure && is_memory(attempt.failure->kind); });
     oom_attempts += ooms;
+    recovered += ooms > 0 && trial.state != TrialState::fail && !trial.attempts.back().failure ? 1 : 0;
     if (trial.state == TrialState::complete) {
         ++complete;
-        recovered += ooms > 0 ? 1 : 0;
     } else if (trial.state == TrialState::pruned) {
         ++(trial.feasible() ? pruned : infeasible);
     } else {

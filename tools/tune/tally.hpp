@@ -12,7 +12,7 @@ namespace hpo::tune {
 struct Tally {
     std::int64_t complete = 0, pruned = 0, infeasible = 0, failed = 0;
     std::int64_t oom_attempts = 0;  ///< attempts that ran out of memory
-    std::int64_t recovered = 0;     ///< complete trials of which an attempt did
+    std::int64_t recovered = 0;     ///< trials that did so, and ran in a later attempt to their end or until they were pruned
 
     Tally() = default;
     explicit Tally(std::span<const Trial> trials) {

@@ -40,7 +40,8 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     const Settings settings{arguments};
     const script::StudyDescription& study = settings.description();
     const auto folders = plugin_folders(arguments.plugin_dirs);
-    const TrainerInfo info = describe_trainer(settings);
+    const worker::WorkerDescription described = describe_own_trainer(settings);
+    const TrainerInfo& info = *described.plugins.front().info;
     require_known_to_trainer(settings, info);
     const std::string device = chosen_device(settings, info);
 
@@ -86,8 +87,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
         }
     }
     PluginFolders search = folders;
-    for (const std::string& folder : describe_trainers(arguments.plugin_dirs, settings.plugin_timeout()).folders)
-        search.emplace_back(folder);
+    for (const std::string& folder : described.folders) search.emplace_back(folder);
     // In this process, so that a debugger sees the trainer. Never destroyed: what LibTorch starts has no orderly end.
     Trainer& trainer = *load_trainer(info.name, search).release();
     return run_in_foreground(trainer, job, params, {.budget_bytes = device_budget(settings), .json = options.json});

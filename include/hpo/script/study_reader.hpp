@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/core/plain_text.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/study_description.hpp"
 
@@ -159,6 +160,9 @@ inline void read(lua_State* L, int index, StudyDescription& study) {
     if (study.name.empty()) raise(L, context + ": got no name; expected name = \"...\"");
     if (study.name.size() > 512)
         raise(L, context + ": got a name of " + std::to_string(study.name.size()) + " bytes; expected at most 512");
+    if (!is_plain_text(study.name))
+        raise(L,
+              context + ": got a name " + ascii_text(study.name.substr(0, 80)) + "; expected UTF-8 characters without control characters");
     if (!fields.push("trainer")) raise(L, context + ": got no trainer; expected trainer = \"name\" or { \"name\", option = value }");
     if (lua_type(L, -1) == LUA_TTABLE) study.trainer = named_table(L, -1, "trainer", study.trainer_options);
     else study.trainer = require_text(L, -1, context, "trainer");

@@ -14,6 +14,7 @@
 #include "hpo/core/distribution.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plain_text.hpp"
+#include "hpo/core/utf8.hpp"
 #include "hpo/space/narrowing.hpp"
 
 namespace hpo {
@@ -55,6 +56,16 @@ inline void require_parameter_name(std::string_view name) {
     throw bad_value("parameter", "the name " + ascii_text(name.substr(0, 80)), "a name of UTF-8 characters without control characters");
 }
 
+/// Throws bad_value for a choice that a store could not carry.
+inline void require_choices(std::string_view name, const std::vector<Value>& choices) {
+    for (const Value& choice : choices) {
+        const auto* const text = get_if<std::string>(&choice);
+        if (!text || find_invalid_utf8(*text) == std::string_view::npos) continue;
+        throw bad_value("parameter '" + std::string{name} + "'", "the choice " + ascii_text(std::string_view{*text}.substr(0, 80)),
+                        "UTF-8");
+    }
+}
+
 /// What a search space sees of a trial: it asks for parameters by name, in any order and under any condition.
 /// Asking again for a name gives the same value.
 class SpaceTrial {
@@ -74,6 +85,7 @@ public:
         return static_cast<std::int64_t>(draw(name, IntDistribution{low, high, options.log, options.step}, within));
     }
     Value suggest_categorical(const std::string& name, std::vector<Value> choices, const CategoricalOptions& options = {}) {
+        require_choices(name, choices);
         const Distribution distribution = CategoricalDistribution{std::move(choices)};
         Narrowing within;
         if (options.only) {

@@ -57,6 +57,7 @@ public:
             study.name = name;
             study.directions.assign(directions.begin(), directions.end());
             study.id = insert_study(*connection_, name, directions);
+            forget(study.id);
             names_[study.id] = name;
             return study;
         });
@@ -69,7 +70,7 @@ public:
             require_study(study_id);
             delete_study_rows(*connection_, study_id);
         });
-        names_.erase(study_id);
+        forget(study_id);
     }
     void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override {
         connection_->write([&] {
@@ -200,6 +201,12 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return connection_->path(); }
 
 private:
+    /// Drops what is remembered of a study: SQLite gives the id of a deleted one to the next.
+    void forget(std::int64_t study_id) {
+        names_.erase(study_id);
+        not_waiting_up_to_.erase(study_id);
+        counts_.erase(study_id);
+    }
     [[nodiscard]] TimeZone zone() const { return reader_->shape().zone; }
     void require_study(std::int64_t study_id) {
         Rows row = connection_->query("SELECT study_name FROM studies WHERE study_id = ?1", study_id);

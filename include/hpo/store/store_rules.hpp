@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/plain_text.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::store {
@@ -47,6 +48,9 @@ inline void require_same_directions(std::string_view place, const Study& study, 
 }
 inline void require_new_study(std::string_view place, std::string_view name, std::span<const Direction> directions) {
     if (name.empty() || name.size() > 512) throw bad_value(place, "a study name of " + std::to_string(name.size()) + " bytes", "1 to 512");
+    if (!is_plain_text(name)) {
+        throw bad_value(place, "a study named " + ascii_text(name.substr(0, 80)), "a name of UTF-8 characters without control characters");
+    }
     if (directions.empty()) throw bad_value(std::string{place} + ", study '" + std::string{name} + "'", "no directions", "at least one");
 }
 inline void require_finishable(std::string_view place, const Trial& trial, std::size_t objectives) {

@@ -40,6 +40,28 @@ inline void check_store_runs(Store& store) {
         store.finish(trial);
     };
 
+    SECTION("a new study's name is text that can be shown") {
+        CHECK(error_of([&] { (void)store.open_study("a\xffz", one, Store::Open::create); }) == Errc::bad_value);
+        CHECK(error_of([&] { (void)store.open_study("two\nlines", one, Store::Open::create); }) == Errc::bad_value);
+        CHECK(store.studies().empty());
+    }
+    SECTION("a study in the place of a deleted one begins its quota anew") {
+        for (int round = 0; round < 2; ++round) {
+            const Study study = store.open_study("again", one, Store::Open::create);
+            const Run here = store.begin_run(study.id, {});
+            const auto within_two = [&] {
+                return store.begin_trial_within(study.id, here.id, {.trials = 2, .own_running = 0, .grace_seconds = 3600});
+            };
+            for (int i = 0; i < 2; ++i) {
+                auto trial = within_two();
+                REQUIRE(trial);
+                CHECK(trial->number == i);
+                complete(*trial, 1.0);
+            }
+            CHECK_FALSE(within_two());
+            store.delete_study(study.id);
+        }
+    }
     SECTION("trials are begun within a quota: what is done, what the caller runs, and what living runs run") {
         const Study study = store.open_study("s", one, Store::Open::create);
         const Run here = store.begin_run(study.id, {});

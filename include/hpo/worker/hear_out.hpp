@@ -23,8 +23,8 @@ struct Heard {
     std::optional<ProcessExit> exit;  ///< nothing: its time was over
 };
 
-/// What is taken in of it.
-inline constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+/// What is taken in of it; who says more is killed.
+inline constexpr std::size_t most_heard_bytes = std::size_t{64} << 20U;
 
 /// Takes in what a process writes to the other end of a socket until it ends, at most for `limit`, and kills it then.
 /// What it started and left behind, with the socket open, is not waited for.
@@ -39,9 +39,10 @@ inline constexpr std::size_t most_bytes = std::size_t{64} << 20U;
         for (ssize_t got = 0; open && ((got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT)) >= 0 || errno != EAGAIN);) {
             if (got > 0) heard.text.append(bytes.data(), static_cast<std::size_t>(got));
             else if (got == 0 || errno != EINTR) open = false;
-            if (heard.text.size() > most_bytes) open = false;
+            if (heard.text.size() > most_heard_bytes) open = false;
         }
         if (heard.exit) return heard;
+        if (heard.text.size() > most_heard_bytes) break;  // it would wait for somebody to read on
         int wait_ms = -1;
         if (limit) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(begin + *limit - Clock::now());
