@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/time.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/space/space_trial.hpp"
 #include "hpo/trainer/executor.hpp"
