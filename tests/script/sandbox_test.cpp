@@ -2,6 +2,7 @@
 #include "hpo/script/sandbox.hpp"
 
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -118,11 +119,11 @@ TEST_CASE("whatever runs on is ended in time, with its place") {
     };
     for (const std::string& code : endless) {
         CAPTURE(code);
-        const auto begin = std::chrono::steady_clock::now();
+        const std::clock_t begin = std::clock();  // processor time, as the limit is
         const std::string text = outcome("\n" + code, {.memory_bytes = 64 << 20, .time = std::chrono::milliseconds{300}});
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+        const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         CHECK_THAT(text, Catch::StartsWith("s.lua:2: ran longer than the 300 ms"));
-        CHECK(taken.count() < 1.5);
+        CHECK(taken < 1.5);
     }
 }
 
