@@ -64,10 +64,10 @@ struct Record final : ExecutorEvents {
     std::int64_t stop_at_step = 1LL << 60U;
 };
 
-/// Waits until `done`, at most 30 s; false when it did not come to that.
+/// Waits until `done`, at most 120 s; false when it did not come to that.
 template <class F>
 bool wait_until(Executor& pool, Record& record, F&& done) {
-    const auto deadline = std::chrono::steady_clock::now() + 30s;
+    const auto deadline = std::chrono::steady_clock::now() + 120s;
     while (!done() && std::chrono::steady_clock::now() < deadline) pool.wait(record, 0.1);
     return done();
 }

@@ -164,9 +164,9 @@ TEST_CASE("a plugin that hangs is an error that names its file and where it hang
         const std::string error = described_error({.worker_program = HPO_BINARY_DIR "/bin/hpo-worker",
                                                    .plugin_folders = {HPO_BINARY_DIR "/tests/hanging_trainers"},
                                                    .trainer = name,
-                                                   .plugin_timeout = 3000ms});
+                                                   .plugin_timeout = 5000ms});
         CHECK(error ==
-              std::string{HPO_BINARY_DIR "/tests/hanging_trainers/libhpo_trainer_"} + name + ".so: no answer within 3 s, " + where);
+              std::string{HPO_BINARY_DIR "/tests/hanging_trainers/libhpo_trainer_"} + name + ".so: no answer within 5 s, " + where);
     }
 }
 
