@@ -21,9 +21,10 @@ namespace hpo::tune {
 [[nodiscard]] worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders,
                                                           std::chrono::milliseconds plugin_timeout);
 
-/// The trainer's own description. Throws Error{plugin} when it cannot be used.
-/// The same, with the folders that were searched.
+/// As describe_trainers, for the study's trainer alone, which stands first. Throws Error{plugin} when it cannot be used.
 [[nodiscard]] worker::WorkerDescription describe_own_trainer(const Settings& settings);
+
+/// What the study's trainer says of itself. Throws as describe_own_trainer.
 [[nodiscard]] TrainerInfo describe_trainer(const Settings& settings);
 
 /// Throws for a metric or an option of the trainer that it does not have.
