@@ -1,4 +1,4 @@
-# cmake -DBUILD=… -DSOURCE=… -DWORK=… -DCOMPILER=… -P consume.cmake
+# cmake -DBUILD=… -DSOURCE=… -DWORK=… -DCOMPILER=… -DGENERATOR=… -P consume.cmake
 function(must)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT status EQUAL 0)
@@ -9,15 +9,15 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK}/prefix ${WORK}/consumer-build)
 must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/consumer-build -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
-     -DCMAKE_BUILD_TYPE=Debug)
+must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/consumer-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
+     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug)
 must(${CMAKE_COMMAND} --build ${WORK}/consumer-build)
 must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
 must(${WORK}/prefix/bin/hpo-tune policies trainer)
 if(PLUGIN) # a plugin outside this tree, as docs/writing-a-plugin.md has it
   file(REMOVE_RECURSE ${WORK}/plugin-build)
-  must(${CMAKE_COMMAND} -S ${PLUGIN} -B ${WORK}/plugin-build -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
-       -DCMAKE_BUILD_TYPE=Debug)
+  must(${CMAKE_COMMAND} -S ${PLUGIN} -B ${WORK}/plugin-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
+       -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug)
   must(${CMAKE_COMMAND} --build ${WORK}/plugin-build)
   execute_process(COMMAND ${WORK}/prefix/bin/hpo-tune policies trainer --plugin-dir ${WORK}/plugin-build/lib/hpo/trainers
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)

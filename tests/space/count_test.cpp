@@ -202,6 +202,12 @@ TEST_CASE("more combinations than a number holds are at least the largest") {
     CHECK(counted.combinations == std::numeric_limits<std::uint64_t>::max());
 }
 
+TEST_CASE("a grid finer than a number can count is at least the largest") {
+    const auto counted = count([](SpaceTrial& trial) { trial.suggest_float("x", 0, 1e18, {.step = 1e-9}); });
+    CHECK(counted.combinations == hpo::Axis::most);
+    CHECK_FALSE(counted.exact);
+}
+
 TEST_CASE("a space that is not a function of its answers is refused") {
     int calls = 0;
     CHECK_THROWS_WITH(count([&](SpaceTrial& trial) {

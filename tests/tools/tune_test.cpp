@@ -216,6 +216,31 @@ TEST_CASE("check lists every problem and trains nothing") {
     CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
 }
 
+TEST_CASE("check holds the script against the study that the store has") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    REQUIRE(tune(workshop, {"run", "bowl.lua", "--trials", "2"}).status == 0);
+    CHECK(tune(workshop, {"check", "bowl.lua"}).status == 0);
+
+    std::string other = quadratic;
+    other.replace(other.find("trial:float(\"y\", -5, 5)"), 23, "trial:int(\"y\", -5, 5)");
+    workshop.write("other.lua", other);
+    const auto changed = tune(workshop, {"check", "other.lua"});
+    CHECK(changed.status == 2);
+    CHECK_THAT(changed.error, Contains("parameter 'y'") && Contains("1 problem"));
+    CHECK(tune(workshop, {"check", "other.lua", "--study", "another"}).status == 0);
+    CHECK(trials_of(workshop).size() == 2);
+}
+
+TEST_CASE("check refuses what run would refuse: too many workers, no threads") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const auto many = tune(workshop, {"check", "bowl.lua", "--workers", "1000"});
+    CHECK(many.status == 2);
+    CHECK_THAT(many.error, Contains("--workers") && Contains("1 to 120"));
+    CHECK_THAT(tune(workshop, {"check", "bowl.lua", "--threads", "0"}).error, Contains("--threads"));
+}
+
 TEST_CASE("check answers as JSON, with the same status") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);

@@ -9,6 +9,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "hpo/worker/pool.hpp"
 #include "proposals.hpp"
+#include "stored_study.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 #include "surroundings.hpp"
@@ -80,11 +81,16 @@ void find_problems(const Settings& settings, Problems& problems) {
     problems.guard([&] { (void)settings.time_seconds(); });
     problems.guard([&] { (void)settings.plugin_timeout(); });
     problems.guard([&] { (void)device_budget(settings); });
+    std::vector<Trial> stored;
     problems.guard([&] {
         const std::string& store = settings.text("store");
         if (!std::filesystem::exists(store)) return;
         store::Snapshot snapshot{store};
-        (void)snapshot.studies();
+        for (const Study& study : snapshot.studies()) {
+            if (study.name != settings.text("study")) continue;
+            stored = snapshot.trials(study);
+            require_same_identity(study, settings);
+        }
     });
     std::optional<TrainerInfo> info;
     problems.guard([&] { info = describe_trainer(settings); });
@@ -93,8 +99,10 @@ void find_problems(const Settings& settings, Problems& problems) {
     std::string device = "cpu";
     problems.guard([&] { device = chosen_device(settings, *info); });
     std::vector<ParamSet> drawn;
+    problems.guard([&] { (void)parallelism(settings, device); });
     problems.guard([&] { drawn = draw_proposals(settings); });
     if (drawn.empty()) return;
+    problems.guard([&] { require_same_parameters(stored, drawn); });
     for (const std::string& problem : unsuitable_parameters(settings, *info, drawn)) problems.add(problem);
     for (const std::string& name : never_asked(settings, drawn))
         problems.add("fixed parameter '" + name + "': the space never asks for it");
@@ -132,8 +140,8 @@ void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
     auto arguments = std::make_shared<StudyArguments>();
     add_study_arguments(command, arguments,
-                        {"store", "study", "trials", "time", "device", "device-memory", "workers", "seed", "sampler", "pruner", "guard",
-                         "recovery", "plugin-timeout"});
+                        {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
+                         "guard", "recovery", "plugin-timeout"});
     command->footer(
         "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels.\nExit 0: no problems; 2: each "
         "problem on a line.");

@@ -13,13 +13,13 @@
 #include "checkpoint_folders.hpp"
 #include "commands.hpp"
 #include "hpo/failure/classify.hpp"
-#include "hpo/space/known_distributions.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/worker/pool.hpp"
 #include "progress.hpp"
 #include "proposals.hpp"
+#include "stored_study.hpp"
 #include "surroundings.hpp"
 #include "tally.hpp"
 #include "text.hpp"
@@ -91,31 +91,14 @@ void print_json(const TuneResult& result, const Settings& settings) {
     std::cout << "}\n";
 }
 
-/// A study keeps its trainer and its objective: values of different ones cannot be compared. Writes them on a new study.
-Study require_same_study(Store& store, const Settings& settings) {
-    const script::StudyDescription& description = settings.description();
+/// The study, new or as it is stored; a new one is told its trainer and metric.
+Study open_same_study(Store& store, const Settings& settings) {
     const Study study = store.open_study(settings.text("study"), settings.directions(), Store::Open::create_or_resume);
-    const std::pair<const char*, const std::string*> identity[]{{"trainer", &description.trainer},
-                                                                {"metric", &description.objectives[0].metric}};
-    for (const auto& [key, value] : identity) {
-        const auto stored = study.user_attributes.find(key);
-        if (stored == study.user_attributes.end()) {
-            store.set_study_user_attribute(study.id, key, json_quote(*value));
-        } else if (stored->second != json_quote(*value)) {
-            throw bad_value(settings.place("study"), std::string{key} + " \"" + *value + "\" for study " + study.name,
-                            std::string{key} + " " + stored->second + ", which its trials have; or another --study");
-        }
+    require_same_identity(study, settings);
+    for (const auto& [key, value] : identity(settings)) {
+        if (!study.user_attributes.contains(key)) store.set_study_user_attribute(study.id, key, json_quote(value));
     }
     return study;
-}
-
-/// Throws where the script's parameters do not go with those of the study's trials, before a trial is begun in vain.
-void require_same_parameters(Store& store, const Study& study, const std::vector<ParamSet>& proposals) {
-    std::vector<Trial> trials;
-    store.refresh(study.id, trials);
-    KnownDistributions known;
-    for (const Trial& trial : trials) known.admit(trial.params);
-    for (const ParamSet& params : proposals) known.admit(params);
 }
 
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
@@ -219,8 +202,10 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     };
     watch_interrupts();
 
-    const Study study = require_same_study(store, settings);
-    require_same_parameters(store, study, proposals);
+    const Study study = open_same_study(store, settings);
+    std::vector<Trial> stored;
+    store.refresh(study.id, stored);
+    require_same_parameters(stored, proposals);  // before a trial is begun in vain
     if (info.checkpoints) {
         checkpoints.emplace(store::file_of(settings.text("store")), study.id);
         tune.checkpoint_folder = [&checkpoints](std::int64_t trial) { return checkpoints->make(trial); };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -136,7 +135,7 @@ namespace detail {
     }
     result.combinations = tally.whole.accepted;
     result.refused = tally.whole.refused;
-    if (result.combinations == std::numeric_limits<std::uint64_t>::max()) result.exact = false;
+    if (result.combinations >= Axis::most) result.exact = false;
 
     const Tally::Parameter* listed = nullptr;
     std::vector<std::string> known;

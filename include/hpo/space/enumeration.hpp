@@ -20,6 +20,8 @@ namespace hpo {
 /// The values that a trial may give one parameter, by position. A continuous parameter has one position, its middle.
 class Axis {
 public:
+    static constexpr std::uint64_t most = std::uint64_t{1} << 63U;  ///< positions: a finer grid counts as that many
+
     Axis(const Distribution& distribution, const Narrowing& within) {
         if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
             for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
@@ -41,7 +43,8 @@ public:
         log_ = real.log;
         if (real.step) {
             step_ = *real.step;
-            size_ = static_cast<std::uint64_t>(std::floor((real.high - real.low) / step_ + 1e-8)) + 1;
+            const double steps = std::floor((real.high - real.low) / step_ + 1e-8);
+            size_ = steps < static_cast<double>(most) ? static_cast<std::uint64_t>(steps) + 1 : most;
         }
         continuous_ = !real.step && real.low < real.high;
     }
