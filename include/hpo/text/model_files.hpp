@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -13,33 +11,12 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/core/utf8.hpp"
 #include "hpo/text/code_point.hpp"
+#include "hpo/text/json_file.hpp"
 #include "hpo/text/unicode.hpp"
 #include "hpo/text/vocabulary.hpp"
 
 namespace hpo::text {
-
-/// A file's text. Throws Error naming the file when it cannot be read or is not UTF-8.
-[[nodiscard]] inline std::string read_text_file(const std::filesystem::path& file) {
-    if (!std::filesystem::is_regular_file(file)) throw Error{Errc::bad_value, file.string() + ": no such file"};
-    std::ifstream stream{file, std::ios::binary};
-    if (!stream) throw Error{Errc::bad_value, file.string() + ": cannot be opened"};
-    std::string text{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
-    if (const std::size_t at = find_invalid_utf8(text); at != std::string::npos) {
-        const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-        throw Error{Errc::bad_value, file.string() + ":" + std::to_string(line) + ": not UTF-8"};
-    }
-    return text;
-}
-
-/// A JSON file that is an object. Throws Error naming the file.
-[[nodiscard]] inline nlohmann::json read_json_file(const std::filesystem::path& file) {
-    const std::string text = read_text_file(file);
-    nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
-    if (!document.is_object()) throw Error{Errc::bad_value, file.string() + ": expected a JSON object"};
-    return document;
-}
 
 /// A text's lines; the last one needs no line end.
 [[nodiscard]] inline std::vector<std::string_view> lines_of(std::string_view text) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <string>
+
+#include "hpo/text/encoder_config.hpp"
+#include "hpo/torch/batch_checks.hpp"
+
+namespace hpo::torch {
+
+/// A layer norm over the last dimension, with the encoder's epsilon.
+[[nodiscard]] inline ::torch::nn::LayerNorm encoder_norm(const text::EncoderConfig& config) {
+    return ::torch::nn::LayerNorm{::torch::nn::LayerNormOptions{{config.hidden}}.eps(config.layer_norm_epsilon)};
+}
+
+/// Ids to vectors: the sum of what the token, its position and its type (always the first) are embedded as, normalised.
+/// BERT counts positions from 0; RoBERTa counts the ids that are no padding, from `pad` + 1, and gives padding the row `pad`.
+class BertEmbeddings final : public ::torch::nn::Module {
+public:
+    explicit BertEmbeddings(const text::EncoderConfig& config) : config_{config} {
+        using Options = ::torch::nn::EmbeddingOptions;
+        const bool counts_texts = config.family == text::EncoderConfig::Family::roberta;
+        const Options positions{config.positions, config.hidden};
+        words_ =
+            register_module("word_embeddings", ::torch::nn::Embedding{Options{config.vocabulary, config.hidden}.padding_idx(config.pad)});
+        positions_ = register_module("position_embeddings",
+                                     ::torch::nn::Embedding{counts_texts ? Options{positions}.padding_idx(config.pad) : positions});
+        types_ = register_module("token_type_embeddings", ::torch::nn::Embedding{config.token_types, config.hidden});
+        norm_ = register_module("LayerNorm", encoder_norm(config));
+        dropout_ = register_module("dropout", ::torch::nn::Dropout{config.hidden_dropout});
+    }
+
+    /// Ids [examples, tokens] to [examples, tokens, hidden]. Throws BadBatch for texts that are longer than the positions.
+    [[nodiscard]] ::torch::Tensor forward(const ::torch::Tensor& ids) {
+        if (ids.dim() != 2 || ids.size(1) > config_.longest()) {
+            throw BadBatch{"ids of shape " + shape_text(ids) + "; expected [examples, tokens] with at most " +
+                           std::to_string(config_.longest()) + " tokens"};
+        }
+        return dropout_(norm_(words_(ids) + positions_(positions_of(ids)) + types_->weight[0]));
+    }
+
+private:
+    [[nodiscard]] ::torch::Tensor positions_of(const ::torch::Tensor& ids) const {
+        if (config_.family == text::EncoderConfig::Family::bert) return ::torch::arange(ids.size(1), ids.options());
+        const ::torch::Tensor counted = ids.ne(config_.pad).to(::torch::kLong);
+        return counted.cumsum(1) * counted + config_.pad;
+    }
+
+    text::EncoderConfig config_;
+    ::torch::nn::Embedding words_{nullptr};
+    ::torch::nn::Embedding positions_{nullptr};
+    ::torch::nn::Embedding types_{nullptr};
+    ::torch::nn::LayerNorm norm_{nullptr};
+    ::torch::nn::Dropout dropout_{nullptr};
+};
+
+}  // namespace hpo::torch

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "hpo/text/encoder_config.hpp"
+#include "hpo/torch/bert_embeddings.hpp"
+#include "hpo/torch/self_attention.hpp"
+
+namespace hpo::torch {
+
+[[nodiscard]] inline ::torch::Tensor activated(const ::torch::Tensor& x, text::Activation activation) {
+    switch (activation) {
+        case text::Activation::gelu: return ::torch::gelu(x);
+        case text::Activation::gelu_tanh: return ::torch::gelu(x, "tanh");
+        case text::Activation::relu: return ::torch::relu(x);
+    }
+    return x;
+}
+
+/// Projects to the hidden size, adds what the block began with, and normalises the sum.
+class ResidualOutput final : public ::torch::nn::Module {
+public:
+    ResidualOutput(const text::EncoderConfig& config, std::int64_t inputs) {
+        dense_ = register_module("dense", ::torch::nn::Linear{inputs, config.hidden});
+        norm_ = register_module("LayerNorm", encoder_norm(config));
+        dropout_ = register_module("dropout", ::torch::nn::Dropout{config.hidden_dropout});
+    }
+    [[nodiscard]] ::torch::Tensor forward(const ::torch::Tensor& x, const ::torch::Tensor& beginning) {
+        return norm_(dropout_(dense_(x)) + beginning);
+    }
+
+private:
+    ::torch::nn::Linear dense_{nullptr};
+    ::torch::nn::LayerNorm norm_{nullptr};
+    ::torch::nn::Dropout dropout_{nullptr};
+};
+
+/// One layer of the encoder: self-attention, then a feed-forward network, each normalised after it.
+class BertLayer final : public ::torch::nn::Module {
+public:
+    explicit BertLayer(const text::EncoderConfig& config) : activation_{config.activation} {
+        const auto attention = register_module("attention", std::make_shared<::torch::nn::Module>("attention"));
+        attention_ = attention->register_module("self", std::make_shared<SelfAttention>(config));
+        attention_output_ = attention->register_module("output", std::make_shared<ResidualOutput>(config, config.hidden));
+        const auto intermediate = register_module("intermediate", std::make_shared<::torch::nn::Module>("intermediate"));
+        expand_ = intermediate->register_module("dense", ::torch::nn::Linear{config.hidden, config.intermediate});
+        output_ = register_module("output", std::make_shared<ResidualOutput>(config, config.intermediate));
+    }
+
+    /// [examples, tokens, hidden] to the same; `bias` as attention_bias makes it.
+    [[nodiscard]] ::torch::Tensor forward(const ::torch::Tensor& x, const ::torch::Tensor& bias) {
+        const ::torch::Tensor attended = attention_output_->forward(attention_->forward(x, bias), x);
+        return output_->forward(activated(expand_(attended), activation_), attended);
+    }
+
+private:
+    text::Activation activation_;
+    std::shared_ptr<SelfAttention> attention_;
+    std::shared_ptr<ResidualOutput> attention_output_;
+    ::torch::nn::Linear expand_{nullptr};
+    std::shared_ptr<ResidualOutput> output_;
+};
+
+}  // namespace hpo::torch

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/torch/metered_allocator.hpp"
+#include "hpo/weights/weights.hpp"
+
+namespace hpo::torch {
+
+/// LibTorch's type for a stored one; nothing where it has none.
+[[nodiscard]] inline std::optional<::torch::ScalarType> scalar_type(weights::Dtype dtype) {
+    using weights::Dtype;
+    switch (dtype) {
+        case Dtype::f32: return ::torch::kFloat;
+        case Dtype::f64: return ::torch::kDouble;
+        case Dtype::f16: return ::torch::kHalf;
+        case Dtype::bf16: return ::torch::kBFloat16;
+        case Dtype::i64: return ::torch::kLong;
+        case Dtype::i32: return ::torch::kInt;
+        case Dtype::i16: return ::torch::kShort;
+        case Dtype::i8: return ::torch::kChar;
+        case Dtype::u8: return ::torch::kByte;
+        case Dtype::boolean: return ::torch::kBool;
+        default: return std::nullopt;
+    }
+}
+
+namespace detail {
+
+/// A tensor of a module and the stored one that it is filled from.
+struct Filling {
+    ::torch::Tensor target;
+    const weights::Tensor* stored;
+};
+
+/// The name under which older files have the weight or bias of a layer norm; other names stay.
+[[nodiscard]] inline std::string older_name(std::string name) {
+    for (const auto& [now, before] : {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, std::pair{"LayerNorm.bias", "LayerNorm.beta"}}) {
+        if (name.ends_with(now)) return name.replace(name.size() - std::strlen(now), std::string::npos, before);
+    }
+    return name;
+}
+
+[[nodiscard]] inline bool holds_weights(weights::Dtype dtype) {
+    const auto type = scalar_type(dtype);
+    return !type || ::torch::isFloatingType(*type);
+}
+
+/// Throws Error naming file and tensor unless the stored tensor can fill the module's.
+inline void check_filling(const Filling& filling, const std::string& who) {
+    const ::torch::IntArrayRef shape = filling.target.sizes();
+    if (shape != ::torch::IntArrayRef{filling.stored->shape}) {
+        throw bad_value(who, "shape " + weights::shape_text(filling.stored->shape),
+                        weights::shape_text({shape.data(), shape.size()}) + ", the model's");
+    }
+    const auto type = scalar_type(filling.stored->dtype);
+    const ::torch::ScalarType wanted = filling.target.scalar_type();
+    const bool converts = type && ::torch::isFloatingType(*type) && ::torch::isFloatingType(wanted);
+    if (converts || type == wanted) return;
+    throw bad_value(who, "dtype " + std::string{weights::entry(filling.stored->dtype).name},
+                    ::torch::isFloatingType(wanted) ? "F32, F16, BF16 or F64" : std::string{::torch::toString(wanted)});
+}
+
+}  // namespace detail
+
+/// Gives each parameter and buffer of a module the numbers of the stored tensor of its name, with `prefix` before it; floating types
+/// are converted. Throws Error naming file and tensor, and changes nothing then, when one is missing or of another shape or type, or
+/// when the file has weights that the module ought to have: below `prefix` and the name of one of the module's children.
+/// Stored tensors elsewhere (a pooler, a head) are passed over, and so are whole numbers (`position_ids`), which are no weights.
+inline void load_weights(::torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix = {}) {
+    std::vector<detail::Filling> fillings;
+    std::set<std::string, std::less<>> used;
+    std::vector<std::string> missing;
+    const auto plan = [&](const auto& items) {
+        for (const auto& item : items) {
+            std::string name = prefix + item.key();
+            if (weights.find(name) == nullptr && weights.find(detail::older_name(name)) != nullptr) name = detail::older_name(name);
+            const weights::Tensor* const stored = weights.find(name);
+            if (stored == nullptr) {
+                missing.push_back(name);
+                continue;
+            }
+            fillings.push_back({item.value(), stored});
+            detail::check_filling(fillings.back(), weights.place() + ": tensor '" + name + "'");
+            used.insert(std::move(name));
+        }
+    };
+    plan(module.named_parameters());
+    plan(module.named_buffers());
+    if (!missing.empty()) {
+        const std::string others = missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more" : "";
+        throw Error{Errc::bad_value, weights.place() + ": lacks tensor '" + missing.front() + "'" + others + ", which the model has"};
+    }
+    for (const auto& child : module.named_children()) {
+        const std::string part = prefix + child.key() + ".";
+        for (auto each = weights.tensors().lower_bound(part); each != weights.tensors().end() && each->first.starts_with(part); ++each) {
+            if (used.contains(each->first) || !detail::holds_weights(each->second.dtype)) continue;
+            throw Error{Errc::bad_value, weights.place() + ": has tensor '" + each->first + "', which the model lacks"};
+        }
+    }
+    const ::torch::NoGradGuard no_gradients;
+    const Unmetered outside;  // what is read lies on the host for a moment
+    for (detail::Filling& filling : fillings) {
+        const ::torch::Tensor read = ::torch::empty(filling.stored->shape, *scalar_type(filling.stored->dtype));
+        if (read.numel() > 0) std::memcpy(read.data_ptr(), filling.stored->bytes.data(), filling.stored->bytes.size());
+        filling.target.copy_(read);
+    }
+}
+
+}  // namespace hpo::torch
