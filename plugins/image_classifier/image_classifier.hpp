@@ -34,11 +34,7 @@ protected:
             {"validation_examples", "int", "[1, inf)", std::int64_t{10000}, "training images held out for the metrics"},
             {"report_test", "bool", "", false, "measure the test images once, after the last epoch, into test_accuracy and test_macro_f1"},
         };
-        info.metrics = {
-            {"accuracy", hpo::Direction::maximize, "share of held-out images classified rightly"},
-            {"macro_f1", hpo::Direction::maximize, "mean over the classes of F1 on held-out images"},
-            {"loss", hpo::Direction::minimize, "mean cross-entropy on held-out images"},
-        };
+        info.metrics = hpo::torch::classification_metrics("images");
         info.levers = {"activation_checkpointing"};
         return info;
     }

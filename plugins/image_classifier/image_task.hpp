@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "hpo/core/value.hpp"
+#include "hpo/torch/classification.hpp"
 #include "hpo/torch/evaluation.hpp"
 #include "hpo/torch/task.hpp"
 #include "image_data.hpp"
@@ -61,16 +62,14 @@ public:
         return batch_of(images_->split.train, examples, device);
     }
     [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
-        return ::torch::nn::functional::cross_entropy(
-            outputs, batch.targets,
-            ::torch::nn::functional::CrossEntropyFuncOptions{}.reduction(::torch::kSum).label_smoothing(options_.label_smoothing));
+        return hpo::torch::ClassificationLoss{.label_smoothing = options_.label_smoothing}.sum(outputs, batch.targets);
     }
     [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
         const auto held_out = static_cast<std::int64_t>(images_->split.validation.size());
         const auto score = hpo::torch::score_classifier(model, held_out, options_.shape.classes, plan, [&](auto examples) {
             return batch_of(images_->split.validation, examples, plan.device);
         });
-        return {{"accuracy", score.accuracy()}, {"macro_f1", score.macro_f1()}, {"loss", score.loss()}};
+        return hpo::torch::metrics_of(score);
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return options_.shape.classes; }
     [[nodiscard]] bool mixes_examples() const override { return options_.kind == "resnet" && options_.shape.batch_norm; }
@@ -80,9 +79,7 @@ public:
         const auto score = hpo::torch::score_classifier(model, test.count, options_.shape.classes, plan, [&](auto examples) {
             return image_batch(test, images_->scale, examples, plan.device);
         });
-        attributes.insert_or_assign("test_accuracy", hpo::number_text(score.accuracy()));
-        attributes.insert_or_assign("test_macro_f1", hpo::number_text(score.macro_f1()));
-        attributes.insert_or_assign("test_examples", std::to_string(score.examples()));
+        hpo::torch::keep_test_score(score, attributes);
     }
 
 private:

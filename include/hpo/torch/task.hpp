@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hpo/core/attributes.hpp"
+#include "hpo/core/seed.hpp"
 
 namespace hpo::torch {
 
@@ -40,6 +41,12 @@ struct EvaluationPlan {
     std::int64_t batch_examples = 1;
 };
 
+/// What an epoch's order is made for.
+struct EpochOrder {
+    std::int64_t effective_batch = 1;  ///< examples of a step
+    Seed seed;                         ///< the epoch's own
+};
+
 /// What a plugin supplies for one attempt; the loop (training_loop.hpp) does the rest. Runs in the attempt's thread.
 class Task {
 public:
@@ -53,11 +60,15 @@ public:
     [[nodiscard]] virtual ::torch::Tensor loss_sum(const ::torch::Tensor& outputs, const Batch& batch) const = 0;
     /// Every metric on examples held out from training. Called without gradients, the model in evaluation mode.
     [[nodiscard]] virtual Metrics evaluate(Model& model, const EvaluationPlan& plan) const = 0;
+    /// May change the shuffled order in which an epoch visits all examples, each once. The same arguments give the same order.
+    virtual void arrange(std::vector<std::int64_t>& /*order*/, const EpochOrder& /*epoch*/) const {}
     /// For a classifier the number of classes: labels and logits are then checked in every batch.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
     /// True when an example's output depends on the others in its micro-batch (batch norm in training): accumulated steps
     /// are then not the same steps, and such attempts are marked approximate.
     [[nodiscard]] virtual bool mixes_examples() const { return false; }
+    /// What a person should know of the data, a line each: for the log of an attempt and of a check.
+    [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
     /// After the last epoch: adds what the trial should keep besides the metrics. The model is in evaluation mode.
     virtual void finish(Model& /*model*/, const EvaluationPlan& /*plan*/, Attributes& /*attributes*/) const {}
 };

@@ -59,12 +59,18 @@ public:
     }
 
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {
+        Silence silence;
+        return stoppable_check(job, silence);
+    }
+
+    /// Logs the task's remarks on its data.
+    [[nodiscard]] std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& progress) final {
         std::vector<TrainerProblem> problems = Settings::problems(info(), job);
         if (!problems.empty()) return problems;
-        Silence silence;
-        const AttemptOutcome outcome = in_attempt(job, silence, [&](const Settings& settings, RunningAttempt& attempt) {
+        const AttemptOutcome outcome = in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             attempt.enter("data");
             const std::unique_ptr<Task> task = make_task(settings, job);
+            for (const std::string& remark : task->remarks()) progress.log(remark);
             check_examples(*task, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
         });

@@ -55,6 +55,7 @@ namespace hpo::torch {
 [[nodiscard]] inline AttemptOutcome train(Task& task, const TrainingPlan& plan, const Seed seed, RunningAttempt& attempt) {
     AttemptOutcome outcome;
     outcome.kind = OutcomeKind::stopped;
+    for (const std::string& remark : task.remarks()) attempt.progress().log(remark);
     attempt.enter("build");
     ::torch::manual_seed(seed.derive("weights").value);
     const std::shared_ptr<Model> model = task.build();
@@ -68,7 +69,9 @@ namespace hpo::torch {
     Metrics metrics;
     std::int64_t step = 0;
     for (std::int64_t epoch = 1; epoch <= plan.epochs; ++epoch) {
-        const std::vector<std::int64_t> order = shuffled(examples, seed.derive("order").derive(static_cast<std::uint64_t>(epoch)));
+        const Seed order_seed = seed.derive("order").derive(static_cast<std::uint64_t>(epoch));
+        std::vector<std::int64_t> order = shuffled(examples, order_seed);
+        task.arrange(order, {.effective_batch = plan.effective_batch, .seed = order_seed});
         model->train();
         double training_loss = 0;
         for (std::int64_t start = 0; start < examples; start += plan.effective_batch, ++step) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+#include "hpo/core/attributes.hpp"
+#include "hpo/core/value.hpp"
+#include "hpo/torch/evaluation.hpp"
+#include "hpo/torch/task.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::torch {
+
+/// Cross-entropy as classifiers train with it.
+struct ClassificationLoss {
+    double label_smoothing = 0;     ///< share of a label that is spread over all classes
+    ::torch::Tensor class_weights;  ///< [classes]; undefined: all weigh 1
+
+    /// The losses of the batch's examples added up. A step's loss is their mean over examples: class weights are not divided by their sum,
+    /// so that micro-batches add up to the step whatever classes they hold.
+    [[nodiscard]] ::torch::Tensor sum(const ::torch::Tensor& logits, const ::torch::Tensor& labels) const {
+        auto options = ::torch::nn::functional::CrossEntropyFuncOptions{}.reduction(::torch::kSum).label_smoothing(label_smoothing);
+        if (class_weights.defined()) options = options.weight(class_weights.to(logits.options()));
+        return ::torch::nn::functional::cross_entropy(logits, labels, options);
+    }
+};
+
+/// What a classifier's evaluation tells; `examples` is a word for them, such as "images".
+[[nodiscard]] inline std::vector<TrainerMetric> classification_metrics(const std::string& examples) {
+    return {
+        {"accuracy", Direction::maximize, "share of held-out " + examples + " classified rightly"},
+        {"macro_f1", Direction::maximize, "mean over the classes of F1 on held-out " + examples},
+        {"loss", Direction::minimize, "mean cross-entropy on held-out " + examples},
+    };
+}
+
+[[nodiscard]] inline Metrics metrics_of(const ClassificationScore& score) {
+    return {{"accuracy", score.accuracy()}, {"macro_f1", score.macro_f1()}, {"loss", score.loss()}};
+}
+
+/// Adds test_accuracy, test_macro_f1 and test_examples to what a trial keeps.
+inline void keep_test_score(const ClassificationScore& score, Attributes& attributes) {
+    attributes.insert_or_assign("test_accuracy", number_text(score.accuracy()));
+    attributes.insert_or_assign("test_macro_f1", number_text(score.macro_f1()));
+    attributes.insert_or_assign("test_examples", std::to_string(score.examples()));
+}
+
+}  // namespace hpo::torch

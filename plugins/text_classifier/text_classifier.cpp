@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "text_classifier.hpp"
+
+#include "hpo/trainer/plugin.hpp"
+
+HPO_TRAINER_PLUGIN(text_classifier::TextClassifier);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/dataset/label_balance.hpp"
+#include "hpo/dataset/text_dataset.hpp"
+#include "hpo/text/encoder_config.hpp"
+#include "hpo/text/model_folder.hpp"
+#include "hpo/text/word_counts.hpp"
+#include "hpo/torch/torch_trainer.hpp"
+#include "text_task.hpp"
+
+namespace text_classifier {
+
+/// Classifies texts with a BERT or RoBERTa encoder: a published one from its model folder, or one of any size that begins with nothing.
+class TextClassifier final : public hpo::torch::TorchTrainer {
+protected:
+    [[nodiscard]] hpo::TrainerInfo describe() const override {
+        using std::string;
+        hpo::TrainerInfo info;
+        info.name = "text_classifier";
+        info.summary = "texts into classes: BERT and RoBERTa encoders, published or from scratch; CSV, TSV and JSON lines";
+        info.parameters = {
+            {"data", "text", "", {}, "a file of labelled texts, or a folder with train.* and possibly validation.* and test.*"},
+            {"text_column", "text", "", string{"text"}, "name of the column with the texts"},
+            {"label_column", "text", "", string{"label"}, "name of the column with the labels"},
+            {"quotes", "bool", "", true, "fields of CSV and TSV files may stand in quotes"},
+            {"test_share", "float", "[0, 1)", 0.1, "share of the texts kept for the test where no file has them"},
+            {"validation_share", "float", "[0, 1)", 0.1, "share of the texts held out for the metrics where no file has them"},
+            {"split_seed", "int", "[0, inf)", std::int64_t{0}, "of the rule that divides texts and chooses some of them"},
+            {"train_examples", "int", "[0, inf)", std::int64_t{0}, "texts trained on; 0: all"},
+            {"validation_examples", "int", "[0, inf)", std::int64_t{0}, "held-out texts that the metrics are measured on; 0: all"},
+            {"report_test", "bool", "", false, "measure the test texts once, after the last epoch, into test_accuracy and test_macro_f1"},
+            {"model", "text", "", string{}, "folder of a published model; empty: an encoder from scratch, of the sizes below"},
+            {"model.layers", "int", "[1, 128]", std::int64_t{2}, "layers of an encoder from scratch"},
+            {"model.hidden", "int", "[1, 65536]", std::int64_t{128}, "its numbers for each token; a multiple of model.heads"},
+            {"model.heads", "int", "[1, 1024]", std::int64_t{2}, "its attention heads"},
+            {"model.intermediate", "int", "[1, 262144]", std::int64_t{512}, "units inside its feed-forward layers"},
+            {"model.vocabulary", "int", "[8, 1000000]", std::int64_t{8000}, "most tokens of its vocabulary, which the training texts give"},
+            {"tok.max_length", "int", "[2, 65536]", std::int64_t{128},
+             "most tokens of a text, those around it included; the rest is cut off"},
+            {"length_buckets", "int", "[1, 1000000]", std::int64_t{16}, "steps whose examples are sorted by length together"},
+            {"head.pooling", "one of first, mean", "", string{"mean"}, "the text's vector: the first token's, or the mean of all"},
+            {"head.depth", "int", "[0, 16]", std::int64_t{0}, "hidden layers of the classification head"},
+            {"head.width", "int", "[1, 65536]", std::int64_t{256}, "units of each"},
+            {"train.dropout", "float", "[0, 1)", 0.1, "share of units dropped, in encoder and head"},
+            {"train.attention_dropout", "float", "[0, 1)", 0.1, "share of attention dropped"},
+            {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes"},
+            {"train.class_weights", "one of none, balanced", "", string{"none"},
+             "balanced: an example counts as examples / (classes * examples of its class)"},
+        };
+        info.metrics = hpo::torch::classification_metrics("texts");
+        info.levers = {"activation_checkpointing"};
+        return info;
+    }
+
+    [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
+        auto texts = prepare(settings);
+        const bool balanced = settings.text("train.class_weights") == "balanced";
+        const double dropout = settings.number("train.dropout");
+        return std::make_unique<TextTask>(texts,
+                                          TextTask::Options{
+                                              .encoder = encoder_config(settings, *texts),
+                                              .model = settings.text("model"),
+                                              .head = {.pooling = settings.text("head.pooling") == "first" ? Pooling::first : Pooling::mean,
+                                                       .depth = settings.whole("head.depth"),
+                                                       .width = settings.whole("head.width"),
+                                                       .dropout = dropout,
+                                                       .classes = texts->labels.size()},
+                                              .loss = {.label_smoothing = settings.number("train.label_smoothing"),
+                                                       .class_weights = balanced ? balanced_weights(texts->class_counts) : Tensor{}},
+                                              .bucket_steps = settings.whole("length_buckets"),
+                                              .recompute = job.plan.activation_checkpointing,
+                                              .report_test = settings.truth("report_test"),
+                                          });
+    }
+
+private:
+    /// Sizes and ids of the encoder; dropout is a parameter here, whatever a model's folder says.
+    static hpo::text::EncoderConfig encoder_config(const hpo::Settings& settings, const PreparedTexts& texts) {
+        hpo::text::EncoderConfig config;
+        if (const std::string& folder = settings.text("model"); !folder.empty()) {
+            config = hpo::text::read_encoder_config(folder);
+            if (settings.whole("tok.max_length") > config.longest()) {
+                throw hpo::bad_value("tok.max_length", std::to_string(settings.whole("tok.max_length")),
+                                     "at most " + std::to_string(config.longest()) + ", the positions of " + folder);
+            }
+        } else {
+            config = {.vocabulary = static_cast<std::int64_t>(texts.tokenizer.size()),
+                      .hidden = settings.whole("model.hidden"),
+                      .layers = settings.whole("model.layers"),
+                      .heads = settings.whole("model.heads"),
+                      .intermediate = settings.whole("model.intermediate"),
+                      .positions = settings.whole("tok.max_length"),
+                      .pad = texts.tokenizer.special().pad};
+        }
+        config.hidden_dropout = settings.number("train.dropout");
+        config.attention_dropout = settings.number("train.attention_dropout");
+        return config;
+    }
+
+    /// A class without examples weighs nothing.
+    static Tensor balanced_weights(const std::vector<std::int64_t>& counts) {
+        const hpo::torch::Unmetered outside;
+        const Tensor examples = ::torch::tensor(counts, ::torch::kLong).to(::torch::kFloat);
+        const Tensor weights = examples.sum() / (static_cast<double>(counts.size()) * examples);
+        return weights.masked_fill(examples.eq(0), 0);
+    }
+
+    /// Which data set is read, and how it is divided.
+    struct SetKey {
+        std::string data;
+        std::string text_column;
+        std::string label_column;
+        bool quotes = true;
+        double test_share = 0;
+        double validation_share = 0;
+        std::int64_t seed = 0;
+
+        bool operator==(const SetKey&) const = default;
+    };
+    /// Which texts of it are encoded, and how.
+    struct TextsKey {
+        std::string model;
+        std::int64_t vocabulary = 0;
+        std::int64_t max_length = 0;
+        std::int64_t train = 0;
+        std::int64_t validation = 0;
+        bool test = false;
+
+        bool operator==(const TextsKey&) const = default;
+    };
+
+    /// The data set, read and encoded once for all attempts of this worker that use it in the same way.
+    std::shared_ptr<const PreparedTexts> prepare(const hpo::Settings& settings) {
+        const SetKey set_key{.data = settings.text("data"),
+                             .text_column = settings.text("text_column"),
+                             .label_column = settings.text("label_column"),
+                             .quotes = settings.truth("quotes"),
+                             .test_share = settings.number("test_share"),
+                             .validation_share = settings.number("validation_share"),
+                             .seed = settings.whole("split_seed")};
+        if (!set_ || !(set_key_ == set_key)) {
+            texts_ = nullptr;
+            set_ = std::make_shared<const hpo::dataset::TextDataset>(hpo::dataset::read_dataset(
+                {.data = set_key.data,
+                 .columns = {.text = set_key.text_column, .label = set_key.label_column, .quotes = set_key.quotes},
+                 .split = {.test = set_key.test_share,
+                           .validation = set_key.validation_share,
+                           .seed = static_cast<std::uint64_t>(set_key.seed)}}));
+            set_key_ = set_key;
+        }
+        const TextsKey texts_key{.model = settings.text("model"),
+                                 .vocabulary = settings.whole("model.vocabulary"),
+                                 .max_length = settings.whole("tok.max_length"),
+                                 .train = settings.whole("train_examples"),
+                                 .validation = settings.whole("validation_examples"),
+                                 .test = settings.truth("report_test")};
+        if (!texts_ || !(texts_key_ == texts_key)) {
+            texts_ = prepare(*set_, settings);
+            texts_key_ = texts_key;
+        }
+        return texts_;
+    }
+
+    static std::shared_ptr<const PreparedTexts> prepare(const hpo::dataset::TextDataset& set, const hpo::Settings& settings) {
+        const auto seed = static_cast<std::uint64_t>(settings.whole("split_seed"));
+        const auto some = [&](const hpo::dataset::Examples& part, const char* limit) {
+            return part.chosen({.examples = settings.whole(limit), .seed = seed}, set.labels);
+        };
+        const hpo::dataset::Examples train = some(set.train, "train_examples");
+        const hpo::dataset::Examples validation = some(set.validation, "validation_examples");
+        if (validation.empty()) throw hpo::bad_value("validation_share", "no held-out texts", "some, for the metrics");
+        if (settings.truth("report_test") && set.test.empty()) throw hpo::bad_value("report_test", "no test texts", "some");
+        const hpo::dataset::LabelBalance balance = hpo::dataset::label_balance(train.labels(), set.labels.size());
+        const auto max_length = static_cast<std::size_t>(settings.whole("tok.max_length"));
+        hpo::text::Tokenizer tokenizer = make_tokenizer(train, settings);
+        PreparedTexts texts{
+            .tokenizer = tokenizer,
+            .labels = set.labels,
+            .train = encode(train, tokenizer, max_length),
+            .validation = encode(validation, tokenizer, max_length),
+            .test = settings.truth("report_test") ? encode(set.test, tokenizer, max_length) : EncodedTexts{},
+            .class_counts = balance.counts,
+            .remarks = {"training: " + balance_text(balance, set.labels),
+                        "held out: " + balance_text(hpo::dataset::label_balance(validation.labels(), set.labels.size()), set.labels)},
+            .hash = content_hash(set)};
+        if (const std::int64_t common = texts_in_common(train, validation); common > 0)
+            texts.remarks.push_back(std::to_string(common) + " held-out texts are trained on, too");
+        if (const std::string& folder = settings.text("model"); !folder.empty()) {
+            const auto rows = static_cast<std::size_t>(hpo::text::read_encoder_config(folder).vocabulary);
+            if (tokenizer.size() < rows)
+                texts.remarks.push_back(folder + ": a vocabulary of " + std::to_string(tokenizer.size()) + " tokens for an encoder of " +
+                                        std::to_string(rows));
+        }
+        return std::make_shared<const PreparedTexts>(std::move(texts));
+    }
+
+    static hpo::text::Tokenizer make_tokenizer(const hpo::dataset::Examples& train, const hpo::Settings& settings) {
+        if (const std::string& folder = settings.text("model"); !folder.empty()) return hpo::text::read_tokenizer(folder);
+        hpo::text::WordCounts words;
+        for (std::int64_t i = 0; i < train.size(); ++i) words.add(train.text(i));
+        return words.tokenizer(static_cast<std::size_t>(settings.whole("model.vocabulary")));
+    }
+
+    std::shared_ptr<const hpo::dataset::TextDataset> set_;
+    SetKey set_key_;
+    std::shared_ptr<const PreparedTexts> texts_;
+    TextsKey texts_key_;
+};
+
+}  // namespace text_classifier

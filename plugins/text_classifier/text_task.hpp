@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/value.hpp"
+#include "hpo/torch/bert_encoder.hpp"
+#include "hpo/torch/classification.hpp"
+#include "hpo/torch/evaluation.hpp"
+#include "hpo/torch/length_buckets.hpp"
+#include "hpo/torch/task.hpp"
+#include "text_data.hpp"
+#include "text_model.hpp"
+
+namespace text_classifier {
+
+/// One attempt at classifying texts.
+class TextTask final : public hpo::torch::Task {
+public:
+    struct Options {
+        hpo::text::EncoderConfig encoder;
+        std::filesystem::path model;  ///< the folder with the encoder's weights; empty: they are drawn
+        HeadShape head;
+        hpo::torch::ClassificationLoss loss;
+        std::int64_t bucket_steps = 1;  ///< steps whose examples are sorted by length together
+        bool recompute = false;         ///< activation checkpointing
+        bool report_test = false;
+    };
+
+    TextTask(std::shared_ptr<const PreparedTexts> texts, Options options) : texts_{std::move(texts)}, options_{std::move(options)} {}
+
+    [[nodiscard]] std::shared_ptr<hpo::torch::Model> build() override {
+        auto encoder = options_.model.empty() ? hpo::torch::draw_encoder(options_.encoder, "model")
+                                              : hpo::torch::read_encoder(options_.model, options_.encoder);
+        encoder->recompute(options_.recompute);
+        return std::make_shared<TextModel>(std::move(encoder), options_.head);
+    }
+    [[nodiscard]] std::int64_t training_examples() const override { return texts_->train.size(); }
+    [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+        return batch_of(texts_->train, examples, device);
+    }
+    void arrange(std::vector<std::int64_t>& order, const hpo::torch::EpochOrder& epoch) const override {
+        hpo::torch::bucket_by_length(order, epoch, options_.bucket_steps, [this](std::int64_t text) { return texts_->train.length(text); });
+    }
+    [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
+        return options_.loss.sum(outputs, batch.targets);
+    }
+    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+        return hpo::torch::metrics_of(score(model, texts_->validation, plan));
+    }
+    [[nodiscard]] std::optional<std::int64_t> classes() const override { return texts_->labels.size(); }
+    [[nodiscard]] std::vector<std::string> remarks() const override { return texts_->remarks; }
+    void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
+        attributes.insert_or_assign("data_hash", hpo::json_quote(texts_->hash));
+        if (options_.report_test) hpo::torch::keep_test_score(score(model, texts_->test, plan), attributes);
+    }
+
+private:
+    [[nodiscard]] hpo::torch::Batch batch_of(const EncodedTexts& part, std::span<const std::int64_t> examples,
+                                             ::torch::Device device) const {
+        return text_batch(part, examples, texts_->tokenizer.special().pad, device);
+    }
+    [[nodiscard]] hpo::torch::ClassificationScore score(hpo::torch::Model& model, const EncodedTexts& part,
+                                                        const hpo::torch::EvaluationPlan& plan) const {
+        return hpo::torch::score_classifier(model, part.size(), texts_->labels.size(), plan,
+                                            [&](auto examples) { return batch_of(part, examples, plan.device); });
+    }
+
+    std::shared_ptr<const PreparedTexts> texts_;
+    Options options_;
+};
+
+}  // namespace text_classifier

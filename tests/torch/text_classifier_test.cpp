@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+#include "text_classifier/text_classifier.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/seed.hpp"
+#include "hpo/torch/metered_allocator.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace text_classifier;
+using hpo::torch::MeteredAllocator;
+using torch::Tensor;
+
+namespace {
+
+struct Recorder final : hpo::Progress {
+    std::vector<std::string> lines;
+    bool report(std::int64_t, double) override { return true; }
+    [[nodiscard]] bool stop_requested() const override { return false; }
+    void memory(const hpo::MemoryMark&) override {}
+    void log(std::string_view line) override { lines.emplace_back(line); }
+};
+
+/// 240 texts of 1 to 12 words; one of the words tells the class, and half of the texts are of the first.
+std::string write_texts(const std::filesystem::path& folder) {
+    const std::vector<std::string> fillers{"a", "the", "for", "with", "tool", "small", "data", "reads"};
+    const std::vector<std::string> keys{"library", "game", "font"};
+    hpo::Rng rng{4};
+    std::ofstream file{folder / "texts.tsv"};
+    file << "section\ttext\n";
+    for (int row = 0; row < 240; ++row) {
+        const std::size_t kind = row % 4 < 2 ? 0 : row % 4 - 1U;
+        const auto words = rng.below(12);
+        const auto place = rng.below(words + 1);
+        file << keys[kind] << "s\t";
+        for (std::uint64_t i = 0; i <= words; ++i) file << (i == place ? keys[kind] : fillers[rng.below(fillers.size())]) << ' ';
+        file << "v" << row << '\n';
+    }
+    return (folder / "texts.tsv").string();
+}
+
+struct Texts {
+    hpo::tests::TemporaryDirectory folder;
+    std::string file = write_texts(folder.path());
+};
+
+/// A published model's folder: a tiny BERT whose vocabulary has the words of the texts.
+void write_model(const std::filesystem::path& folder) {
+    const std::filesystem::path source = HPO_SOURCE_DIR "/tests/torch/encoders/bert";
+    for (const char* name : {"config.json", "model.safetensors"}) std::filesystem::copy(source / name, folder / name);
+    std::ofstream{folder / "vocab.txt"} << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nlibrary\ngame\nfont\na\nthe\nfor\nwith\ntool\n";
+}
+
+hpo::TrainerJob small_job(const Texts& texts) {
+    hpo::TrainerJob job;
+    job.params = {{"model.layers", std::int64_t{1}},        {"model.hidden", std::int64_t{16}},
+                  {"model.heads", std::int64_t{2}},         {"optim.lr", 0.02},
+                  {"model.intermediate", std::int64_t{32}}, {"head.depth", std::int64_t{1}},
+                  {"head.width", std::int64_t{16}},         {"train.batch_size", std::int64_t{24}},
+                  {"train.label_smoothing", 0.05},          {"train.class_weights", std::string{"balanced"}}};
+    job.options = {{"data", texts.file},
+                   {"label_column", std::string{"section"}},
+                   {"validation_share", 0.3},
+                   {"epochs", std::int64_t{4}},
+                   {"length_buckets", std::int64_t{2}},
+                   {"eval_batch", std::int64_t{3}},
+                   {"report_test", true},
+                   {"threads", std::int64_t{1}}};
+    job.metric = "macro_f1";
+    job.plan.micro_batch = 8;
+    job.seed = 5;
+    return job;
+}
+
+hpo::AttemptOutcome complete(TextClassifier& trainer, const hpo::TrainerJob& job) {
+    Recorder recorder;
+    hpo::AttemptOutcome outcome = trainer.run(job, recorder);
+    if (outcome.failure) FAIL(outcome.failure->where + ": " + outcome.failure->message);
+    REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+    return outcome;
+}
+
+/// Two classes of texts of unequal length, for a tiny encoder.
+std::shared_ptr<const PreparedTexts> unequal_texts() {
+    hpo::text::WordCounts words;
+    words.add("one two three four five six");
+    PreparedTexts texts{.tokenizer = words.tokenizer(40), .labels = {{"a", "b", "c"}, "test"}};
+    hpo::Rng rng{9};
+    for (std::size_t i = 0; i < 23; ++i) {
+        std::vector<hpo::text::TokenId> ids{2};
+        for (auto more = rng.below(9); more > 0; --more) ids.push_back(static_cast<hpo::text::TokenId>(5 + rng.below(30)));
+        ids.push_back(3);
+        texts.train.ids.push_back(ids);
+        texts.train.labels.push_back(static_cast<std::int64_t>(rng.below(3)));
+    }
+    return std::make_shared<const PreparedTexts>(std::move(texts));
+}
+
+struct StepSettings {
+    std::int64_t micro_batch = 23;
+    double dropout = 0;
+    bool recompute = false;
+};
+
+/// The gradients of one step over 23 texts, in one row.
+Tensor gradients(const StepSettings& step) {
+    const auto texts = unequal_texts();
+    TextTask task{texts,
+                  {.encoder = {.vocabulary = 40,
+                               .hidden = 16,
+                               .layers = 2,
+                               .heads = 2,
+                               .intermediate = 32,
+                               .positions = 16,
+                               .hidden_dropout = step.dropout,
+                               .attention_dropout = step.dropout,
+                               .initial_deviation = 0.3},
+                   .head = {.depth = 1, .width = 8, .dropout = step.dropout, .classes = 3},
+                   .loss = {.label_smoothing = 0.1, .class_weights = torch::tensor({0.2F, 1.F, 3.F})},
+                   .recompute = step.recompute}};
+    torch::manual_seed(3);
+    const auto model = task.build();
+    model->train();
+    std::vector<std::int64_t> examples(static_cast<std::size_t>(texts->train.size()));
+    std::iota(examples.begin(), examples.end(), std::int64_t{0});
+    Recorder recorder;
+    const hpo::torch::AttemptSettings settings;
+    hpo::torch::RunningAttempt attempt{settings, recorder};
+    static_cast<void>(hpo::torch::accumulate_gradients(task, *model, examples, step.micro_batch, attempt));
+    std::vector<Tensor> flat;
+    for (const auto& parameter : model->parameters()) flat.push_back(parameter.grad().flatten());
+    return torch::cat(flat);
+}
+
+}  // namespace
+
+TEST_CASE("an encoder from scratch learns what a word tells, and keeps its scores") {
+    const Texts texts;
+    TextClassifier trainer;
+    const auto outcome = complete(trainer, small_job(texts));
+    CHECK(outcome.values.at(0) > 0.9);
+    CHECK(std::stod(outcome.attributes.at("test_accuracy")) > 0.85);
+    CHECK(std::stoll(outcome.attributes.at("test_examples")) > 10);
+    CHECK(outcome.attributes.at("data_hash").size() == 66);  // 64 digits in quotes
+    CHECK_FALSE(outcome.approximate);
+    CHECK(complete(trainer, small_job(texts)).values == outcome.values);
+}
+
+TEST_CASE("gradients of texts of unequal length, with class weights and label smoothing, are those of one large batch") {
+    const Tensor whole = gradients({.micro_batch = 23});
+    CHECK(whole.norm().item<double>() > 0.01);
+    for (const std::int64_t micro : {1, 4, 7, 22}) {
+        CAPTURE(micro);
+        CHECK((gradients({.micro_batch = micro}) - whole).norm().item<double>() < 1e-5 * whole.norm().item<double>());
+    }
+}
+
+TEST_CASE("a step with dropout gives the same gradients to the last bit when it is repeated, also with recomputed activations") {
+    const StepSettings step{.micro_batch = 6, .dropout = 0.3};
+    const Tensor first = gradients(step);
+    CHECK(gradients(step).equal(first));
+    CHECK_FALSE(gradients({.micro_batch = 6}).equal(first));
+    CHECK(gradients({.micro_batch = 6, .dropout = 0.3, .recompute = true}).equal(first));
+}
+
+TEST_CASE("a classifier's loss weighs an example by its class and spreads a share of its label") {
+    const Tensor logits = torch::tensor({{1.F, -2.F, 0.5F}, {0.F, 3.F, -1.F}});
+    const std::vector<double> weights{0.5, 2, 1};
+    const std::vector<std::int64_t> labels{2, 1};
+    const Tensor surprise = -logits.to(torch::kDouble).log_softmax(1);
+    double sum = 0;
+    for (std::int64_t row = 0; row < 2; ++row) {
+        for (std::int64_t kind = 0; kind < 3; ++kind) {
+            const double share = (kind == labels[static_cast<std::size_t>(row)] ? 0.7 : 0) + 0.3 / 3;
+            sum += share * weights[static_cast<std::size_t>(kind)] * surprise[row][kind].item<double>();
+        }
+    }
+    const hpo::torch::ClassificationLoss loss{.label_smoothing = 0.3, .class_weights = torch::tensor(weights)};
+    CHECK(loss.sum(logits, torch::tensor(labels, torch::kLong)).item<double>() == Approx(sum).epsilon(1e-5));
+}
+
+TEST_CASE("recomputed activations give the same result with less memory") {
+    const Texts texts;
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    job.params["model.layers"] = std::int64_t{6};
+    job.params["head.pooling"] = std::string{"first"};
+    job.options["epochs"] = std::int64_t{1};
+    const auto kept = complete(trainer, job);
+    job.plan.activation_checkpointing = true;
+    const auto recomputed = complete(trainer, job);
+    CHECK(recomputed.values == kept.values);
+    CHECK(*recomputed.peak_allocated < *kept.peak_allocated);
+}
+
+TEST_CASE("after an out-of-memory in any phase nothing is held, and the next attempt gives what an undisturbed one gives") {
+    const Texts texts;
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    job.options["epochs"] = std::int64_t{1};
+    job.options["train_examples"] = std::int64_t{30};
+    auto& meter = MeteredAllocator::instance();
+    const auto undisturbed = complete(trainer, job);
+    const std::int64_t held = meter.allocated_bytes();
+    const std::int64_t before = meter.allocations();
+    static_cast<void>(complete(trainer, job));
+    const std::int64_t points = meter.allocations() - before;
+    for (std::int64_t point = 1; point <= points; point += points / 25) {
+        CAPTURE(point, points);
+        Recorder recorder;
+        meter.refuse_nth(point);
+        const auto outcome = trainer.run(job, recorder);
+        meter.refuse_nth(0);
+        REQUIRE(outcome.failure);
+        CHECK(outcome.failure->kind == hpo::FailureKind::out_of_memory);
+        CHECK(meter.allocated_bytes() == held);
+    }
+    const auto again = complete(trainer, job);
+    CHECK(again.values == undisturbed.values);
+    CHECK(again.attributes == undisturbed.attributes);
+}
+
+TEST_CASE("texts that are sorted by length within some steps keep every example and the short last step, and pad less") {
+    const std::vector<std::int64_t> lengths = [] {
+        hpo::Rng rng{1};
+        std::vector<std::int64_t> drawn(103);
+        for (auto& length : drawn) length = 2 + static_cast<std::int64_t>(rng.below(100));
+        return drawn;
+    }();
+    const auto length_of = [&](std::int64_t example) { return lengths[static_cast<std::size_t>(example)]; };
+    const auto padded_tokens = [&](const std::vector<std::int64_t>& order, std::size_t batch) {
+        std::int64_t sum = 0;
+        for (std::size_t begin = 0; begin < order.size(); begin += batch) {
+            std::int64_t longest = 0;
+            const std::size_t end = std::min(order.size(), begin + batch);
+            for (std::size_t i = begin; i < end; ++i) longest = std::max(longest, length_of(order[i]));
+            sum += longest * static_cast<std::int64_t>(end - begin);
+        }
+        return sum;
+    };
+    const std::vector<std::int64_t> shuffled = hpo::torch::shuffled(103, hpo::Seed{2});
+    const auto bucketed = [&](std::int64_t steps, std::uint64_t seed) {
+        std::vector<std::int64_t> order = shuffled;
+        hpo::torch::bucket_by_length(order, {.effective_batch = 10, .seed = hpo::Seed{seed}}, steps, length_of);
+        return order;
+    };
+    for (const std::int64_t steps : {1, 4, 1000}) {
+        CAPTURE(steps);
+        std::vector<std::int64_t> order = bucketed(steps, 7);
+        CHECK(order == bucketed(steps, 7));
+        CHECK(std::is_permutation(order.begin(), order.end(), shuffled.begin()));
+        CHECK(padded_tokens(order, 5) < padded_tokens(shuffled, 5));
+        for (std::size_t step = 0; step < 11; ++step) {
+            const auto begin = order.begin() + static_cast<std::ptrdiff_t>(10 * step);
+            const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(103, 10 * step + 10));
+            CHECK(std::is_sorted(begin, end, [&](auto a, auto b) { return length_of(a) > length_of(b); }));
+            if (steps == 1) CHECK(std::is_permutation(begin, end, shuffled.begin() + (begin - order.begin())));
+        }
+    }
+    CHECK(bucketed(4, 7) != bucketed(4, 8));
+    CHECK(padded_tokens(bucketed(4, 7), 10) < padded_tokens(bucketed(1, 7), 10));
+}
+
+TEST_CASE("a check tells the balance of the labels, and what is wrong with data or model") {
+    const Texts texts;
+    TextClassifier trainer;
+    const auto job = small_job(texts);
+    Recorder recorder;
+    CHECK(trainer.stoppable_check(job, recorder).empty());
+    REQUIRE(recorder.lines.size() == 2);
+    CHECK(recorder.lines[0].starts_with("training: "));
+    CHECK(recorder.lines[0].find("texts of 3 classes; most 'librarys'") != std::string::npos);
+
+    const auto problem = [&](const std::string& name, const hpo::Value& value) {
+        auto changed = job;
+        changed.options[name] = value;
+        const auto problems = trainer.check(changed);
+        return problems.size() == 1 ? problems[0].what : std::string{std::to_string(problems.size()) + " problems"};
+    };
+    CHECK(problem("label_column", std::string{"label"}) == texts.file + ":1: unknown column 'label'; known: section, text");
+    CHECK(problem("data", std::string{"/nowhere.tsv"}).starts_with("/nowhere.tsv: "));
+    CHECK(problem("test_share", 0.8) ==
+          "shares of test and validation texts: got 0.8 and 0.3; expected shares from 0 that are together less than 1");
+
+    auto changed = job;
+    changed.params["model.heads"] = std::int64_t{3};
+    const auto problems = trainer.check(changed);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].what == "model: num_attention_heads: got 3; expected a divisor of hidden_size, which is 16");
+}
+
+TEST_CASE("a published model's folder gives tokenizer, sizes and weights") {
+    const Texts texts;
+    const hpo::tests::TemporaryDirectory model;
+    write_model(model.path());
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    job.options["model"] = model.path().string();
+    job.options["tok.max_length"] = std::int64_t{10};
+    job.options["epochs"] = std::int64_t{20};
+    job.params["optim.lr"] = 0.01;
+    job.params["train.dropout"] = 0.0;
+    job.params["train.attention_dropout"] = 0.0;
+    CHECK(complete(trainer, job).values.at(0) > 0.6);
+    Recorder recorder;
+    CHECK(trainer.stoppable_check(job, recorder).empty());
+    CHECK(recorder.lines.back() == model.path().string() + ": a vocabulary of 13 tokens for an encoder of 19");
+
+    job.options["tok.max_length"] = std::int64_t{11};
+    const auto problems = trainer.check(job);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].what == "tok.max_length: got 11; expected at most 10, the positions of " + model.path().string());
+}
+
+TEST_CASE("bad data and bad models fail a check and an attempt with file and field, and the trainer goes on") {
+    namespace fs = std::filesystem;
+    const auto lay_out = [](const fs::path& folder) {
+        for (const char* name : {"data", "model"}) fs::create_directory(folder / name);
+        std::ofstream{folder / "data/train.tsv"} << "section\ttext\ngames\ta game\nfonts\tthe font\ngames\tfor a game\n";
+        std::ofstream{folder / "data/validation.tsv"} << "section\ttext\ngames\tgame\nfonts\tfont\n";
+        std::ofstream{folder / "data/test.tsv"} << "section\ttext\nfonts\tfont font\n";
+        write_model(folder / "model");
+    };
+    const auto replace = [](const std::string& name, const std::string& content) {
+        return [=](const fs::path& folder) { std::ofstream{folder / name, std::ios::binary} << content; };
+    };
+    const auto configure = [](const std::string& key, const nlohmann::json& value) {
+        return [=](const fs::path& folder) {
+            auto config = nlohmann::json::parse(std::ifstream{folder / "model/config.json"});
+            config[key] = value;
+            std::ofstream{folder / "model/config.json"} << config;
+        };
+    };
+    struct Case {
+        std::function<void(const fs::path&)> spoil;
+        std::string says;  ///< after the folder
+    };
+    const std::vector<Case> cases{
+        {replace("data/test.tsv", "section\ttext\nfruits\tapple\n"),
+         "data/test.tsv: labels that no training text has: 'fruits' (line 2); known: fonts, games"},
+        {replace("data/train.tsv", "section\ttext\ngames\tgame\n\tfont\n"), "data/train.tsv:3, field 1 (section): no label"},
+        {replace("data/train.tsv", "section\ttext\ngames\tgame\n"), "data/train.tsv: got the one label 'games'"},
+        {replace("data/validation.tsv", "sectoin\ttext\ngames\tgame\n"),
+         "data/validation.tsv:1: unknown column 'section'; did you mean 'sectoin'?"},
+        {replace("data/validation.tsv", "section\ttext\ngames\tga\xffme\n"), "data/validation.tsv:2: invalid UTF-8 at byte 21 of the file"},
+        {replace("data/train.tsv", ""), "data/train.tsv: empty"},
+        {replace("data/test.tsv", "section\ttext\n"), "data/test.tsv: no rows"},
+        {[](const fs::path& folder) { fs::remove(folder / "data/train.tsv"); }, "data: no training texts"},
+        {[](const fs::path& folder) { fs::remove(folder / "model/config.json"); }, "model/config.json: no such file"},
+        {[](const fs::path& folder) { fs::remove(folder / "model/vocab.txt"); }, "model: no tokenizer"},
+        {[](const fs::path& folder) { fs::remove(folder / "model/model.safetensors"); }, "model: no weights"},
+        {configure("hidden_size", "eight"), "model/config.json: hidden_size: got \"eight\"; expected a whole number"},
+        {configure("vocab_size", 12), "model/config.json: vocab_size: got 12; expected at least the tokenizer's 13 tokens"},
+        {configure("vocab_size", 20), "model/model.safetensors: tensor 'embeddings.word_embeddings.weight': got shape [19, 8]"},
+        {configure("max_position_embeddings", 8),
+         "model/model.safetensors: tensor 'embeddings.position_embeddings.weight': got shape [10, 8]"},
+        {configure("num_hidden_layers", 3), "model/model.safetensors: lacks tensor 'encoder.layer.2.attention.self.query.weight'"},
+        {replace("model/vocab.txt", "[PAD]\n[UNK]\n[CLS]\nlibrary\n"), "model/vocab.txt: lacks the sep_token '[SEP]'"},
+        {replace("model/vocab.txt", "[PAD]\n\xff\n"), "model/vocab.txt:2: not UTF-8"},
+        {replace("model/model.safetensors", std::string{"\0\0\0\0\0\0\0\x10{}", 10}),
+         "model/model.safetensors: a header of 1152921504606846976 bytes"},
+        {replace("model/model.safetensors", "12345"), "model/model.safetensors: cut short: 5 bytes"},
+        {[](const fs::path& folder) { fs::resize_file(folder / "model/model.safetensors", 9000); }, "model/model.safetensors: tensor '"},
+    };
+    const Texts texts;
+    TextClassifier trainer;
+    auto& meter = MeteredAllocator::instance();
+    auto job = small_job(texts);
+    job.options["tok.max_length"] = std::int64_t{8};
+    job.options["epochs"] = std::int64_t{1};
+    job.options["report_test"] = true;
+    const auto of = [&](const fs::path& folder) {
+        job.options["data"] = (folder / "data").string();
+        job.options["model"] = (folder / "model").string();
+        return job;
+    };
+    const hpo::tests::TemporaryDirectory good;
+    lay_out(good.path());
+    const auto before = complete(trainer, of(good.path()));
+    const std::int64_t held = meter.allocated_bytes();
+    for (const Case& each : cases) {
+        CAPTURE(each.says);
+        const hpo::tests::TemporaryDirectory work;
+        lay_out(work.path());
+        each.spoil(work.path());
+        const auto problems = trainer.check(of(work.path()));
+        REQUIRE(problems.size() == 1);
+        CHECK_THAT(problems[0].what, Catch::StartsWith(work.file("") + each.says));
+        Recorder recorder;
+        const auto outcome = trainer.run(of(work.path()), recorder);
+        REQUIRE(outcome.failure);
+        CHECK(outcome.failure->kind == hpo::FailureKind::trainer_error);
+        CHECK(outcome.failure->message == problems[0].what);
+        CHECK(meter.allocated_bytes() == held);
+    }
+    CHECK(complete(trainer, of(good.path())).values == before.values);
+}
