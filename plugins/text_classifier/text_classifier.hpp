@@ -63,6 +63,7 @@ protected:
 
     [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
         auto texts = prepare(settings);
+        using hpo::torch::balanced_weights;
         const bool balanced = settings.text("train.class_weights") == "balanced";
         const double dropout = settings.number("train.dropout");
         return std::make_unique<TextTask>(texts,
@@ -104,14 +105,6 @@ private:
         config.hidden_dropout = settings.number("train.dropout");
         config.attention_dropout = settings.number("train.attention_dropout");
         return config;
-    }
-
-    /// A class without examples weighs nothing.
-    static Tensor balanced_weights(const std::vector<std::int64_t>& counts) {
-        const hpo::torch::Unmetered outside;
-        const Tensor examples = ::torch::tensor(counts, ::torch::kLong).to(::torch::kFloat);
-        const Tensor weights = examples.sum() / (static_cast<double>(counts.size()) * examples);
-        return weights.masked_fill(examples.eq(0), 0);
     }
 
     /// Which data set is read, and how it is divided.

@@ -138,7 +138,9 @@ Tensor gradients(const StepSettings& step) {
     Recorder recorder;
     const hpo::torch::AttemptSettings settings;
     hpo::torch::RunningAttempt attempt{settings, recorder};
-    static_cast<void>(hpo::torch::accumulate_gradients(task, *model, examples, step.micro_batch, attempt));
+    const auto count = static_cast<std::int64_t>(examples.size());
+    hpo::torch::BatchLoader loader{task, {.order = examples, .effective_batch = count, .micro_batch = step.micro_batch}, attempt.device()};
+    static_cast<void>(hpo::torch::accumulate_gradients(task, *model, loader, {.examples = count}, attempt));
     std::vector<Tensor> flat;
     for (const auto& parameter : model->parameters()) flat.push_back(parameter.grad().flatten());
     return torch::cat(flat);

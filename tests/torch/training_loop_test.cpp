@@ -14,105 +14,13 @@
 #include "hpo/torch/checkpointing.hpp"
 #include "hpo/torch/evaluation.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "points.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::torch;
+using namespace points;
 
 namespace {
-
-/// Keeps what it is told; stops after `stop_after` reports.
-struct Recorder final : hpo::Progress {
-    std::vector<hpo::Report> reports;
-    std::vector<hpo::MemoryMark> marks;
-    std::vector<std::string> lines;
-    std::int64_t stop_after = 1000;
-    bool stop = false;
-
-    bool report(std::int64_t step, double value) override {
-        reports.push_back({step, value});
-        return static_cast<std::int64_t>(reports.size()) < stop_after;
-    }
-    [[nodiscard]] bool stop_requested() const override { return stop; }
-    void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
-    void log(std::string_view line) override { lines.emplace_back(line); }
-
-    [[nodiscard]] std::vector<std::string> mark_names() const {
-        std::vector<std::string> names;
-        for (const auto& mark : marks) names.push_back(mark.name);
-        return names;
-    }
-};
-
-struct TwoLayers final : Model {
-    TwoLayers() {
-        first = register_module("first", torch::nn::Linear{6, 16});
-        dropout = register_module("dropout", torch::nn::Dropout{0.5});
-        second = register_module("second", torch::nn::Linear{16, 3});
-    }
-    torch::Tensor forward(const Batch& batch) override { return second(torch::tanh(first(batch.inputs[0]))); }
-    torch::nn::Linear first{nullptr};
-    torch::nn::Dropout dropout{nullptr};
-    torch::nn::Linear second{nullptr};
-};
-
-/// 50 random points in three classes, which the first three coordinates tell; single members can be broken for tests of the checks.
-struct Points final : Task {
-    Points() {
-        torch::manual_seed(7);
-        x = torch::randn({50, 6});
-        y = x.slice(1, 0, 3).argmax(1);  // learnable
-    }
-    std::shared_ptr<Model> build() override { return std::make_shared<TwoLayers>(); }
-    [[nodiscard]] std::int64_t training_examples() const override { return x.size(0); }
-    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device) const override {
-        const auto chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
-        return {{x.index_select(0, chosen)}, y.index_select(0, chosen)};
-    }
-    [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const Batch& batch) const override {
-        return torch::nn::functional::cross_entropy(outputs, batch.targets,
-                                                    torch::nn::functional::CrossEntropyFuncOptions{}.reduction(torch::kSum)) *
-               loss_factor;
-    }
-    [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan&) const override {
-        const Batch all{{x}, y};
-        return {{"accuracy", model.forward(all).argmax(1).eq(y).to(torch::kDouble).mean().item<double>()}};
-    }
-    [[nodiscard]] std::optional<std::int64_t> classes() const override { return told_classes; }
-    [[nodiscard]] bool mixes_examples() const override { return mixes; }
-
-    torch::Tensor x;
-    torch::Tensor y;
-    double loss_factor = 1;
-    std::int64_t told_classes = 3;
-    bool mixes = false;
-};
-
-/// A trainer over Points, whose task a test may break first.
-struct PointsTrainer final : TorchTrainer {
-    std::function<void(Points&)> change = [](Points&) {};
-    hpo::TrainerInfo describe() const override {
-        hpo::TrainerInfo info;
-        info.name = "points";
-        info.metrics = {{"accuracy", hpo::Direction::maximize, ""}};
-        return info;
-    }
-    std::unique_ptr<Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
-        auto task = std::make_unique<Points>();
-        change(*task);
-        return task;
-    }
-};
-
-hpo::TrainerJob job(std::int64_t effective, std::int64_t micro) {
-    hpo::TrainerJob job;
-    job.params = {{"train.batch_size", effective}, {"optim.lr", 0.01}};
-    job.options = {{"epochs", std::int64_t{4}}, {"threads", std::int64_t{1}}};
-    job.metric = "accuracy";
-    job.plan.effective_batch = effective;
-    job.plan.micro_batch = micro;
-    job.seed = 11;
-    return job;
-}
 
 /// The gradients of one step over examples 0 to count-1, one after the other.
 torch::Tensor gradients(std::int64_t count, std::int64_t micro) {
@@ -124,7 +32,8 @@ torch::Tensor gradients(std::int64_t count, std::int64_t micro) {
     Recorder recorder;
     const AttemptSettings settings;
     RunningAttempt attempt{settings, recorder};
-    static_cast<void>(accumulate_gradients(task, model, examples, micro, attempt));
+    BatchLoader loader{task, {.order = examples, .effective_batch = count, .micro_batch = micro}, attempt.device()};
+    static_cast<void>(accumulate_gradients(task, model, loader, {.examples = count}, attempt));
     std::vector<torch::Tensor> flat;
     for (const auto& parameter : model.parameters()) flat.push_back(parameter.grad().flatten());
     return torch::cat(flat);
@@ -274,10 +183,10 @@ TEST_CASE("what the trainer does not know is refused with what it knows") {
     CHECK_THAT(outcome.failure->message, Catch::Contains("cuda:7"));
 
     auto precision = job(50, 50);
-    precision.plan.precision = hpo::Precision::bf16;
+    precision.plan.precision = hpo::Precision::fp16;
     outcome = trainer.run(precision, recorder);
     REQUIRE(outcome.failure);
-    CHECK_THAT(outcome.failure->message, Catch::Contains("bf16"));
+    CHECK_THAT(outcome.failure->message, Catch::Contains("got precision fp16; expected fp32 or bf16"));
 }
 
 TEST_CASE("a profile counts parameters exactly and measures the rest") {

@@ -8,6 +8,9 @@
 #include <mutex>
 #include <utility>
 
+#include "hpo/torch/autocast.hpp"
+#include "hpo/torch/model_parts.hpp"
+
 namespace hpo::torch {
 
 /// A part of a model: one tensor in, one tensor out.
@@ -48,9 +51,13 @@ public:
                                    c10::intrusive_ptr<Holder> holder) {
         context->saved_data["random"] = RandomState{input.device()}.tensor();
         context->saved_data["input_learns"] = input.requires_grad();
+        const AutocastState autocast = AutocastState::of(input.device().type());
+        context->saved_data["autocast"] = autocast.enabled;
+        context->saved_data["autocast_type"] = autocast.type;
         context->saved_data["segment"] = c10::IValue::make_capsule(holder);
         context->save_for_backward({input});
         const ::torch::NoGradGuard no_gradients;
+        const NoAutocastCache cast_here_only;  // what is cast without gradients must not be found by what has them
         return holder->segment(input);
     }
 
@@ -68,6 +75,9 @@ public:
             } restore{RandomState{input.device()}};
             RandomState{input.device(), context->saved_data["random"].toTensor()}.restore();
             const ::torch::AutoGradMode with_gradients{true};
+            const Autocast autocast{input.device().type(),
+                                    {context->saved_data["autocast"].toBool(), context->saved_data["autocast_type"].toScalarType()}};
+            const NoAutocastCache cast_as_before;  // the cache would take the input for a weight, and round where its gradients meet
             output = segment(input);
         }
         ::torch::autograd::backward({output}, {gradients[0]});
@@ -76,12 +86,18 @@ public:
 };
 
 /// `segment(input)`, whose intermediate tensors are not kept for the backward pass but computed again there, with the
-/// same random numbers: gradients are the same to the last bit, at the price of a second forward pass.
+/// same random numbers and under the same autocast: gradients are the same to the last bit, at the price of a second forward pass.
 [[nodiscard]] inline ::torch::Tensor recomputed(const Segment& segment, const ::torch::Tensor& input) {
     if (!::torch::GradMode::is_enabled()) return segment(input);
     // The anchor makes autograd call the node although the input (a batch) may need no gradient.
     const ::torch::Tensor anchor = ::torch::empty({0}, ::torch::requires_grad());
     return RecomputedSegment::apply(input, anchor, c10::make_intrusive<RecomputedSegment::Holder>(segment));
+}
+
+/// The same for a segment whose parameters are `module`'s. Where neither they nor anything below them learns, nothing is kept or computed
+/// again: there is no backward pass.
+[[nodiscard]] inline ::torch::Tensor recomputed(const ::torch::nn::Module& module, const Segment& segment, const ::torch::Tensor& input) {
+    return input.requires_grad() || learns(module) ? recomputed(segment, input) : segment(input);
 }
 
 }  // namespace hpo::torch

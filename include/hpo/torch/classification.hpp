@@ -3,12 +3,14 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/torch/evaluation.hpp"
+#include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -27,6 +29,14 @@ struct ClassificationLoss {
         return ::torch::nn::functional::cross_entropy(logits, labels, options);
     }
 };
+
+/// For each class examples / (classes * its examples), outside the meter; a class without examples weighs nothing.
+[[nodiscard]] inline ::torch::Tensor balanced_weights(const std::vector<std::int64_t>& examples_of_class) {
+    const Unmetered outside;
+    const ::torch::Tensor examples = ::torch::tensor(examples_of_class, ::torch::kLong).to(::torch::kFloat);
+    const ::torch::Tensor weights = examples.sum() / (static_cast<double>(examples_of_class.size()) * examples);
+    return weights.masked_fill(examples.eq(0), 0);
+}
 
 /// What a classifier's evaluation tells; `examples` is a word for them, such as "images".
 [[nodiscard]] inline std::vector<TrainerMetric> classification_metrics(const std::string& examples) {

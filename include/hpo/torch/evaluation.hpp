@@ -73,7 +73,7 @@ template <class BatchOf>
     for (std::size_t start = 0; start < order.size(); start += stride) {
         const Batch batch = batch_of(std::span{order}.subspan(start, std::min(stride, order.size() - start)));
         check_labels(batch.targets, classes);
-        const ::torch::Tensor logits = model.forward(batch);
+        const ::torch::Tensor logits = model.forward(batch).to(::torch::kFloat);  // under autocast they are not
         check_logits(logits, batch, classes);
         score.add(logits, batch.targets);
     }

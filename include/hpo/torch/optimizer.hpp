@@ -4,16 +4,24 @@
 #include <torch/torch.h>
 
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/torch/adafactor.hpp"
+#include "hpo/torch/model_parts.hpp"
 
 namespace hpo::torch {
 
-enum class OptimizerKind { sgd, adamw };
+enum class OptimizerKind { sgd, adamw, adafactor };
 
-inline constexpr std::array<std::string_view, 2> optimizer_names{"sgd", "adamw"};
+inline constexpr std::array<std::string_view, 3> optimizer_names{"sgd", "adamw", "adafactor"};
 [[nodiscard]] constexpr std::optional<OptimizerKind> optimizer_kind(std::string_view text) {
     for (std::size_t i = 0; i < optimizer_names.size(); ++i) {
         if (optimizer_names[i] == text) return static_cast<OptimizerKind>(i);
@@ -25,24 +33,83 @@ struct OptimizerSettings {
     OptimizerKind kind = OptimizerKind::adamw;
     double learning_rate = 1e-3;
     double weight_decay = 0;
-    double momentum = 0.9;  ///< sgd
-    bool nesterov = false;  ///< sgd; needs a momentum above 0
+    double momentum = 0.9;   ///< sgd
+    bool nesterov = false;   ///< sgd; needs a momentum above 0
+    double layer_decay = 1;  ///< each part's learning rate as a share of that of the part above it
 };
 
-[[nodiscard]] inline std::unique_ptr<::torch::optim::Optimizer> make_optimizer(const OptimizerSettings& settings,
-                                                                               const std::vector<::torch::Tensor>& parameters) {
-    if (settings.kind == OptimizerKind::sgd) {
-        return std::make_unique<::torch::optim::SGD>(parameters, ::torch::optim::SGDOptions{settings.learning_rate}
-                                                                     .momentum(settings.momentum)
-                                                                     .nesterov(settings.nesterov && settings.momentum > 0)
-                                                                     .weight_decay(settings.weight_decay));
+/// Parameters that learn at the same rate.
+struct ParameterGroup {
+    std::vector<::torch::Tensor> parameters;
+    double rate_factor = 1;  ///< of the learning rate
+};
+
+/// The model's parameters that learn. With a decay below 1 a group for each part: the last learns at the full rate, the one before it at
+/// `layer_decay` times that, and so on down to the input (Howard and Ruder 2018, section 3.2). Throws Error where nothing learns.
+[[nodiscard]] inline std::vector<ParameterGroup> parameter_groups(const ::torch::nn::Module& model, const std::vector<std::string>& parts,
+                                                                  double layer_decay) {
+    std::vector<ParameterGroup> groups(parts.empty() || layer_decay == 1 ? 1 : parts.size());
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        groups[i].rate_factor = std::pow(layer_decay, static_cast<double>(groups.size() - 1 - i));
+    for (const auto& item : model.named_parameters()) {
+        if (!item.value().requires_grad()) continue;
+        groups[groups.size() == 1 ? 0 : part_of(item.key(), parts)].parameters.push_back(item.value());
     }
-    return std::make_unique<::torch::optim::AdamW>(
-        parameters, ::torch::optim::AdamWOptions{settings.learning_rate}.weight_decay(settings.weight_decay));
+    std::erase_if(groups, [](const ParameterGroup& group) { return group.parameters.empty(); });
+    if (groups.empty()) throw Error{Errc::plugin, "the model has no parameter that learns"};
+    return groups;
 }
 
-inline void set_learning_rate(::torch::optim::Optimizer& optimizer, double learning_rate) {
-    for (auto& group : optimizer.param_groups()) group.options().set_lr(learning_rate);
-}
+/// LibTorch's optimizer over parameter groups, with the factor of each group's learning rate.
+class Optimizer {
+public:
+    Optimizer(const OptimizerSettings& settings, std::vector<ParameterGroup> groups) {
+        std::vector<::torch::optim::OptimizerParamGroup> parameters;
+        for (ParameterGroup& group : groups) {
+            factors_.push_back(group.rate_factor);
+            parameters.emplace_back(std::move(group.parameters));
+        }
+        optimizer_ = make(settings, std::move(parameters));
+        set_learning_rate(settings.learning_rate);
+    }
+
+    void set_learning_rate(double learning_rate) {
+        for (std::size_t i = 0; i < factors_.size(); ++i) optimizer_->param_groups()[i].options().set_lr(learning_rate * factors_[i]);
+    }
+    void step() { optimizer_->step(); }
+    /// Calls `visit(gradient)` for each that there is.
+    template <class Visit>
+    void each_gradient(const Visit& visit) {
+        for (auto& group : optimizer_->param_groups()) {
+            for (::torch::Tensor& parameter : group.params()) {
+                if (::torch::Tensor gradient = parameter.grad(); gradient.defined()) visit(gradient);
+            }
+        }
+    }
+    /// LibTorch's own, whose state can be saved and loaded.
+    [[nodiscard]] ::torch::optim::Optimizer& get() { return *optimizer_; }
+
+private:
+    static std::unique_ptr<::torch::optim::Optimizer> make(const OptimizerSettings& settings,
+                                                           std::vector<::torch::optim::OptimizerParamGroup> groups) {
+        const double rate = settings.learning_rate;
+        switch (settings.kind) {
+            case OptimizerKind::sgd:
+                return std::make_unique<::torch::optim::SGD>(std::move(groups), ::torch::optim::SGDOptions{rate}
+                                                                                    .momentum(settings.momentum)
+                                                                                    .nesterov(settings.nesterov && settings.momentum > 0)
+                                                                                    .weight_decay(settings.weight_decay));
+            case OptimizerKind::adamw:
+                return std::make_unique<::torch::optim::AdamW>(std::move(groups),
+                                                               ::torch::optim::AdamWOptions{rate}.weight_decay(settings.weight_decay));
+            case OptimizerKind::adafactor:
+                return std::make_unique<Adafactor>(std::move(groups), AdafactorOptions{rate, settings.weight_decay});
+        }
+        throw Error{Errc::bad_value, "optim.kind: no such optimizer"};
+    }
+
+    std::unique_ptr<::torch::optim::Optimizer> optimizer_;
+    std::vector<double> factors_;
+};
 
 }  // namespace hpo::torch

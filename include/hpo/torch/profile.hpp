@@ -5,36 +5,41 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "hpo/core/profile.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
+#include "hpo/torch/autocast.hpp"
+#include "hpo/torch/optimizer.hpp"
+#include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_plan.hpp"
 
 namespace hpo::torch {
 
 /// Bytes that a forward pass over the first `examples` examples leaves for the backward pass, the batch included.
-[[nodiscard]] inline std::int64_t measure_activations(const Task& task, Model& model, std::int64_t examples, RunningAttempt& attempt) {
+[[nodiscard]] inline std::int64_t measure_activations(const Task& task, Model& model, Precision precision, std::int64_t examples,
+                                                      RunningAttempt& attempt) {
     std::vector<std::int64_t> chosen(static_cast<std::size_t>(examples));
     std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
     const auto before = read_memory(attempt.device()).allocated.value_or(0);
     const Batch batch = task.training_batch(chosen, attempt.device());
-    const ::torch::Tensor loss = task.loss_sum(model.forward(batch), batch);
+    ::torch::Tensor outputs;
+    {
+        const Autocast autocast{attempt.device(), precision};
+        outputs = model.forward(batch);
+    }
+    const ::torch::Tensor loss = task.loss_sum(precision == Precision::fp32 ? outputs : outputs.to(::torch::kFloat), batch);
     return read_memory(attempt.device()).allocated.value_or(0) - before;
 }
 
 /// The model's shape, measured: counts from its parameters, the optimizer's state from one step, activations from two
 /// small forward passes. Nothing of it trains; the step is one of a throw-away model.
 [[nodiscard]] inline Profile measure_profile(Task& task, const TrainingPlan& plan, const Seed seed, RunningAttempt& attempt) {
-    attempt.enter("build");
-    ::torch::manual_seed(seed.value);
-    const std::shared_ptr<Model> model = task.build();
-    model->to(attempt.device());
-    model->train();
+    const auto [model, parts] = prepare_model(task, plan.tuning, seed, attempt);
+    enter_training(*model, parts);
     Profile profile;
     std::vector<::torch::Tensor> trainable;
     for (const ::torch::Tensor& parameter : model->parameters()) {
@@ -49,18 +54,18 @@ namespace hpo::torch {
 
     const std::int64_t most = std::min<std::int64_t>(4, task.training_examples());
     attempt.enter("forward");
-    static_cast<void>(measure_activations(task, *model, most, attempt));  // lets lazily made workspaces be made
+    static_cast<void>(measure_activations(task, *model, plan.precision, most, attempt));  // lets lazily made workspaces be made
     const std::int64_t few = std::max<std::int64_t>(1, most / 2);
-    const std::int64_t bytes_few = measure_activations(task, *model, few, attempt);
-    const std::int64_t bytes_most = measure_activations(task, *model, most, attempt);
+    const std::int64_t bytes_few = measure_activations(task, *model, plan.precision, few, attempt);
+    const std::int64_t bytes_most = measure_activations(task, *model, plan.precision, most, attempt);
     if (most > few) profile.activation_bytes_per_example = std::max<std::int64_t>(0, (bytes_most - bytes_few) / (most - few));
     profile.activation_fixed_bytes = std::max<std::int64_t>(0, bytes_few - few * profile.activation_bytes_per_example);
 
     attempt.enter("step");
     for (::torch::Tensor& parameter : trainable) parameter.mutable_grad() = ::torch::zeros_like(parameter);
-    const auto optimizer = make_optimizer(plan.optimizer, trainable);
+    Optimizer optimizer{plan.optimizer, parameter_groups(*model, parts, plan.optimizer.layer_decay)};
     const auto before = read_memory(attempt.device()).allocated.value_or(0);
-    optimizer->step();
+    optimizer.step();
     profile.optimizer_bytes = read_memory(attempt.device()).allocated.value_or(0) - before;
     return profile;
 }

@@ -54,7 +54,8 @@ public:
     /// A new model on the CPU; LibTorch's generator has been seeded for it.
     [[nodiscard]] virtual std::shared_ptr<Model> build() = 0;
     [[nodiscard]] virtual std::int64_t training_examples() const = 0;
-    /// The batch of these examples, each in [0, training_examples()), in this order.
+    /// The batch of these examples, each in [0, training_examples()), in this order. With loader workers it is called in their threads,
+    /// in several at once, for the CPU: it changes nothing, and draws nothing from LibTorch's generator.
     [[nodiscard]] virtual Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const = 0;
     /// The losses of the batch's examples added up, a scalar with a gradient.
     [[nodiscard]] virtual ::torch::Tensor loss_sum(const ::torch::Tensor& outputs, const Batch& batch) const = 0;
@@ -64,6 +65,10 @@ public:
     virtual void arrange(std::vector<std::int64_t>& /*order*/, const EpochOrder& /*epoch*/) const {}
     /// For a classifier the number of classes: labels and logits are then checked in every batch.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
+    /// The names of the model's parts from its input to its output, the embeddings first and the head last ("encoder.layer.0"): every
+    /// parameter lies in one. Freezing, probing and a decay of the learning rate go by them. Empty: the model is one part. Asked after
+    /// build.
+    [[nodiscard]] virtual std::vector<std::string> layers() const { return {}; }
     /// True when an example's output depends on the others in its micro-batch (batch norm in training): accumulated steps
     /// are then not the same steps, and such attempts are marked approximate.
     [[nodiscard]] virtual bool mixes_examples() const { return false; }

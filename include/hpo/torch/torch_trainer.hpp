@@ -17,6 +17,7 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
+#include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/profile.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_loop.hpp"
@@ -34,7 +35,7 @@ public:
     [[nodiscard]] TrainerInfo info() const final {
         TrainerInfo info = describe();
         for (TrainerParameter& parameter : training_parameters()) info.parameters.push_back(std::move(parameter));
-        info.levers.insert(info.levers.begin(), "micro_batch");
+        info.levers.insert(info.levers.begin(), {"micro_batch", "precision"});
         info.effective_batch_parameter = "train.batch_size";
         info.libtorch_version = TORCH_VERSION;
         return info;
@@ -71,7 +72,7 @@ public:
             attempt.enter("data");
             const std::unique_ptr<Task> task = make_task(settings, job);
             for (const std::string& remark : task->remarks()) progress.log(remark);
-            check_examples(*task, attempt);
+            check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
         });
         if (outcome.failure) problems.push_back({outcome.failure->where, outcome.failure->message});
@@ -112,7 +113,10 @@ private:
         const std::vector<TrainerMetric> metrics = describe().metrics;
         if (plan.metric.empty() && !metrics.empty()) plan.metric = metrics.front().name;
         std::vector<std::string> known;
-        for (const TrainerMetric& metric : metrics) known.push_back(metric.name);
+        for (const TrainerMetric& metric : metrics) {
+            known.push_back(metric.name);
+            if (metric.name == plan.metric) plan.direction = metric.direction;
+        }
         if (std::find(known.begin(), known.end(), plan.metric) == known.end())
             throw unknown_name("objective", "metric", plan.metric, known);
         return plan;
@@ -137,7 +141,7 @@ private:
     }
 
     /// The labels of every training example, and one pass of the model over a few.
-    static void check_examples(Task& task, RunningAttempt& attempt) {
+    static void check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) {
         std::vector<std::int64_t> order(static_cast<std::size_t>(task.training_examples()));
         std::iota(order.begin(), order.end(), std::int64_t{0});
         constexpr std::size_t stride = 1024;
@@ -146,13 +150,11 @@ private:
             const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
             check_labels(task.training_batch(chosen, ::torch::kCPU).targets, *task.classes());
         }
-        attempt.enter("build");
-        const std::shared_ptr<Model> model = task.build();
-        model->to(attempt.device());
+        const PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
         attempt.enter("forward");
         const ::torch::NoGradGuard no_gradients;
         const Batch batch = task.training_batch(std::span{order}.first(std::min<std::size_t>(2, order.size())), attempt.device());
-        const ::torch::Tensor outputs = model->forward(batch);
+        const ::torch::Tensor outputs = prepared.model->forward(batch);
         if (task.classes()) check_logits(outputs, batch, *task.classes());
         check_loss(task.loss_sum(outputs, batch).item<double>(), "of an untrained model");
     }

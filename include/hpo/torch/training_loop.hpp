@@ -7,8 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <numeric>
-#include <span>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,24 +15,21 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/accumulation.hpp"
 #include "hpo/torch/attempt.hpp"
+#include "hpo/torch/autocast.hpp"
+#include "hpo/torch/batch_loader.hpp"
+#include "hpo/torch/epoch_order.hpp"
+#include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_plan.hpp"
+#include "hpo/torch/training_state.hpp"
 
 namespace hpo::torch {
-
-/// The order in which an epoch visits the examples: the same for every micro-batch, platform and LibTorch.
-[[nodiscard]] inline std::vector<std::int64_t> shuffled(std::int64_t examples, Seed seed) {
-    std::vector<std::int64_t> order(static_cast<std::size_t>(examples));
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    Rng rng = seed.rng();
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
-    return order;
-}
 
 /// Evaluates and returns every metric. Throws NonFiniteLoss when the objective is not a number.
 [[nodiscard]] inline Metrics evaluate(const Task& task, Model& model, const TrainingPlan& plan, RunningAttempt& attempt) {
     attempt.enter("evaluation");
     const ::torch::NoGradGuard no_gradients;
+    const Autocast autocast{attempt.device(), plan.precision};
     model.eval();
     Metrics metrics = task.evaluate(model, EvaluationPlan{attempt.device(), plan.evaluation_batch});
     const auto objective = metrics.find(plan.metric);
@@ -50,55 +46,116 @@ namespace hpo::torch {
     return line;
 }
 
-/// Trains a model and returns how that ended; tells the objective after each epoch, steps counted from 1. The metrics of
-/// the last epoch become attributes. The same seed, plan, threads and LibTorch give the same values.
-[[nodiscard]] inline AttemptOutcome train(Task& task, const TrainingPlan& plan, const Seed seed, RunningAttempt& attempt) {
-    AttemptOutcome outcome;
-    outcome.kind = OutcomeKind::stopped;
-    for (const std::string& remark : task.remarks()) attempt.progress().log(remark);
-    attempt.enter("build");
-    ::torch::manual_seed(seed.derive("weights").value);
-    const std::shared_ptr<Model> model = task.build();
-    model->to(attempt.device());
-    const auto optimizer = make_optimizer(plan.optimizer, model->parameters());
-    const std::int64_t examples = task.training_examples();
-    const std::int64_t steps_per_epoch = (examples + plan.effective_batch - 1) / plan.effective_batch;
-    outcome.approximate = task.mixes_examples() && plan.micro_batch < std::min(plan.effective_batch, examples);
-    attempt.mark("training_start");
+/// Trains a model once. Everything that an epoch changes is in its TrainingState; everything else follows from task, plan and seed.
+class TrainingLoop {
+public:
+    TrainingLoop(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt)
+        : task_{task}, plan_{plan}, seed_{seed}, attempt_{attempt}, examples_{task.training_examples()} {}
 
-    Metrics metrics;
-    std::int64_t step = 0;
-    for (std::int64_t epoch = 1; epoch <= plan.epochs; ++epoch) {
-        const Seed order_seed = seed.derive("order").derive(static_cast<std::uint64_t>(epoch));
-        std::vector<std::int64_t> order = shuffled(examples, order_seed);
-        task.arrange(order, {.effective_batch = plan.effective_batch, .seed = order_seed});
-        model->train();
-        double training_loss = 0;
-        for (std::int64_t start = 0; start < examples; start += plan.effective_batch, ++step) {
-            const std::int64_t count = std::min(plan.effective_batch, examples - start);
-            ::torch::manual_seed(seed.derive("noise").derive(static_cast<std::uint64_t>(step)).value);
-            const std::span chosen = std::span{order}.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(count));
-            const StepResult result = accumulate_gradients(task, *model, chosen, plan.micro_batch, attempt);
-            if (result.stopped) return outcome;
-            training_loss += result.mean_loss * static_cast<double>(count);
-            attempt.enter("step");
-            set_learning_rate(*optimizer, plan.optimizer.learning_rate * plan.schedule.factor(step, steps_per_epoch * plan.epochs));
-            optimizer->step();
-            model->zero_grad(/*set_to_none=*/true);
+    [[nodiscard]] AttemptOutcome run() {
+        begin();
+        while (state_->epoch < plan_.epochs && !state_->best.exhausted(state_->epoch, plan_.patience)) {
+            const std::optional<double> training_loss = train_epoch();
+            if (!training_loss || !end_epoch(*training_loss)) return stopped();
         }
-        metrics = evaluate(task, *model, plan, attempt);
-        attempt.progress().log(epoch_line(epoch, plan.epochs, training_loss / static_cast<double>(examples), metrics));
-        if (!attempt.progress().report(epoch, metrics.at(plan.metric))) return outcome;
+        return finished();
     }
-    attempt.mark("training_end");
 
-    attempt.enter("evaluation");
-    const ::torch::NoGradGuard no_gradients;
-    task.finish(*model, EvaluationPlan{attempt.device(), plan.evaluation_batch}, outcome.attributes);
-    for (const auto& [name, value] : metrics) outcome.attributes.insert_or_assign(name, number_text(value));
-    outcome.values = {metrics.at(plan.metric)};
-    outcome.kind = OutcomeKind::complete;
-    return outcome;
+private:
+    void begin() {
+        for (const std::string& remark : task_.remarks()) attempt_.progress().log(remark);
+        state_.emplace(begin_training(task_, plan_, seed_, attempt_));
+        attempt_.mark("training_start");
+    }
+
+    /// The epoch's mean loss; nothing when somebody asked the attempt to end.
+    [[nodiscard]] std::optional<double> train_epoch() {
+        TrainingState& state = *state_;
+        BatchLoader loader{task_,
+                           {.order = epoch_order(task_, state.epoch + 1, plan_.effective_batch, seed_),
+                            .effective_batch = plan_.effective_batch,
+                            .micro_batch = plan_.micro_batch,
+                            .workers = plan_.loader_workers},
+                           attempt_.device()};
+        enter_training(*state.model, state.parts);
+        double loss = 0;
+        for (std::int64_t start = 0; start < examples_; start += plan_.effective_batch, ++state.step) {
+            const std::int64_t count = std::min(plan_.effective_batch, examples_ - start);
+            ::torch::manual_seed(seed_.derive("noise").derive(static_cast<std::uint64_t>(state.step)).value);
+            const StepPlan step{.examples = count, .precision = plan_.precision, .loss_scale = state.loss_scale.factor()};
+            const StepResult result = accumulate_gradients(task_, *state.model, loader, step, attempt_);
+            if (result.stopped) return std::nullopt;
+            loss += result.mean_loss * static_cast<double>(count);
+            take_step();
+        }
+        return loss / static_cast<double>(examples_);
+    }
+
+    void take_step() {
+        attempt_.enter("step");
+        TrainingState& state = *state_;
+        const std::int64_t steps_per_epoch = (examples_ + plan_.effective_batch - 1) / plan_.effective_batch;
+        state.optimizer.set_learning_rate(plan_.optimizer.learning_rate *
+                                          plan_.schedule.factor(state.step, steps_per_epoch * plan_.epochs));
+        if (finish_gradients(state.optimizer, state.loss_scale, plan_.clip_norm)) state.optimizer.step();
+        state.model->zero_grad(/*set_to_none=*/true);
+    }
+
+    /// Measures, logs and reports the epoch. False: the trial was pruned.
+    [[nodiscard]] bool end_epoch(double training_loss) {
+        TrainingState& state = *state_;
+        state.metrics = evaluate(task_, *state.model, plan_, attempt_);
+        ++state.epoch;
+        const double value = state.metrics.at(plan_.metric);
+        if (plan_.patience > 0)
+            state.best.see({.epoch = state.epoch, .value = value, .metrics = state.metrics}, plan_.direction, *state.model);
+        attempt_.progress().log(epoch_line(state.epoch, plan_.epochs, training_loss, state.metrics));
+        return attempt_.progress().report(state.epoch, value);
+    }
+
+    [[nodiscard]] AttemptOutcome stopped() const {
+        AttemptOutcome outcome;
+        outcome.kind = OutcomeKind::stopped;
+        outcome.approximate = approximate();
+        return outcome;
+    }
+
+    [[nodiscard]] AttemptOutcome finished() {
+        TrainingState& state = *state_;
+        attempt_.mark("training_end");
+        attempt_.enter("evaluation");
+        if (plan_.patience > 0) {
+            state.best.restore(*state.model);
+            state.metrics = state.best.metrics;
+        }
+        AttemptOutcome outcome;
+        outcome.kind = OutcomeKind::complete;
+        outcome.approximate = approximate();
+        const ::torch::NoGradGuard no_gradients;
+        const Autocast autocast{attempt_.device(), plan_.precision};
+        task_.finish(*state.model, EvaluationPlan{attempt_.device(), plan_.evaluation_batch}, outcome.attributes);
+        for (const auto& [name, value] : state.metrics) outcome.attributes.insert_or_assign(name, number_text(value));
+        if (plan_.patience > 0) outcome.attributes.insert_or_assign("best_epoch", std::to_string(state.best.epoch));
+        outcome.values = {state.metrics.at(plan_.metric)};
+        return outcome;
+    }
+
+    [[nodiscard]] bool approximate() const {
+        return task_.mixes_examples() && plan_.micro_batch < std::min(plan_.effective_batch, examples_);
+    }
+
+    Task& task_;
+    const TrainingPlan& plan_;
+    Seed seed_;
+    RunningAttempt& attempt_;
+    std::int64_t examples_;
+    std::optional<TrainingState> state_;
+};
+
+/// Trains a model and returns how that ended; tells the objective after each epoch, steps counted from 1. The trial's value and metrics
+/// are those of the last epoch or, where the plan has patience, of the best. The same seed, plan, threads and LibTorch give the same.
+[[nodiscard]] inline AttemptOutcome train(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) {
+    return TrainingLoop{task, plan, seed, attempt}.run();
 }
 
 }  // namespace hpo::torch

@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/core/study.hpp"
 #include "hpo/torch/optimizer.hpp"
 #include "hpo/torch/schedule.hpp"
+#include "hpo/torch/tuning.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -20,26 +24,57 @@ struct TrainingPlan {
     std::int64_t effective_batch = 1;  ///< examples for one optimizer step
     std::int64_t micro_batch = 1;      ///< examples in one pass, at most `effective_batch`
     std::int64_t evaluation_batch = 1;
+    Precision precision = Precision::fp32;
     OptimizerSettings optimizer;
+    double clip_norm = 0;  ///< longest that a step's gradients may be all together; 0: any length
     Schedule schedule;
-    std::string metric;  ///< the objective
+    TuningSettings tuning;
+    std::int64_t patience = 0;        ///< epochs in a row that may be no better than the best; 0: any number, and the last one counts
+    std::int64_t loader_workers = 0;  ///< threads that prepare batches
+    std::string metric;               ///< the objective
+    Direction direction = Direction::maximize;
 };
 
 /// The parameters and options that the loop itself understands; TorchTrainer adds them to a plugin's own.
 [[nodiscard]] inline std::vector<TrainerParameter> training_parameters() {
     return {
         {"train.batch_size", "int", "[1, 1048576]", std::int64_t{64}, "examples for one optimizer step (the effective batch)"},
-        {"optim.kind", "one of sgd, adamw", "", std::string{"adamw"}, "optimizer"},
-        {"optim.lr", "float", "(0, inf)", 1e-3, "highest learning rate"},
+        {"optim.kind", "one of sgd, adamw, adafactor", "", std::string{"adamw"}, "optimizer"},
+        {"optim.lr", "float", "(0, inf)", 1e-3, "highest learning rate; adafactor's is a share of each tensor's root mean square"},
         {"optim.momentum", "float", "[0, 1)", 0.9, "of sgd"},
         {"optim.nesterov", "bool", "", false, "Nesterov's momentum, for sgd"},
         {"optim.weight_decay", "float", "[0, inf)", 0.0, "weight decay"},
         {"optim.schedule", "one of constant, cosine, linear", "", std::string{"constant"}, "the learning rate after the warm-up"},
         {"optim.warmup", "float", "[0, 1)", 0.0, "share of the steps in which the learning rate rises"},
+        {"optim.clip_norm", "float", "[0, inf)", 0.0, "longest that a step's gradients may be all together; 0: any length"},
+        {"optim.layer_decay", "float", "(0, 1]", 1.0, "learning rate of each part of the model as a share of that of the part above it"},
+        {"train.tuning", "one of full, probe, lora", "", std::string{"full"}, "what learns: all, the last part, low-rank additions"},
+        {"train.frozen_embeddings", "bool", "", false, "the model's first part learns nothing"},
+        {"train.frozen_layers", "int", "[0, 1000]", std::int64_t{0}, "lowest layers that learn nothing, and the embeddings with them"},
+        {"train.patience", "int", "[0, 1000000]", std::int64_t{0},
+         "epochs without improvement before the trial ends; 0: never, and the last epoch counts"},
+        {"lora.rank", "int", "[1, 4096]", std::int64_t{8}, "rank of the additions"},
+        {"lora.alpha", "float", "(0, inf)", 16.0, "they are multiplied by alpha / rank"},
+        {"lora.dropout", "float", "[0, 1)", 0.0, "share of their inputs dropped"},
+        {"lora.targets", "text", "", std::string{}, "names of the layers adapted, such as query,value; empty: all below the head"},
         {"epochs", "int", "[1, 1000000]", std::int64_t{3}, "passes over the training examples"},
         {"eval_batch", "int", "[1, 1024]", std::int64_t{1}, "examples evaluated at a time, as a multiple of the micro-batch"},
+        {"loader_workers", "int", "[0, 256]", std::int64_t{0}, "threads that prepare batches ahead; 0: the attempt's own does"},
         {"threads", "int", "[0, 1024]", std::int64_t{0}, "threads that LibTorch computes with; 0: as many as the worker was given"},
     };
+}
+
+/// "query, value" as two names.
+[[nodiscard]] inline std::vector<std::string> listed_names(std::string_view text) {
+    std::vector<std::string> names;
+    while (!text.empty()) {
+        std::string_view name = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(name.size() + 1, text.size()));
+        while (name.starts_with(' ')) name.remove_prefix(1);
+        while (name.ends_with(' ')) name.remove_suffix(1);
+        if (!name.empty()) names.emplace_back(name);
+    }
+    return names;
 }
 
 /// The job's training plan. Throws Error for a plan without examples and for arithmetic that the loop does not have.
@@ -49,20 +84,32 @@ struct TrainingPlan {
     if (*execution.effective_batch < 1 || (execution.micro_batch && *execution.micro_batch < 1)) {
         throw bad_value("plan", "a batch without examples", "effective batch and micro-batch of at least 1");
     }
-    if (execution.precision != Precision::fp32)
-        throw bad_value("plan", to_text(execution.precision), "fp32, which is all that this trainer has");
+    if (execution.precision == Precision::fp16 && execution.device == "cpu")
+        throw bad_value("plan", "precision fp16", "fp32 or bf16, which is what cpu has");
     TrainingPlan plan;
     plan.epochs = settings.whole("epochs");
     plan.effective_batch = *execution.effective_batch;
     plan.micro_batch = execution.effective_micro_batch().value_or(plan.effective_batch);
     plan.evaluation_batch = plan.micro_batch * settings.whole("eval_batch");
+    plan.precision = execution.precision;
     plan.optimizer = {.kind = optimizer_kind(settings.text("optim.kind")).value_or(OptimizerKind::adamw),
                       .learning_rate = settings.number("optim.lr"),
                       .weight_decay = settings.number("optim.weight_decay"),
                       .momentum = settings.number("optim.momentum"),
-                      .nesterov = settings.truth("optim.nesterov")};
+                      .nesterov = settings.truth("optim.nesterov"),
+                      .layer_decay = settings.number("optim.layer_decay")};
+    plan.clip_norm = settings.number("optim.clip_norm");
     plan.schedule = {.kind = schedule_kind(settings.text("optim.schedule")).value_or(ScheduleKind::constant),
                      .warmup = settings.number("optim.warmup")};
+    plan.tuning = {.kind = tuning_kind(settings.text("train.tuning")).value_or(TuningKind::full),
+                   .frozen_embeddings = settings.truth("train.frozen_embeddings"),
+                   .frozen_layers = settings.whole("train.frozen_layers"),
+                   .lora = {.rank = settings.whole("lora.rank"),
+                            .alpha = settings.number("lora.alpha"),
+                            .dropout = settings.number("lora.dropout"),
+                            .targets = listed_names(settings.text("lora.targets"))}};
+    plan.patience = settings.whole("train.patience");
+    plan.loader_workers = settings.whole("loader_workers");
     plan.metric = job.metric;
     return plan;
 }

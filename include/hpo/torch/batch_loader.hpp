@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/task.hpp"
+
+namespace hpo::torch {
+
+/// Which examples an epoch's batches hold.
+struct LoadPlan {
+    std::vector<std::int64_t> order;  ///< of all the epoch's examples
+    std::int64_t effective_batch = 1;
+    std::int64_t micro_batch = 1;
+    std::int64_t workers = 0;  ///< threads that prepare batches ahead; 0: next() makes them
+};
+
+/// Gives an epoch's micro-batches in order; the last of a step may be short. With workers they are made ahead of time, at most two for
+/// each worker, in host memory outside the meter: the batches, and what the device holds of them, are the same for any number.
+///
+/// Thread safety: next() in one thread. The destructor waits for batches that are being made and makes no further ones.
+class BatchLoader {
+public:
+    BatchLoader(const Task& task, LoadPlan plan, ::torch::Device device) : task_{task}, plan_{std::move(plan)}, device_{device} {
+        const std::span order{plan_.order};
+        const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, plan_.effective_batch));
+        const auto micro = static_cast<std::size_t>(std::max<std::int64_t>(1, plan_.micro_batch));
+        for (std::size_t start = 0; start < order.size(); start += step) {
+            const std::span chosen = order.subspan(start, std::min(step, order.size() - start));
+            for (std::size_t at = 0; at < chosen.size(); at += micro)
+                batches_.push_back(chosen.subspan(at, std::min(micro, chosen.size() - at)));
+        }
+        const auto workers = std::min(static_cast<std::size_t>(std::max<std::int64_t>(0, plan_.workers)), batches_.size());
+        ahead_ = 2 * workers;
+        try {
+            for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+        } catch (...) {
+            stop();
+            throw;
+        }
+    }
+    ~BatchLoader() { stop(); }
+    BatchLoader(const BatchLoader&) = delete;
+    BatchLoader& operator=(const BatchLoader&) = delete;
+
+    /// The next batch, on the device; as often as there are batches. Throws what making it threw.
+    [[nodiscard]] Batch next() {
+        if (workers_.empty()) return task_.training_batch(batches_.at(taken_++), device_);
+        Made made;
+        {
+            std::unique_lock lock{mutex_};
+            changed_.wait(lock, [&] { return made_.contains(taken_); });
+            made = std::move(made_.extract(taken_).mapped());
+            ++taken_;
+        }
+        changed_.notify_all();
+        if (made.error) std::rethrow_exception(made.error);
+        const auto onto_device = [&](::torch::Tensor& tensor) {
+            if (tensor.defined()) tensor = tensor.to(device_, /*non_blocking=*/false, /*copy=*/true);
+        };
+        for (::torch::Tensor& input : made.batch.inputs) onto_device(input);
+        onto_device(made.batch.targets);
+        return std::move(made.batch);
+    }
+
+private:
+    struct Made {
+        Batch batch;
+        std::exception_ptr error;
+    };
+
+    void work() {
+        const Unmetered outside;
+        std::unique_lock lock{mutex_};
+        while (true) {
+            changed_.wait(lock, [&] { return stopping_ || begun_ == batches_.size() || begun_ < taken_ + ahead_; });
+            if (stopping_ || begun_ == batches_.size()) return;
+            const std::size_t mine = begun_++;
+            lock.unlock();
+            Made made;
+            try {
+                made.batch = task_.training_batch(batches_[mine], ::torch::kCPU);
+            } catch (...) {
+                made.error = std::current_exception();
+            }
+            lock.lock();
+            made_.emplace(mine, std::move(made));
+            changed_.notify_all();
+        }
+    }
+    void stop() {
+        {
+            const std::lock_guard lock{mutex_};
+            stopping_ = true;
+        }
+        changed_.notify_all();
+        for (std::thread& worker : workers_) worker.join();
+    }
+
+    const Task& task_;
+    LoadPlan plan_;
+    ::torch::Device device_;
+    std::vector<std::span<const std::int64_t>> batches_;
+    std::size_t ahead_ = 0;
+    std::mutex mutex_;  ///< of what follows, but for the threads themselves
+    std::condition_variable changed_;
+    std::size_t begun_ = 0;
+    std::size_t taken_ = 0;
+    std::map<std::size_t, Made> made_;
+    bool stopping_ = false;
+    std::vector<std::thread> workers_;
+};
+
+}  // namespace hpo::torch

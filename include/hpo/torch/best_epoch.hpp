@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hpo/core/study.hpp"
+#include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/task.hpp"
+
+namespace hpo::torch {
+
+/// The best epoch of an attempt that stops early: its metrics, and what then was learnt, in host memory outside the meter.
+struct BestEpoch {
+    std::int64_t epoch = 0;  ///< from 1; 0: none yet
+    double value = 0;
+    Metrics metrics;
+    std::vector<::torch::Tensor> weights;  ///< parameters that learn, then buffers, in the model's order
+
+    /// Keeps an epoch that is better than all before it.
+    void see(const BestEpoch& candidate, Direction direction, const ::torch::nn::Module& model) {
+        const bool better = direction == Direction::maximize ? candidate.value > value : candidate.value < value;
+        if (epoch > 0 && !better) return;
+        const Unmetered outside;
+        *this = candidate;
+        for (const ::torch::Tensor& tensor : changing_tensors(model))
+            weights.push_back(tensor.to(::torch::kCPU, /*non_blocking=*/false, /*copy=*/true));
+    }
+    /// True when `patience` epochs in a row (0: any number) were no better.
+    [[nodiscard]] bool exhausted(std::int64_t epochs_done, std::int64_t patience) const {
+        return patience > 0 && epochs_done - epoch >= patience;
+    }
+    /// Gives the model the weights of the best epoch again.
+    void restore(::torch::nn::Module& model) const {
+        const ::torch::NoGradGuard no_gradients;
+        const std::vector<::torch::Tensor> tensors = changing_tensors(model);
+        for (std::size_t i = 0; i < weights.size(); ++i) tensors.at(i).copy_(weights[i]);
+    }
+
+private:
+    [[nodiscard]] static std::vector<::torch::Tensor> changing_tensors(const ::torch::nn::Module& model) {
+        std::vector<::torch::Tensor> tensors;
+        for (const ::torch::Tensor& parameter : model.parameters()) {
+            if (parameter.requires_grad()) tensors.push_back(parameter.detach());
+        }
+        for (const ::torch::Tensor& buffer : model.buffers()) tensors.push_back(buffer);
+        return tensors;
+    }
+};
+
+}  // namespace hpo::torch

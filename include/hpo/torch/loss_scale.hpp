@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "hpo/core/plan.hpp"
+#include "hpo/core/value.hpp"
+#include "hpo/torch/batch_checks.hpp"
+#include "hpo/torch/optimizer.hpp"
+
+namespace hpo::torch {
+
+/// The factor that keeps fp16's gradients from vanishing (Micikevicius et al. 2018, section 3.2): halved after a step whose gradients
+/// were not finite, doubled after 2000 good ones. It is 1 in other precisions, whose range needs none.
+class LossScale {
+public:
+    struct State {
+        double factor = 1;
+        std::int64_t good_steps = 0;
+    };
+
+    LossScale() = default;
+    explicit LossScale(Precision precision) : scales_{precision == Precision::fp16}, state_{scales_ ? 65536.0 : 1.0, 0} {}
+
+    [[nodiscard]] double factor() const { return state_.factor; }
+    [[nodiscard]] bool scales() const { return scales_; }
+    /// After a step whose gradients were finite.
+    void grow() {
+        if (!scales_ || ++state_.good_steps < 2000) return;
+        state_ = {state_.factor * 2, 0};
+    }
+    /// After a step that was left out. Throws NonFiniteLoss when no factor helps.
+    void shrink() {
+        state_ = {state_.factor / 2, 0};
+        if (state_.factor < 1e-3) throw NonFiniteLoss{"the gradients are not finite in fp16, however the loss is scaled"};
+    }
+    [[nodiscard]] const State& state() const { return state_; }
+    void restore(const State& state) { state_ = state; }
+
+private:
+    bool scales_ = false;
+    State state_;
+};
+
+/// The norm of all gradients together.
+[[nodiscard]] inline double gradient_norm(Optimizer& optimizer) {
+    std::vector<::torch::Tensor> norms;
+    optimizer.each_gradient([&](const ::torch::Tensor& gradient) { norms.push_back(gradient.norm()); });
+    return norms.empty() ? 0 : ::torch::stack(norms).norm().item<double>();
+}
+
+/// Makes the step's gradients those of the loss itself, and no longer than `clip_norm` all together (Pascanu et al. 2013; 0: any length).
+/// False: they are not finite under this loss scale, and the step must be left out. Throws NonFiniteLoss where there is no scale to
+/// blame.
+[[nodiscard]] inline bool finish_gradients(Optimizer& optimizer, LossScale& scale, double clip_norm) {
+    if (!scale.scales() && clip_norm == 0) return true;
+    const ::torch::NoGradGuard no_gradients;
+    const double norm = gradient_norm(optimizer) / scale.factor();
+    if (!std::isfinite(norm)) {
+        if (!scale.scales()) throw NonFiniteLoss{"the norm of the gradients is " + number_text(norm)};
+        scale.shrink();
+        return false;
+    }
+    const double clipped = clip_norm > 0 && norm > clip_norm ? clip_norm / norm : 1;
+    if (const double factor = clipped / scale.factor(); factor != 1)
+        optimizer.each_gradient([&](::torch::Tensor& gradient) { gradient.mul_(factor); });
+    scale.grow();
+    return true;
+}
+
+}  // namespace hpo::torch

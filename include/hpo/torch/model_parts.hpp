@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+
+namespace hpo::torch {
+
+/// True for a part's own name and for what lies below it: "layer.1" has "layer.1.weight", not "layer.10.weight".
+[[nodiscard]] inline bool lies_in(std::string_view name, std::string_view part) {
+    return name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
+}
+
+/// The index of the part that a parameter or module lies in; `parts.size()` for none.
+[[nodiscard]] inline std::size_t part_of(std::string_view name, const std::vector<std::string>& parts) {
+    const auto found = std::find_if(parts.begin(), parts.end(), [&](const std::string& part) { return lies_in(name, part); });
+    return static_cast<std::size_t>(found - parts.begin());
+}
+
+/// True when a parameter of the module gets a gradient.
+[[nodiscard]] inline bool learns(const ::torch::nn::Module& module) {
+    const auto parameters = module.parameters();
+    return std::any_of(parameters.begin(), parameters.end(), [](const ::torch::Tensor& each) { return each.requires_grad(); });
+}
+
+/// Throws Error, for a mistake of the plugin, unless every parameter lies in one of the parts that it names (or it names none).
+inline void check_parts(const ::torch::nn::Module& model, const std::vector<std::string>& parts) {
+    if (parts.empty()) return;
+    for (const auto& item : model.named_parameters()) {
+        if (part_of(item.key(), parts) < parts.size()) continue;
+        throw Error{Errc::plugin, "the parameter '" + item.key() + "' lies in none of the model's parts; known: " + join_names(parts)};
+    }
+}
+
+/// Training mode for the model, except for what lies in a part that learns nothing: that runs as in an evaluation, without dropout and
+/// with the running statistics that it came with.
+inline void enter_training(::torch::nn::Module& model, const std::vector<std::string>& parts) {
+    model.train();
+    std::vector<bool> part_learns(parts.size(), false);
+    for (const auto& item : model.named_parameters()) {
+        if (const std::size_t part = part_of(item.key(), parts); part < parts.size() && item.value().requires_grad())
+            part_learns[part] = true;
+    }
+    for (const auto& item : model.named_modules({}, /*include_self=*/false)) {
+        if (const std::size_t part = part_of(item.key(), parts); part < parts.size() && !part_learns[part]) item.value()->eval();
+    }
+}
+
+}  // namespace hpo::torch

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hpo/core/seed.hpp"
+#include "hpo/torch/attempt.hpp"
+#include "hpo/torch/task.hpp"
+#include "hpo/torch/training_plan.hpp"
+#include "hpo/torch/tuning.hpp"
+
+namespace hpo::torch {
+
+/// A model as a plan trains it.
+struct PreparedModel {
+    std::shared_ptr<Model> model;
+    std::vector<std::string> parts;  ///< Task::layers
+};
+
+/// Builds the task's model, decides what of it learns, and puts it on the attempt's device.
+[[nodiscard]] inline PreparedModel prepare_model(Task& task, const TuningSettings& tuning, Seed seed, RunningAttempt& attempt) {
+    attempt.enter("build");
+    ::torch::manual_seed(seed.derive("weights").value);
+    PreparedModel prepared{task.build(), task.layers()};
+    tune(*prepared.model, prepared.parts, tuning);
+    prepared.model->to(attempt.device());
+    return prepared;
+}
+
+}  // namespace hpo::torch

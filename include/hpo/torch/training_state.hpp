@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/seed.hpp"
+#include "hpo/torch/attempt.hpp"
+#include "hpo/torch/best_epoch.hpp"
+#include "hpo/torch/loss_scale.hpp"
+#include "hpo/torch/optimizer.hpp"
+#include "hpo/torch/prepared_model.hpp"
+#include "hpo/torch/task.hpp"
+#include "hpo/torch/training_plan.hpp"
+
+namespace hpo::torch {
+
+/// A training between two epochs: all that the next one depends on besides task, plan and seed. Random numbers are not part of it, since
+/// each step seeds its own.
+struct TrainingState {
+    std::shared_ptr<Model> model;
+    std::vector<std::string> parts;  ///< of the model, from its input to its output
+    Optimizer optimizer;
+    LossScale loss_scale;
+    std::int64_t epoch = 0;  ///< epochs done
+    std::int64_t step = 0;   ///< optimizer steps done, those that fp16 left out included
+    Metrics metrics;         ///< of the last epoch
+    BestEpoch best;          ///< kept where the plan has patience
+};
+
+/// The state before the first epoch.
+[[nodiscard]] inline TrainingState begin_training(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) {
+    PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
+    Optimizer optimizer{plan.optimizer, parameter_groups(*prepared.model, prepared.parts, plan.optimizer.layer_decay)};
+    return {.model = std::move(prepared.model),
+            .parts = std::move(prepared.parts),
+            .optimizer = std::move(optimizer),
+            .loss_scale = LossScale{plan.precision}};
+}
+
+}  // namespace hpo::torch
