@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "hpo/torch/torch_trainer.hpp"
 #include "image_task.hpp"
@@ -27,6 +28,10 @@ protected:
             {"model.channels", "int", "[1, 4096]", std::int64_t{16}, "of the first convolution (cnn, resnet)"},
             {"train.dropout", "float", "[0, 1)", 0.0, "share of units dropped"},
             {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes"},
+            {"train.class_weights", "one of none, balanced", "", string{"none"},
+             "balanced: an example counts as examples / (classes * examples of its class)"},
+            {"weights", "text", "", string{}, "safetensors file or saved model that the model begins from; empty: from nothing"},
+            {"new_head", "bool", "", false, "the last layer begins from nothing all the same, for other classes"},
             {"norm", "one of group, batch", "", string{"group"}, "of the ResNet; with batch an accumulated step is approximate"},
             {"data", "text", "", string{"/usr/share/datasets/fashion-mnist"}, "folder of the IDX files"},
             {"classes", "int", "[2, 256]", std::int64_t{10}, "number of classes"},
@@ -41,18 +46,20 @@ protected:
 
     [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
         auto images = prepare(settings);
-        ImageTask::Options options{.kind = settings.text("model.kind"),
-                                   .shape = {.height = images->set->height,
-                                             .width = images->set->width,
-                                             .classes = settings.whole("classes"),
-                                             .hidden = settings.whole("model.width"),
-                                             .depth = settings.whole("model.depth"),
-                                             .channels = settings.whole("model.channels"),
-                                             .dropout = settings.number("train.dropout"),
-                                             .batch_norm = settings.text("norm") == "batch",
-                                             .recompute = job.plan.activation_checkpointing},
-                                   .label_smoothing = settings.number("train.label_smoothing"),
-                                   .test_images = {}};
+        ImageTask::Options options{
+            .kind = settings.text("model.kind"),
+            .shape = {.height = images->set->height,
+                      .width = images->set->width,
+                      .classes = settings.whole("classes"),
+                      .hidden = settings.whole("model.width"),
+                      .depth = settings.whole("model.depth"),
+                      .channels = settings.whole("model.channels"),
+                      .dropout = settings.number("train.dropout"),
+                      .batch_norm = settings.text("norm") == "batch",
+                      .recompute = job.plan.activation_checkpointing},
+            .loss = {.label_smoothing = settings.number("train.label_smoothing"), .class_weights = class_weights(settings, *images)},
+            .weights = {.place = settings.text("weights"), .new_head = settings.truth("new_head")},
+            .test_images = {}};
         if (settings.truth("report_test")) {
             options.test_images = [folder = settings.text("data")] { return read_images(folder, "t10k"); };
         }
@@ -60,6 +67,17 @@ protected:
     }
 
 private:
+    /// Undefined for those that weigh the same.
+    static Tensor class_weights(const hpo::Settings& settings, const PreparedImages& images) {
+        if (settings.text("train.class_weights") != "balanced") return {};
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(settings.whole("classes")));
+        for (const std::int64_t image : images.split.train) {
+            const std::size_t label = images.set->labels[static_cast<std::size_t>(image)];
+            if (label < counts.size()) ++counts[label];
+        }
+        return hpo::torch::balanced_weights(counts);
+    }
+
     using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
 
     /// The images, read once for all attempts of this worker that use the same folder and split.

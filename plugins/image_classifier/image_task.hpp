@@ -4,17 +4,21 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hpo/core/value.hpp"
 #include "hpo/torch/classification.hpp"
 #include "hpo/torch/evaluation.hpp"
+#include "hpo/torch/load_weights.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/weights/weights.hpp"
 #include "image_data.hpp"
 #include "models.hpp"
 
@@ -44,25 +48,48 @@ struct PreparedImages {
     return {{images.to(device)}, labels.to(device)};
 }
 
+/// What a model begins from: a safetensors file or a folder with one, for example a saved model; an empty path: from nothing.
+struct StartingWeights {
+    std::filesystem::path place;
+    bool new_head = false;  ///< the last layer begins from nothing, for other classes
+};
+
+/// Throws Error naming file and tensor where the weights are those of another model.
+inline void begin_from(SegmentedModel& model, const StartingWeights& start) {
+    if (start.place.empty()) return;
+    const auto weights = hpo::weights::Weights::open(start.place);
+    if (!start.new_head) return hpo::torch::load_weights(model, weights);
+    for (const auto& child : model.named_children()) {
+        if (child.key() != "head") hpo::torch::load_weights(*child.value(), weights, child.key() + ".");
+    }
+}
+
 /// One attempt at classifying images.
 class ImageTask final : public hpo::torch::Task {
 public:
     struct Options {
         std::string kind;
         ModelShape shape;
-        double label_smoothing = 0;
+        hpo::torch::ClassificationLoss loss;
+        StartingWeights weights;
         std::function<ImageSet()> test_images;  ///< reads those that nothing was chosen by; empty: they are not looked at
     };
 
     ImageTask(std::shared_ptr<const PreparedImages> images, Options options) : images_{std::move(images)}, options_{std::move(options)} {}
 
-    [[nodiscard]] std::shared_ptr<hpo::torch::Model> build() override { return make_model(options_.kind, options_.shape); }
+    [[nodiscard]] std::shared_ptr<hpo::torch::Model> build() override {
+        auto model = make_model(options_.kind, options_.shape);
+        parts_ = model->parts();
+        begin_from(*model, options_.weights);
+        return model;
+    }
+    [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
     [[nodiscard]] std::int64_t training_examples() const override { return static_cast<std::int64_t>(images_->split.train.size()); }
     [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
         return batch_of(images_->split.train, examples, device);
     }
     [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
-        return hpo::torch::ClassificationLoss{.label_smoothing = options_.label_smoothing}.sum(outputs, batch.targets);
+        return options_.loss.sum(outputs, batch.targets);
     }
     [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
         const auto held_out = static_cast<std::int64_t>(images_->split.validation.size());
@@ -93,6 +120,7 @@ private:
 
     std::shared_ptr<const PreparedImages> images_;
     Options options_;
+    std::vector<std::string> parts_;  ///< of the model last built
 };
 
 }  // namespace image_classifier

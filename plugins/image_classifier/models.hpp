@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hpo/torch/adapted_conv2d.hpp"
+#include "hpo/torch/adapted_linear.hpp"
 #include "hpo/torch/checkpointing.hpp"
 #include "hpo/torch/task.hpp"
 
@@ -33,44 +34,97 @@ struct ModelShape {
     bool recompute = false;   ///< activation checkpointing
 };
 
-/// A stack of segments over [examples, 1, height, width], each recomputed in the backward pass when the plan asks for it.
+/// A part of a model: one tensor in, one out.
+class Part : public ::torch::nn::Module {
+public:
+    [[nodiscard]] virtual Tensor forward(const Tensor& x) = 0;
+};
+
+/// A stack of segments over [examples, 1, height, width], each recomputed in the backward pass when the plan asks for it, and a linear
+/// head. Parameters are named segment0..., segment1..., head.weight, head.bias.
 class SegmentedModel : public hpo::torch::Model {
 public:
     [[nodiscard]] Tensor forward(const hpo::torch::Batch& batch) final {
         Tensor x = batch.inputs.at(0);
-        for (const hpo::torch::Segment& segment : segments_) x = recompute_ ? hpo::torch::recomputed(segment, x) : segment(x);
-        return head_->forward(x);
+        for (const auto& part : segments_) {
+            const hpo::torch::Segment segment = [&part](const Tensor& input) { return part->forward(input); };
+            x = recompute_ ? hpo::torch::recomputed(*part, segment, x) : segment(x);
+        }
+        return head_(x);
+    }
+    /// The names of the segments, then that of the head.
+    [[nodiscard]] std::vector<std::string> parts() const {
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < segments_.size(); ++i) names.push_back(name_of(i));
+        names.emplace_back("head");
+        return names;
     }
 
 protected:
     explicit SegmentedModel(bool recompute) : recompute_{recompute} {}
-    void add(hpo::torch::Segment segment) { segments_.push_back(std::move(segment)); }
-    void end_with(::torch::nn::Sequential head) { head_ = register_module("head", std::move(head)); }
-    [[nodiscard]] std::string next_name() const { return "segment" + std::to_string(segments_.size()); }
+    void add(std::shared_ptr<Part> segment) { segments_.push_back(register_module(name_of(segments_.size()), std::move(segment))); }
+    void end_with(hpo::torch::Linear head) { head_ = register_module("head", std::move(head)); }
 
 private:
-    std::vector<hpo::torch::Segment> segments_;
-    ::torch::nn::Sequential head_{nullptr};
+    static std::string name_of(std::size_t segment) { return "segment" + std::to_string(segment); }
+
+    std::vector<std::shared_ptr<Part>> segments_;
+    hpo::torch::Linear head_{nullptr};
     bool recompute_;
 };
 
-/// Linear layers of one width with ReLU and dropout.
+/// Numbers in and out of a layer.
+struct Width {
+    std::int64_t in;
+    std::int64_t out;
+};
+
+/// A linear layer with ReLU and dropout.
+class DenseLayer final : public Part {
+public:
+    DenseLayer(Width width, double dropout) {
+        linear_ = register_module("linear", hpo::torch::Linear{width.in, width.out});
+        dropout_ = register_module("dropout", ::torch::nn::Dropout{dropout});
+    }
+    [[nodiscard]] Tensor forward(const Tensor& x) override { return dropout_(::torch::relu(linear_(x.flatten(1)))); }
+
+private:
+    hpo::torch::Linear linear_{nullptr};
+    ::torch::nn::Dropout dropout_{nullptr};
+};
+
+/// Linear layers of one width.
 class Mlp final : public SegmentedModel {
 public:
     explicit Mlp(const ModelShape& shape) : SegmentedModel{shape.recompute} {
         std::int64_t inputs = shape.height * shape.width;
         for (std::int64_t layer = 0; layer < shape.depth; ++layer) {
-            const auto linear = register_module(next_name(), ::torch::nn::Linear{inputs, shape.hidden});
-            const auto dropout = register_module(next_name() + "_dropout", ::torch::nn::Dropout{shape.dropout});
-            add([linear, dropout](const Tensor& x) { return dropout->forward(::torch::relu(linear->forward(x.flatten(1)))); });
+            add(std::make_shared<DenseLayer>(Width{inputs, shape.hidden}, shape.dropout));
             inputs = shape.hidden;
         }
-        end_with(::torch::nn::Sequential{::torch::nn::Linear{inputs, shape.classes}});
+        end_with(hpo::torch::Linear{inputs, shape.classes});
     }
 };
 
-/// 3x3 convolutions, each followed by ReLU and, while the image has 8 pixels or more a side, by pooling that halves it; channels double
-/// twice. One hidden linear layer of model.width units follows.
+/// A 3x3 convolution with ReLU, and pooling that halves the image where it is large enough.
+class ConvolutionLayer final : public Part {
+public:
+    ConvolutionLayer(Width channels, bool pool) : pool_{pool} {
+        const auto options = ::torch::nn::Conv2dOptions{channels.in, channels.out, 3}.padding(1);
+        convolution_ = register_module("convolution", hpo::torch::Conv2d{options});
+    }
+    [[nodiscard]] Tensor forward(const Tensor& x) override {
+        const Tensor y = ::torch::relu(convolution_(x));
+        return pool_ ? ::torch::max_pool2d(y, 2) : y;
+    }
+
+private:
+    hpo::torch::Conv2d convolution_{nullptr};
+    bool pool_;
+};
+
+/// Convolutions, pooled while the image has 8 pixels or more a side; channels double twice. One hidden linear layer of model.width units
+/// follows.
 class Cnn final : public SegmentedModel {
 public:
     explicit Cnn(const ModelShape& shape) : SegmentedModel{shape.recompute} {
@@ -79,85 +133,99 @@ public:
         std::int64_t width = shape.width;
         for (std::int64_t layer = 0; layer < shape.depth; ++layer) {
             const std::int64_t outputs = shape.channels << std::min<std::int64_t>(layer, 2);
-            const auto convolution =
-                register_module(next_name(), ::torch::nn::Conv2d{::torch::nn::Conv2dOptions{inputs, outputs, 3}.padding(1)});
             const bool pool = std::min(height, width) >= 8;
-            add([convolution, pool](const Tensor& x) {
-                const Tensor y = ::torch::relu(convolution->forward(x));
-                return pool ? ::torch::max_pool2d(y, 2) : y;
-            });
+            add(std::make_shared<ConvolutionLayer>(Width{inputs, outputs}, pool));
             if (pool) {
                 height /= 2;
                 width /= 2;
             }
             inputs = outputs;
         }
-        end_with(::torch::nn::Sequential{::torch::nn::Flatten{}, ::torch::nn::Linear{inputs * height * width, shape.hidden},
-                                         ::torch::nn::ReLU{}, ::torch::nn::Dropout{shape.dropout},
-                                         ::torch::nn::Linear{shape.hidden, shape.classes}});
+        add(std::make_shared<DenseLayer>(Width{inputs * height * width, shape.hidden}, shape.dropout));
+        end_with(hpo::torch::Linear{shape.hidden, shape.classes});
     }
 };
 
-/// Two 3x3 convolutions with a shortcut (He et al. 2016), normalised by group (Wu and He 2018) or by batch.
-class ResidualBlock final : public ::torch::nn::Module {
+/// A square convolution without bias, and the norm that follows it: by group (Wu and He 2018) or by batch.
+[[nodiscard]] inline hpo::torch::Conv2d plain_convolution(Width channels, std::int64_t size, std::int64_t stride) {
+    return hpo::torch::Conv2d{::torch::nn::Conv2dOptions{channels.in, channels.out, size}.stride(stride).padding(size / 2).bias(false)};
+}
+[[nodiscard]] inline ::torch::nn::Sequential norm(std::int64_t channels, bool batch_norm) {
+    if (batch_norm) return ::torch::nn::Sequential{::torch::nn::BatchNorm2d{channels}};
+    return ::torch::nn::Sequential{::torch::nn::GroupNorm{std::gcd(channels, std::int64_t{8}), channels}};
+}
+
+/// Normalises in fp32, whatever autocast made of x: LibTorch 1.13 has no other group norm for fp32 weights on the CPU.
+[[nodiscard]] inline Tensor normalised(::torch::nn::Sequential& norm, const Tensor& x) { return norm->forward(x.to(::torch::kFloat)); }
+
+/// The first convolution of a ResNet.
+class Stem final : public Part {
 public:
-    struct Channels {
-        std::int64_t in;
-        std::int64_t out;
-    };
-    ResidualBlock(Channels channels, std::int64_t stride, bool batch_norm) {
-        first_ = register_module("first", convolution(channels, 3, stride));
+    Stem(std::int64_t channels, bool batch_norm) {
+        convolution_ = register_module("convolution", plain_convolution({1, channels}, 3, 1));
+        norm_ = register_module("norm", norm(channels, batch_norm));
+    }
+    [[nodiscard]] Tensor forward(const Tensor& x) override { return ::torch::relu(normalised(norm_, convolution_(x))); }
+
+private:
+    hpo::torch::Conv2d convolution_{nullptr};
+    ::torch::nn::Sequential norm_{nullptr};
+};
+
+/// Two 3x3 convolutions with a shortcut (He et al. 2016).
+class ResidualBlock final : public Part {
+public:
+    ResidualBlock(Width channels, std::int64_t stride, bool batch_norm) {
+        first_ = register_module("first", plain_convolution(channels, 3, stride));
         first_norm_ = register_module("first_norm", norm(channels.out, batch_norm));
-        second_ = register_module("second", convolution({channels.out, channels.out}, 3, 1));
+        second_ = register_module("second", plain_convolution({channels.out, channels.out}, 3, 1));
         second_norm_ = register_module("second_norm", norm(channels.out, batch_norm));
-        if (stride != 1 || channels.in != channels.out) shortcut_ = register_module("shortcut", convolution(channels, 1, stride));
+        if (stride != 1 || channels.in != channels.out) shortcut_ = register_module("shortcut", plain_convolution(channels, 1, stride));
     }
-    [[nodiscard]] Tensor forward(const Tensor& x) {
-        const Tensor y = second_norm_->forward(second_(::torch::relu(first_norm_->forward(first_(x)))));
+    [[nodiscard]] Tensor forward(const Tensor& x) override {
+        const Tensor y = normalised(second_norm_, second_(::torch::relu(normalised(first_norm_, first_(x)))));
         return ::torch::relu(y + (shortcut_.is_empty() ? x : shortcut_(x)));
-    }
-    static ::torch::nn::Conv2d convolution(Channels channels, std::int64_t size, std::int64_t stride) {
-        return ::torch::nn::Conv2d{
-            ::torch::nn::Conv2dOptions{channels.in, channels.out, size}.stride(stride).padding(size / 2).bias(false)};
-    }
-    static ::torch::nn::Sequential norm(std::int64_t channels, bool batch_norm) {
-        if (batch_norm) return ::torch::nn::Sequential{::torch::nn::BatchNorm2d{channels}};
-        return ::torch::nn::Sequential{::torch::nn::GroupNorm{std::gcd(channels, std::int64_t{8}), channels}};
     }
 
 private:
-    ::torch::nn::Conv2d first_{nullptr};
-    ::torch::nn::Conv2d second_{nullptr};
-    ::torch::nn::Conv2d shortcut_{nullptr};
+    hpo::torch::Conv2d first_{nullptr};
+    hpo::torch::Conv2d second_{nullptr};
+    hpo::torch::Conv2d shortcut_{nullptr};
     ::torch::nn::Sequential first_norm_{nullptr};
     ::torch::nn::Sequential second_norm_{nullptr};
+};
+
+/// The mean over each channel, with dropout.
+class ImageMean final : public Part {
+public:
+    explicit ImageMean(double dropout) { dropout_ = register_module("dropout", ::torch::nn::Dropout{dropout}); }
+    [[nodiscard]] Tensor forward(const Tensor& x) override { return dropout_(x.mean({2, 3})); }
+
+private:
+    ::torch::nn::Dropout dropout_{nullptr};
 };
 
 /// A stem, three stages of `depth` residual blocks with c, 2c and 4c channels, the mean over the image, one linear layer.
 class ResNet final : public SegmentedModel {
 public:
     explicit ResNet(const ModelShape& shape) : SegmentedModel{shape.recompute} {
-        const auto stem = register_module(next_name(), ResidualBlock::convolution({1, shape.channels}, 3, 1));
-        const auto stem_norm = register_module(next_name() + "_norm", ResidualBlock::norm(shape.channels, shape.batch_norm));
-        add([stem, stem_norm](const Tensor& x) { return ::torch::relu(stem_norm->forward(stem->forward(x))); });
+        add(std::make_shared<Stem>(shape.channels, shape.batch_norm));
         std::int64_t inputs = shape.channels;
         for (std::int64_t stage = 0; stage < 3; ++stage) {
             const std::int64_t outputs = shape.channels << stage;
             for (std::int64_t i = 0; i < shape.depth; ++i) {
                 const std::int64_t stride = stage > 0 && i == 0 ? 2 : 1;
-                const auto block = register_module(
-                    next_name(), std::make_shared<ResidualBlock>(ResidualBlock::Channels{inputs, outputs}, stride, shape.batch_norm));
-                add([block](const Tensor& x) { return block->forward(x); });
+                add(std::make_shared<ResidualBlock>(Width{inputs, outputs}, stride, shape.batch_norm));
                 inputs = outputs;
             }
         }
-        end_with(::torch::nn::Sequential{::torch::nn::AdaptiveAvgPool2d{1}, ::torch::nn::Flatten{}, ::torch::nn::Dropout{shape.dropout},
-                                         ::torch::nn::Linear{inputs, shape.classes}});
+        add(std::make_shared<ImageMean>(shape.dropout));
+        end_with(hpo::torch::Linear{inputs, shape.classes});
     }
 };
 
 /// The model named "mlp", "cnn" or "resnet".
-[[nodiscard]] inline std::shared_ptr<hpo::torch::Model> make_model(std::string_view kind, const ModelShape& shape) {
+[[nodiscard]] inline std::shared_ptr<SegmentedModel> make_model(std::string_view kind, const ModelShape& shape) {
     if (kind == "mlp") return std::make_shared<Mlp>(shape);
     if (kind == "cnn") return std::make_shared<Cnn>(shape);
     return std::make_shared<ResNet>(shape);

@@ -5,13 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hpo/device/metered_device.hpp"
+#include "hpo/torch/classification.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/weights/write_safetensors.hpp"
 #include "support/catch.hpp"
 
 using hpo::torch::MeteredAllocator;
@@ -55,6 +59,7 @@ hpo::TrainerJob small_job(const std::string& kind) {
 std::vector<double> values_of(ImageClassifier& trainer, const hpo::TrainerJob& job) {
     Recorder recorder;
     const auto outcome = trainer.run(job, recorder);
+    CAPTURE(outcome.failure ? outcome.failure->message : "");
     REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
     std::vector<double> values = outcome.values;
     for (const char* name : {"accuracy", "macro_f1", "loss"}) values.push_back(std::stod(outcome.attributes.at(name)));
@@ -206,7 +211,7 @@ TEST_CASE("the plugin's list of parameters is what its attempts accept") {
     const auto info = trainer.info();
     CHECK(info.name == "image_classifier");
     CHECK(info.effective_batch_parameter == "train.batch_size");
-    CHECK(info.levers == std::vector<std::string>{"micro_batch", "activation_checkpointing"});
+    CHECK(info.levers == std::vector<std::string>{"micro_batch", "precision", "activation_checkpointing"});
     CHECK(info.libtorch_version == TORCH_VERSION);
     hpo::TrainerJob defaults;
     CHECK(hpo::Settings::problems(info, defaults).empty());
@@ -229,4 +234,106 @@ TEST_CASE("the plugin's list of parameters is what its attempts accept") {
     job.options["classes"] = std::int64_t{5};
     REQUIRE(trainer.check(job).size() == 1);
     CHECK_THAT(trainer.check(job)[0].what, Catch::Contains("label 9"));
+}
+
+namespace {
+
+/// Writes a model's parameters under their names.
+void save(const torch::nn::Module& model, const std::filesystem::path& file) {
+    hpo::weights::TensorMap tensors;
+    for (const auto& item : model.named_parameters()) {
+        const torch::Tensor& tensor = item.value();
+        const auto bytes = std::as_bytes(std::span{tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())});
+        tensors.insert({item.key(), {.shape = tensor.sizes().vec(), .bytes = bytes}});
+    }
+    hpo::weights::write_safetensors(file, tensors);
+}
+
+}  // namespace
+
+TEST_CASE("a model begins from a file of weights, with its head or without") {
+    const auto file = std::filesystem::temp_directory_path() / ("hpo-classifier-test-" + std::to_string(::getpid()) + ".safetensors");
+    const auto model = [](std::int64_t seed, std::int64_t classes) {
+        torch::manual_seed(static_cast<std::uint64_t>(seed));
+        return image_classifier::make_model("resnet", {.classes = classes, .depth = 1, .channels = 8});
+    };
+    const auto saved = model(1, 10);
+    save(*saved, file);
+    const auto whole = model(2, 10);
+    image_classifier::begin_from(*whole, {.place = file});
+    for (const auto& item : whole->named_parameters()) CHECK(torch::equal(item.value(), saved->named_parameters()[item.key()]));
+    const auto other_classes = model(2, 3);
+    const auto drawn = other_classes->named_parameters()["head.weight"].detach().clone();
+    image_classifier::begin_from(*other_classes, {.place = file, .new_head = true});
+    for (const auto& item : other_classes->named_parameters()) {
+        const bool head = item.key().starts_with("head.");
+        CHECK(torch::equal(item.value(), head ? other_classes->named_parameters()[item.key()] : saved->named_parameters()[item.key()]));
+    }
+    CHECK(torch::equal(other_classes->named_parameters()["head.weight"], drawn));
+    CHECK_THROWS_WITH(image_classifier::begin_from(*other_classes, {.place = file}),
+                      Catch::Contains(file.string()) && Catch::Contains("head.weight") && Catch::Contains("[10, 32]"));
+
+    ImageClassifier trainer;
+    auto job = small_job("resnet");
+    job.options["weights"] = file.string();
+    CHECK(trainer.check(job).empty());
+    const auto begun = values_of(trainer, job);
+    job.options["new_head"] = true;
+    CHECK(values_of(trainer, job) != begun);
+    job.params["model.channels"] = std::int64_t{16};
+    const auto problems = trainer.check(job);
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems[0].what, Catch::Contains(file.string()) && Catch::Contains("segment0.convolution.weight"));
+    std::filesystem::remove(file);
+}
+
+TEST_CASE("probes and low-rank additions train what they promise of an image model") {
+    ImageClassifier trainer;
+    auto job = small_job("cnn");
+    constexpr std::int64_t head = 32 * 10 + 10;
+    const auto profile_with = [&](const char* tuning) {
+        job.params["train.tuning"] = std::string{tuning};
+        const auto profile = trainer.profile(job);
+        REQUIRE(profile);
+        return *profile;
+    };
+    job.params["lora.rank"] = std::int64_t{2};
+    const auto full = profile_with("full");
+    const auto probe = profile_with("probe");
+    const auto lora = profile_with("lora");
+    CHECK(full.trainable_parameters == full.parameters);
+    CHECK(probe.trainable_parameters == head);
+    CHECK(probe.activation_bytes_per_example < full.activation_bytes_per_example / 10);
+    const std::int64_t additions = (2 * 9 + 8 * 2) + (2 * 8 * 9 + 16 * 2) + (2 * 16 * 49 + 32 * 2);
+    CHECK(lora.trainable_parameters == additions + head);
+    CHECK(lora.parameters == full.parameters + additions);
+    CHECK(lora.optimizer_bytes < full.optimizer_bytes / 2);
+
+    for (const std::string kind : {"mlp", "cnn", "resnet"}) {
+        for (const std::string tuning : {"probe", "lora"}) {
+            CAPTURE(kind, tuning);
+            auto tuned = small_job(kind);
+            tuned.params["train.tuning"] = tuning;
+            tuned.params["train.dropout"] = 0.2;
+            const auto plain = values_of(trainer, tuned);
+            tuned.plan.activation_checkpointing = true;
+            tuned.options["loader_workers"] = std::int64_t{2};
+            CHECK(values_of(trainer, tuned) == plain);
+            tuned.plan.precision = hpo::Precision::bf16;
+            const auto half = values_of(trainer, tuned);
+            CHECK(half.back() == Approx(plain.back()).epsilon(0.05));
+            tuned.plan.activation_checkpointing = false;
+            CHECK(values_of(trainer, tuned) == half);
+        }
+    }
+}
+
+TEST_CASE("balanced class weights count a class's examples as much as another's") {
+    const auto weights = hpo::torch::balanced_weights({3, 1, 0});
+    CHECK(torch::allclose(weights, torch::tensor({4.0F / 9, 4.0F / 3, 0.0F})));
+    ImageClassifier trainer;
+    auto job = small_job("mlp");
+    const auto plain = values_of(trainer, job);
+    job.params["train.class_weights"] = std::string{"balanced"};
+    CHECK(values_of(trainer, job) != plain);
 }
