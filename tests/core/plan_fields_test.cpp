@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "hpo/core/plan_text.hpp"
 #include "hpo/testing/sample_trial.hpp"
 #include "support/catch.hpp"
 
@@ -51,4 +52,27 @@ TEST_CASE("members of a plan are told in words") {
                  .cap_bytes = 1 << 20}) ==
           "[effective batch 64][micro-batch 16][activation checkpointing][precision bf16][expandable segments]"
           "[allocator settings max_split_size_mb:64][device cuda:1][cap 1.00 MiB]");
+}
+
+TEST_CASE("each lever of a plan can be set by its text, and nothing else") {
+    ExecutionPlan plan;
+    for (const char* const assignment : {"micro_batch=8", "activation_checkpointing=true", "precision=bf16", "expandable_segments=1",
+                                         "allocator_settings=max_split_size_mb:64", "cap_bytes=600MiB"})
+        set_lever(plan, "--plan", assignment);
+    const ExecutionPlan wanted{.micro_batch = 8,
+                               .activation_checkpointing = true,
+                               .precision = Precision::bf16,
+                               .expandable_segments = true,
+                               .allocator_settings = "max_split_size_mb:64",
+                               .cap_bytes = std::int64_t{600} << 20U};
+    CHECK(plan == wanted);
+    set_lever(plan, "--plan", "precision=fp32");
+    CHECK(plan.precision == Precision::fp32);
+    CHECK(lever_keys().size() == 6);
+    CHECK_THROWS_WITH(set_lever(plan, "--plan", "micro_batch"), "--plan: got 'micro_batch'; expected KEY=VALUE");
+    CHECK_THROWS_WITH(set_lever(plan, "--plan", "micro_batch=0"), "--plan micro_batch: got '0'; expected a whole number of at least 1");
+    CHECK_THROWS_WITH(set_lever(plan, "--plan", "micro_batch=8x"), "--plan micro_batch: got '8x'; expected a whole number of at least 1");
+    CHECK_THROWS_WITH(set_lever(plan, "--plan", "precision=int4"), "--plan precision: got 'int4'; expected one of fp32, bf16, fp16");
+    for (const char* const assignment : {"device=cuda", "effective_batch=3"})
+        CHECK_THROWS_WITH(set_lever(plan, "--plan", assignment), Catch::Contains("--plan: unknown lever '"));
 }

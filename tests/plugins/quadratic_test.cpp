@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/testing/saving_contract.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace {
 
@@ -60,4 +62,20 @@ TEST_CASE("the quadratic trainer checks what a script gives it") {
     job.params["z"] = 1.0;
     job.options["steps"] = std::int64_t{0};
     CHECK(trainer.check(job).size() == 2);
+}
+
+TEST_CASE("the quadratic trainer saves its point and measures it again") {
+    const hpo::tests::TemporaryDirectory scratch;
+    hpo::TrainerJob job;
+    job.params = {{"x", 0.1}, {"y", 1.0 / 3}};
+    job.options = {{"steps", std::int64_t{3}}};
+    const auto broken =
+        hpo::testing::saving_contract_violations([] { return std::make_unique<quadratic::Quadratic>(); }, job, scratch.path());
+    INFO((broken.empty() ? "" : broken[0].where + ": " + broken[0].what));
+    CHECK(broken.empty());
+    job.saved_model = (scratch.path() / "model").string();
+    job.options["a"] = 0.1;
+    job.options["b"] = 1.0 / 3;
+    Recorder recorder;
+    CHECK(quadratic::Quadratic{}.evaluate(job, recorder).values == std::vector<double>{0});
 }

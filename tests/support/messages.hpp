@@ -21,8 +21,8 @@ inline TrainerJob sample_job() {
 }
 /// One of each kind.
 inline std::vector<worker::Request> all_requests() {
-    return {worker::RunJob{sample_job()},      worker::GoOn{}, worker::Stop{}, worker::AskProfile{sample_job(), 7},
-            worker::AskCheck{sample_job(), 8}, worker::Quit{}};
+    return {worker::RunJob{sample_job()},        worker::EvaluateModel{sample_job()}, worker::GoOn{}, worker::Stop{},
+            worker::AskProfile{sample_job(), 7}, worker::AskCheck{sample_job(), 8},   worker::Quit{}};
 }
 inline std::vector<worker::Event> all_events() {
     AttemptOutcome failed;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/testing/trainer_contract.hpp"
 
+#include <fstream>
+
+#include "hpo/testing/saving_contract.hpp"
 #include "hpo/trainer/plugin_loader.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace {
 
@@ -60,6 +64,53 @@ private:
     int runs_ = 0;
 };
 
+/// Saves a number and goes on from checkpoints; each flaw breaks one promise of it.
+class Saver final : public Trainer {
+public:
+    explicit Saver(std::string flaw) : flaw_{std::move(flaw)} {}
+    [[nodiscard]] TrainerInfo info() const override {
+        TrainerInfo info;
+        info.name = "saver";
+        info.metrics = {{"m", Direction::minimize, "h"}};
+        info.checkpoints = flaw_ != "neither";
+        info.saves_models = flaw_ != "neither";
+        return info;
+    }
+    AttemptOutcome run(const TrainerJob& job, Progress& progress) override {
+        double sum = 0;
+        std::int64_t step = 0;
+        if (job.resume_step && flaw_ != "begins_anew") {
+            std::ifstream in{job.checkpoint_folder + "/sum"};
+            if (!(in >> step >> sum) && flaw_ != "resumes_from_nothing") throw Error{Errc::bad_value, "no checkpoint"};
+            if (flaw_ == "forgets") sum = 0;
+        }
+        if (!job.model_folder.empty() && flaw_ == "saves_early") std::ofstream{job.model_folder + "/sum"} << 0.0;
+        while (step < 4) {
+            sum += static_cast<double>(++step) / 8;
+            if (!progress.report(step, sum)) return {.kind = OutcomeKind::stopped};
+            if (job.checkpoint_folder.empty() || flaw_ == "no_checkpoints") continue;
+            std::ofstream{job.checkpoint_folder + "/sum"} << step << " " << sum;
+            progress.checkpointed(step);
+        }
+        if (!job.model_folder.empty() && flaw_ != "saves_nothing") std::ofstream{job.model_folder + "/sum"} << sum;
+        if (!job.model_folder.empty() && flaw_ == "saving_matters") sum += 1;
+        return {.kind = OutcomeKind::complete, .values = {sum}, .attributes = {{"data_hash", "\"d\""}}};
+    }
+    AttemptOutcome evaluate(const TrainerJob& job, Progress& progress) override {
+        if (flaw_ == "neither") return Trainer::evaluate(job, progress);
+        double sum = 0;
+        if (!(std::ifstream{job.saved_model + "/sum"} >> sum) && flaw_ != "measures_nothing")
+            throw Error{Errc::bad_value, flaw_ == "nameless" ? "no" : job.saved_model + "/sum: no number"};
+        if (flaw_ == "other_value") sum += 1;
+        return {.kind = OutcomeKind::complete, .values = {sum}, .attributes = {{"data_hash", flaw_ == "other_data" ? "\"e\"" : "\"d\""}}};
+    }
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob&) override { return std::nullopt; }
+    [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob&) override { return {}; }
+
+private:
+    std::string flaw_;
+};
+
 }  // namespace
 
 TEST_CASE("the trainer contract holds for a plugin") {
@@ -86,4 +137,31 @@ TEST_CASE("the trainer contract notices each flaw") {
     CHECK_THAT(with_flaw("ignores_stop"), Catch::Contains("does not end the run as stopped") && Catch::Contains("before the start"));
     CHECK_THAT(with_flaw("profile"), Catch::Contains("profile: asked twice"));
     CHECK_THAT(with_flaw("trainable"), Catch::Contains("more trainable parameters"));
+}
+
+TEST_CASE("the contract of saved models and checkpoints holds for a plugin, and notices each flaw") {
+    const auto broken_with = [](testing::TrainerContract::MakeTrainer make, const TrainerJob& job) {
+        const tests::TemporaryDirectory scratch;
+        std::string text;
+        for (const auto& problem : testing::saving_contract_violations(std::move(make), job, scratch.path()))
+            text += problem.where + ": " + problem.what + "\n";
+        return text;
+    };
+    TrainerJob job;
+    job.params["steps"] = std::int64_t{4};
+    CHECK(broken_with([] { return load_trainer("fault", {HPO_BINARY_DIR "/tests/trainers"}); }, job) == "");
+    const auto with_flaw = [&](const char* flaw) { return broken_with([flaw] { return std::make_unique<Saver>(flaw); }, {}); };
+    CHECK(with_flaw("none") == "");
+    CHECK(with_flaw("neither") == "");
+    CHECK_THAT(with_flaw("measures_nothing"), Catch::Contains("evaluate: a folder without a model is measured"));
+    CHECK_THAT(with_flaw("nameless"), Catch::Contains("does not name it"));
+    CHECK_THAT(with_flaw("saves_nothing"), Catch::Contains("a run leaves it empty"));
+    CHECK_THAT(with_flaw("saves_early"), Catch::Contains("a run that was stopped writes into it"));
+    CHECK_THAT(with_flaw("saving_matters"), Catch::Contains("a run that saves its model has another value"));
+    CHECK_THAT(with_flaw("other_value"), Catch::Contains("the value is not that of the run"));
+    CHECK_THAT(with_flaw("other_data"), Catch::Contains("data_hash is not that of the run"));
+    CHECK_THAT(with_flaw("no_checkpoints"), Catch::Contains("tells of none before its last report"));
+    CHECK_THAT(with_flaw("forgets"), Catch::Contains("ends with another value"));
+    CHECK_THAT(with_flaw("begins_anew"), Catch::Contains("reports otherwise than one that was not stopped"));
+    CHECK_THAT(with_flaw("resumes_from_nothing"), Catch::Contains("goes on from a checkpoint that is not there"));
 }

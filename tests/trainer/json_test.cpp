@@ -128,6 +128,8 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     sent.checkpoint_folder = "/tmp/here";
     sent.resume_step = 5;
     sent.metered_device = "/dev/shm/account";
+    sent.model_folder = "/tmp/model";
+    sent.saved_model = "/tmp/saved";
     const TrainerJob got = there_and_back(sent);
     CHECK(got.study == "s");
     CHECK(got.trial == sent.trial);
@@ -140,7 +142,9 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.metered_device == sent.metered_device);
     CHECK(got.checkpoint_folder == sent.checkpoint_folder);
     CHECK(got.resume_step == 5);
-    CHECK(encode(sent).size() == 11);
+    CHECK(got.model_folder == sent.model_folder);
+    CHECK(got.saved_model == sent.saved_model);
+    CHECK(encode(sent).size() == 13);
     CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }
@@ -164,10 +168,12 @@ TEST_CASE("info, profile, problems and reports come back whole") {
                            .levers = {"micro_batch"},
                            .effective_batch_parameter = "b",
                            .libtorch_version = "1.13.1",
-                           .checkpoints = true};
+                           .checkpoints = true,
+                           .saves_models = true};
     CHECK(encode(there_and_back(info)) == encode(info));
-    CHECK(encode(info).size() == 8);
+    CHECK(encode(info).size() == 9);
     CHECK(there_and_back(info).checkpoints);
+    CHECK(there_and_back(info).saves_models);
     CHECK(there_and_back(info).parameters[0].standard == Value{0.5});
     CHECK(there_and_back(info).metrics[0].direction == Direction::minimize);
     const Profile profile{.parameters = 1,

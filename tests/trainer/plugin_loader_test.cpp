@@ -100,6 +100,16 @@ TEST_CASE("a question that a plugin does not know is answered with an error that
     }
 }
 
+TEST_CASE("a plugin that evaluates no saved models says so, also one that has never heard of them") {
+    Watcher watcher;
+    const auto now = hpo::load_trainer("fault", {good})->evaluate({.saved_model = "/tmp"}, watcher);
+    REQUIRE(now.failure);
+    CHECK(now.failure->message == "trainer fault saves no models and evaluates none");
+    const auto before = hpo::load_trainer("older_entry", {bad})->evaluate({.saved_model = "/tmp"}, watcher);
+    REQUIRE(before.failure);
+    CHECK_THAT(before.failure->message, Catch::Contains("unknown question 'evaluate'"));
+}
+
 TEST_CASE("a plugin of an older version of the same ABI is taken, with null for what it lacks") {
     const auto entry = hpo::load_plugin(bad / "libhpo_trainer_older_entry.so");
     CHECK(entry.run);

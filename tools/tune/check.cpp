@@ -65,7 +65,7 @@ void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::s
     std::set<std::string> kinds;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     for (const ParamSet& params : asked) {
-        for (const TrainerProblem& problem : pool.check(params, first_plan(info, params, device))) {
+        for (const TrainerProblem& problem : pool.check(params, first_plan(settings, info, params, device))) {
             const std::string text = problem.where + ": " + problem.what;
             if (kinds.insert(kind_of(text)).second) problems.add(text);
         }
@@ -76,6 +76,7 @@ void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::s
 /// Finds everything; what the settings are made of comes first, and each step needs those before it.
 void find_problems(const Settings& settings, Problems& problems) {
     problems.guard([&] { (void)settings.policies(); });
+    if (!problems.guard([&] { (void)settings.plan(); })) return;
     problems.guard([&] { (void)settings.whole("trials", 0); });
     problems.guard([&] { (void)settings.whole("seed", 0); });
     problems.guard([&] { (void)settings.time_seconds(); });
@@ -96,6 +97,8 @@ void find_problems(const Settings& settings, Problems& problems) {
     problems.guard([&] { info = describe_trainer(settings); });
     if (!info) return;
     problems.guard([&] { require_known_to_trainer(settings, *info); });
+    problems.guard([&] { require_plan(settings, *info); });
+    if (!settings.text("save-best").empty()) problems.guard([&] { require_saves_models(settings.place("save-best"), *info); });
     std::string device = "cpu";
     problems.guard([&] { device = chosen_device(settings, *info); });
     std::vector<ParamSet> drawn;
@@ -141,7 +144,7 @@ void add_check(CLI::App& app, Actions& actions) {
     auto arguments = std::make_shared<StudyArguments>();
     add_study_arguments(command, arguments,
                         {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
-                         "guard", "recovery", "plugin-timeout"});
+                         "guard", "recovery", "plugin-timeout", "save-best"});
     command->footer(
         "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels.\nExit 0: no problems; 2: each "
         "problem on a line.");

@@ -29,6 +29,7 @@ private:
 // One file for each subcommand.
 void add_run(CLI::App& app, Actions& actions);
 void add_try(CLI::App& app, Actions& actions);
+void add_evaluate(CLI::App& app, Actions& actions);
 void add_check(CLI::App& app, Actions& actions);
 void add_space(CLI::App& app, Actions& actions);
 void add_policies(CLI::App& app, Actions& actions);

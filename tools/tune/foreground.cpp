@@ -75,7 +75,7 @@ private:
 class Foreground {
 public:
     Foreground(const TrainerJob& job, const ParamSet& params, const ForegroundOptions& options)
-        : job_{job}, params_{params}, budget_{options.budget_bytes}, printer_{job_.metric, options.json} {
+        : job_{job}, params_{params}, options_{options}, printer_{job_.metric, options.json} {
         if (options.json) aside_.emplace();
     }
 
@@ -114,12 +114,13 @@ private:
         }
         for (const MemoryMark& mark : outcome.memory) printer_.memory(mark);
         if (outcome.failure) {
-            OomContext context{.at_start = std::nullopt, .capacity = budget_};
+            OomContext context{.at_start = std::nullopt, .capacity = options_.budget_bytes};
             for (const MemoryMark& mark : outcome.memory) {
                 if (mark.name == "trial_start") context.at_start = mark.reading;
             }
             explain_oom(*outcome.failure, context);
         }
+        if (outcome.kind == OutcomeKind::complete && options_.completed) options_.completed(outcome);
         if (aside_) print_json(outcome);
         else print_text(outcome);
         return outcome.failure ? exit_code(Errc::check_failed) : 0;
@@ -140,6 +141,9 @@ private:
         std::cout << "done in " << duration(printer_.elapsed());
         if (outcome.peak_allocated) std::cout << ", peak " << format_bytes(*outcome.peak_allocated);
         std::cout << (outcome.approximate ? ", approximate: this plan is not the same computation as one large batch" : "") << "\n";
+        if (!options_.model.empty())
+            std::cout << "model: " << shell_quoted(options_.model) << "; measure it again: hpo-tune evaluate "
+                      << shell_quoted(options_.model) << "\n";
     }
 
     void print_json(const AttemptOutcome& outcome) {
@@ -172,6 +176,7 @@ private:
                             {"seconds", printer_.elapsed()},
                             {"peak_bytes", tools::or_null(outcome.peak_allocated)},
                             {"approximate", outcome.approximate},
+                            {"model", outcome.failure || options_.model.empty() ? Json(nullptr) : Json(options_.model)},
                             {"reports", printer_.reports()},
                             {"memory", printer_.marks()},
                             {"attributes", tools::to_json(outcome.attributes)}};
@@ -182,7 +187,7 @@ private:
     inline static Foreground* running = nullptr;  ///< while the trainer works
     const TrainerJob& job_;
     const ParamSet& params_;
-    std::optional<std::int64_t> budget_;
+    const ForegroundOptions& options_;
     Printer printer_;
     std::optional<OutputAside> aside_;  ///< for one JSON document
 };

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "hpo/core/param_set.hpp"
 #include "hpo/trainer/trainer.hpp"
@@ -13,6 +15,8 @@ namespace hpo::tune {
 struct ForegroundOptions {
     std::optional<std::int64_t> budget_bytes;  ///< of the device, for the cause of a memory failure
     bool json = false;                         ///< one document on standard output; what the trainer prints goes to standard error
+    std::function<void(const AttemptOutcome&)> completed{};  ///< called once the attempt is complete, before that is said; may throw Error
+    std::string model{};                                     ///< where `completed` has put the model; empty: nowhere
 };
 
 /// Runs one attempt in this process, says what the trainer tells and what came of it, and returns the exit status: 0, or 1 when a

@@ -20,7 +20,8 @@ constexpr std::uint64_t most = 500;  ///< questions to the guard
 class Examiner {
 public:
     Examiner(const Settings& settings, const registry::AnyMemoryGuard& guard, GuardedCount& result)
-        : guard_{guard}, result_{result}, info_{describe_trainer(settings)}, device_{chosen_device(settings, info_)} {
+        : settings_{settings}, guard_{guard}, result_{result}, info_{describe_trainer(settings)}, device_{chosen_device(settings, info_)} {
+        require_plan(settings, info_);
         if (guard.evidence() == Evidence::none) return;
         pool_.emplace(
             worker::PoolConfig{.worker_program = worker_program(),
@@ -32,7 +33,7 @@ public:
     }
     /// False when time is up.
     bool examine(const ParamSet& params) {
-        const ExecutionPlan plan = first_plan(info_, params, device_);
+        const ExecutionPlan plan = first_plan(settings_, info_, params, device_);
         const std::optional<Profile> profile = pool_ ? pool_->profile(params, plan) : std::nullopt;
         const History nothing{};
         const Admission admission =
@@ -45,6 +46,7 @@ public:
     }
 
 private:
+    const Settings& settings_;
     const registry::AnyMemoryGuard& guard_;
     GuardedCount& result_;
     TrainerInfo info_;

@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
     hpo::tune::Actions actions;
     hpo::tune::add_run(app, actions);
     hpo::tune::add_try(app, actions);
+    hpo::tune::add_evaluate(app, actions);
     hpo::tune::add_check(app, actions);
     hpo::tune::add_space(app, actions);
     hpo::tune::add_policies(app, actions);

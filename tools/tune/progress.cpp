@@ -120,7 +120,7 @@ void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
 }
 
 void Progress::trial_finished(const Trial& trial) {
-    if (settings_.trial_finished) settings_.trial_finished(trial.number);
+    if (settings_.trial_finished) settings_.trial_finished(trial);
     running_.erase(trial.number);
     const auto best_before = best_trial_;
     count(trial);

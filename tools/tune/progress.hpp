@@ -30,7 +30,7 @@ public:
         std::optional<std::int64_t> capacity_bytes;  ///< of the device
         /// Who holds how much of the device now; empty where nobody can say.
         std::function<std::optional<device::Occupancy>()> occupancy;
-        std::function<void(std::int64_t trial)> trial_finished;  ///< may be empty
+        std::function<void(const Trial& trial)> trial_finished;  ///< may be empty
     };
 
     explicit Progress(Settings settings) : settings_{std::move(settings)} {}

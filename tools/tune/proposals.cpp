@@ -123,7 +123,7 @@ std::vector<std::string> impossible_retries(const Settings& settings, const Trai
         }
     };
     for (const ParamSet& params : representatives(proposals)) {
-        ExecutionPlan whole = first_plan(info, params, "cpu");
+        ExecutionPlan whole = first_plan(settings, info, params, "cpu");
         ExecutionPlan least = whole;
         if (whole.effective_batch) least.micro_batch = 1;
         for (const Failure& failure : made_up_failures()) {
@@ -148,8 +148,9 @@ std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
     return chosen;
 }
 
-ExecutionPlan first_plan(const TrainerInfo& info, const ParamSet& params, const std::string& device) {
-    ExecutionPlan plan{.device = device};
+ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, const ParamSet& params, const std::string& device) {
+    ExecutionPlan plan = settings.plan();
+    plan.device = device;
     if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
     return plan;
 }

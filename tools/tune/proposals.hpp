@@ -31,7 +31,8 @@ namespace hpo::tune {
 /// Proposals that differ in a choice or a whole branch, as few as show every choice of every categorical once.
 [[nodiscard]] std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn);
 
-/// The plan of a first attempt.
-[[nodiscard]] ExecutionPlan first_plan(const TrainerInfo& info, const ParamSet& params, const std::string& device);
+/// The plan of a first attempt, before the guard.
+[[nodiscard]] ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, const ParamSet& params,
+                                       const std::string& device);
 
 }  // namespace hpo::tune

@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "best_model.hpp"
 #include "checkpoint_folders.hpp"
 #include "commands.hpp"
 #include "hpo/failure/classify.hpp"
@@ -76,7 +77,28 @@ void print_text(const TuneResult& result, const Settings& settings) {
 /// JSON has no infinities: they are texts, as hpo-analyze writes them.
 std::string json_number(double value) { return std::isfinite(value) ? number_text(value) : json_quote(number_text(value)); }
 
-void print_json(const TuneResult& result, const Settings& settings) {
+/// What is kept of the study's models in the end.
+struct KeptModel {
+    std::filesystem::path folder;
+    std::optional<ModelManifest> manifest;  ///< nothing: no model
+    std::string problem;                    ///< why some model could not be kept; empty: none
+
+    [[nodiscard]] bool is_of(const Trial* best) const { return best && manifest && manifest->trial == best->number; }
+};
+
+void print_model(const KeptModel& kept, const TuneResult& result, const Settings& settings) {
+    const std::string folder = shell_quoted(kept.folder.string());
+    if (const auto& model = kept.manifest) {
+        std::cout << "model: " << folder << " (trial " << model->trial << ", " << model->metric << " " << number(model->value)
+                  << "); measure it again: hpo-tune evaluate " << folder << "\n";
+    }
+    const Trial* best = result.best();
+    if (!best || kept.is_of(best)) return;
+    std::cout << "the model of the best trial was not kept; train it again: hpo-tune try " << shell_quoted(settings.arguments().script)
+              << " --trial " << best->number << " --save FOLDER\n";
+}
+
+void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {
     const Tally tally{result.trials};
     std::cout << "{\"study\": " << json_quote(result.study.name) << ", \"store\": " << json_quote(settings.text("store"))
               << ", \"interrupted\": " << (result.interrupted ? "true" : "false") << ", \"complete\": " << tally.complete
@@ -88,6 +110,10 @@ void print_json(const TuneResult& result, const Settings& settings) {
     } else {
         std::cout << "null";
     }
+    std::cout << ", \"model\": ";
+    if (kept && kept->manifest)
+        std::cout << "{\"folder\": " << json_quote(kept->folder.string()) << ", \"trial\": " << kept->manifest->trial << "}";
+    else std::cout << "null";
     std::cout << "}\n";
 }
 
@@ -103,11 +129,10 @@ Study open_same_study(Store& store, const Settings& settings) {
 
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
 /// that does not suffice is no reason to stop: each trial has its guard and its recovery.
-std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSet& params, const TrainerInfo& info,
-                                               const std::string& device) {
+std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSet& params, const ExecutionPlan& plan) {
     std::vector<TrainerProblem> found;
     try {
-        found = pool.check(params, first_plan(info, params, device));
+        found = pool.check(params, plan);
     } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
         std::cerr << "hpo-tune: note: " << error.what() << "\n";
     }
@@ -140,7 +165,8 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                      .directions = settings.directions(),
                      .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
                      .time_seconds = settings.time_seconds(),
-                     .fixed = settings.fixed()};
+                     .fixed = settings.fixed(),
+                     .plan = settings.plan()};
     const auto proposals = draw_proposals(settings);
     for (const std::string& name : never_asked(settings, proposals)) {
         std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals.size()
@@ -148,6 +174,8 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     }
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
+    require_plan(settings, info);
+    if (!settings.text("save-best").empty()) require_saves_models(settings.place("save-best"), info);
     const std::string device = chosen_device(settings, info);
     if (refused(unsuitable_parameters(settings, info, proposals)) || refused(impossible_retries(settings, info, proposals))) {
         return exit_code(Errc::bad_value);
@@ -174,9 +202,12 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .note = [&shown](const std::string& text) {
                            if (shown) shown->note(text);
                        }}};
-    if (refused(problems_before_start(pool, proposals.front(), info, device))) return exit_code(Errc::bad_value);
+    if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
+        return exit_code(Errc::bad_value);
     store::Sqlite store{settings.text("store")};
     std::optional<CheckpointFolders> checkpoints;
+    std::optional<BestModel> best_model;
+    std::string not_kept;  // why the model of some trial could not be
     Progress progress{{.style = style,
                        .trials = tune.trials,
                        .metric = settings.description().objectives[0].metric,
@@ -184,8 +215,14 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .capacity_bytes = budget,
                        .occupancy = [&pool] { return pool.occupancy(); },
                        .trial_finished =
-                           [&checkpoints](std::int64_t trial) {
-                               if (checkpoints) checkpoints->remove(trial);
+                           [&](const Trial& trial) {
+                               if (checkpoints) checkpoints->remove(trial.number);
+                               try {
+                                   if (best_model) best_model->finished(trial);
+                               } catch (const Error& error) {  // the study is worth more than one of its models
+                                   not_kept = error.what();
+                                   if (shown) shown->note(not_kept);
+                               }
                            }}};
     tune.plan.device = device;
     tune.effective_batch_parameter = info.effective_batch_parameter;
@@ -210,6 +247,17 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
         checkpoints.emplace(store::file_of(settings.text("store")), study.id);
         tune.checkpoint_folder = [&checkpoints](std::int64_t trial) { return checkpoints->make(trial); };
     }
+    if (!settings.text("save-best").empty()) {
+        const auto read_stored = [&] {
+            store.refresh(study.id, stored);
+            return stored;
+        };
+        best_model.emplace(
+            BestModel::Settings{
+                .folder = settings.best_model_folder(study.id), .about = model_of_study(settings, info), .metrics = info.metrics},
+            read_stored);
+        tune.model_folder = [&best_model](std::int64_t trial) { return best_model->make(trial); };
+    }
     const Space space = settings.script().space();
     Tuner tuner{std::move(policies.sampler), std::move(policies.pruner), std::move(policies.guard), std::move(policies.recovery)};
     const TuneResult result = tuner.optimize(store, settings.text("study"), space, pool, tune, progress);
@@ -217,9 +265,24 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     for (const Trial& trial : result.trials) {  // those of processes that were killed, too
         if (checkpoints && is_finished(trial.state)) checkpoints->remove(trial.number);
     }
-    if (options.json) print_json(result, settings);
+    std::optional<KeptModel> kept;
+    if (best_model) {
+        kept.emplace(KeptModel{.folder = best_model->folder(), .manifest = std::nullopt, .problem = not_kept});
+        try {
+            best_model->settle(result.trials);  // those of processes that were killed, too
+            kept->manifest = best_model->kept();
+        } catch (const Error& error) {
+            kept->problem = error.what();
+        }
+    }
+    if (options.json) print_json(result, settings, kept);
     else print_text(result, settings);
+    if (kept && !options.json) print_model(*kept, result, settings);
     if (result.interrupted) return exit_code(Errc::interrupted);
+    if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {
+        std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << kept->problem << "\n";
+        return exit_code(Errc::store);
+    }
     const Tally tally{result.trials};
     if (tally.failed > 0 && tally.failed == tally.done()) {
         std::cerr << "hpo-tune: error: study " << result.study.name << ": each of its " << tally.failed << " trials failed\n";
@@ -236,7 +299,7 @@ void add_run(CLI::App& app, Actions& actions) {
     auto options = std::make_shared<RunOptions>();
     add_study_arguments(command, arguments,
                         {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
-                         "guard", "recovery", "plugin-timeout", "progress"});
+                         "guard", "recovery", "plugin-timeout", "progress", "save-best"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.");

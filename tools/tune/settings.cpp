@@ -7,6 +7,8 @@
 #include <iostream>
 
 #include "hpo/core/bytes.hpp"
+#include "hpo/core/plan_text.hpp"
+#include "hpo/store/location.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
@@ -34,8 +36,20 @@ constexpr Word known_words[] = {
     {"guard", "unlimited", "NAME[:key=value,...]", "see hpo-tune policies guard"},
     {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
+    {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; beside the store when no folder is given"},
     {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
 };
+
+/// The levers that are set, in words.
+std::string plan_text(const ExecutionPlan& plan) {
+    std::string text;
+    each_plan_field([&](const auto& field) {
+        const std::string words = field.role == PlanRole::lever ? plan_words(field, plan.*field.member) : "";
+        const ExecutionPlan nothing;
+        if (!words.empty() && plan.*field.member != nothing.*field.member) text += (text.empty() ? "" : ", ") + words;
+    });
+    return text;
+}
 
 script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
     script::ScriptOptions options;
@@ -54,9 +68,14 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
     command->add_option("SCRIPT", arguments->script, "the study script (Lua)")->required();
     command->add_option("--set", arguments->set, "NAME=VALUE of an hpo.option of the script (repeatable)");
     command->add_option("--fix", arguments->fix, "NAME=VALUE of a parameter that is then not searched (repeatable)");
+    command->add_option("--plan", arguments->plan, "KEY=VALUE of a lever that first attempts begin with: micro_batch=8 (repeatable)");
     command->add_option("--plugin-dir", arguments->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)");
     for (const Word& word : known_words) {
         if (std::find(words.begin(), words.end(), word.name) == words.end()) continue;
+        if (std::string_view{word.name} == "save-best") {  // a flag, so that it never takes the script for its folder
+            command->add_flag("--save-best{true}", arguments->save_best, word.help);
+            continue;
+        }
         auto* option = command->add_option_function<std::string>(
             std::string{"--"} + word.name,
             [arguments, name = std::string{word.name}](const std::string& text) { arguments->words[name] = text; }, word.help);
@@ -68,6 +87,7 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
 Settings::Settings(StudyArguments arguments)
     : arguments_{std::move(arguments)}, script_{load(arguments_, [](std::string_view line) { std::cerr << line << "\n"; })} {
     const script::StudyDescription& study = description();
+    if (!arguments_.save_best.empty()) arguments_.words["save-best"] = arguments_.save_best;
     std::map<std::string, std::string> from_script{study.run_options.begin(), study.run_options.end()};
     const auto adopt = [&](const char* name, const std::optional<std::string>& spec) {
         if (spec) from_script[name] = *spec;
@@ -136,6 +156,17 @@ std::vector<std::pair<std::string, Value>> Settings::fixed() const {
     return fixed;
 }
 
+ExecutionPlan Settings::with_levers(ExecutionPlan plan) const {
+    for (const std::string& assignment : arguments_.plan) set_lever(plan, "--plan", assignment);
+    return plan;
+}
+
+std::filesystem::path Settings::best_model_folder(std::int64_t study_id) const {
+    const std::string& folder = text("save-best");
+    if (folder != "true") return folder;
+    return std::filesystem::path{store::file_of(text("store")) + ".best"} / ("study-" + std::to_string(study_id));
+}
+
 AnyPolicies Settings::policies() const {
     const registry::Registries registries = registry::builtin_registries();
     const auto make = [&](const auto& kind, const char* word) {
@@ -150,6 +181,8 @@ std::string Settings::json() const {
     for (const auto& [word, setting] : settings_) text += ", " + json_quote(word) + ": " + json_quote(setting.text);
     for (const script::ScriptOption& option : description().options)
         text += ", " + json_quote("set." + option.name) + ": " + json_text(option.value);
+    const std::string levers = plan_text(plan());
+    if (!levers.empty()) text += ", \"plan\": " + json_quote(levers);
     return text + "}";
 }
 
@@ -163,6 +196,8 @@ std::string Settings::report() const {
         rows.push_back(
             {"set " + option.name, display_text(option.value), option.value == option.standard ? arguments_.script : "command line"});
     }
+    if (const std::string levers = plan_text(plan()); !levers.empty())
+        rows.push_back({"plan", levers, arguments_.plan.empty() ? arguments_.script : "command line"});
     for (const auto& [name, value] : fixed()) rows.push_back({"fix " + name, display_text(value), "fixed"});
     return table({"setting", "value", "from"}, rows);
 }

@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/plan.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/registry/builtins.hpp"
 #include "hpo/script/recovery_rules.hpp"
@@ -22,9 +24,11 @@ namespace hpo::tune {
 /// What a person typed about a study; the words are those that a script may use too.
 struct StudyArguments {
     std::string script;
-    std::vector<std::string> set;  ///< NAME=VALUE of hpo.option
-    std::vector<std::string> fix;  ///< NAME=VALUE of a parameter
+    std::vector<std::string> set;   ///< NAME=VALUE of hpo.option
+    std::vector<std::string> fix;   ///< NAME=VALUE of a parameter
+    std::vector<std::string> plan;  ///< KEY=VALUE of a lever
     std::vector<std::string> plugin_dirs;
+    std::string save_best;                     ///< a folder, "true" for the standard one, empty: not kept
     std::map<std::string, std::string> words;  ///< "device-memory" to its text
 };
 
@@ -65,6 +69,14 @@ public:
     [[nodiscard]] std::vector<Direction> directions() const;
     /// Values of `--fix` and of the script's `fix`; the command line wins.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed() const;
+    /// What first attempts run under: the script's plan with the levers of `--plan` set.
+    [[nodiscard]] ExecutionPlan plan() const { return with_levers(description().plan); }
+    /// Another plan with the levers of `--plan` set.
+    [[nodiscard]] ExecutionPlan with_levers(ExecutionPlan plan) const;
+    /// The place of the plan for error messages.
+    [[nodiscard]] std::string plan_place() const { return arguments_.plan.empty() ? arguments_.script + ": plan" : "--plan"; }
+    /// Where the best trial's model is kept; empty: nowhere. `study_id` names the standard folder, beside the store.
+    [[nodiscard]] std::filesystem::path best_model_folder(std::int64_t study_id) const;
     [[nodiscard]] AnyPolicies policies() const;
     /// The whole as JSON text, for the store.
     [[nodiscard]] std::string json() const;

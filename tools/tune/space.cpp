@@ -25,6 +25,7 @@ struct SpaceOptions {
 
 int space(const StudyArguments& arguments, const SpaceOptions& options) {
     const Settings settings{arguments};
+    static_cast<void>(settings.plan());  // it is wrong or right whichever guard is asked
     CountOptions count_options;
     count_options.by = options.by;
     const SpaceCount count = hpo::count(settings.script().space(), count_options);

@@ -6,6 +6,7 @@
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/device/nvml.hpp"
+#include "hpo/trainer/levers.hpp"
 
 namespace hpo::tune {
 
@@ -30,16 +31,20 @@ worker::WorkerDescription describe_trainers(const std::vector<std::string>& give
         {.worker_program = worker_program(), .plugin_folders = plugin_folders(given_folders), .plugin_timeout = plugin_timeout});
 }
 
-worker::WorkerDescription describe_own_trainer(const Settings& settings) {
-    const std::string& name = settings.description().trainer;
+worker::WorkerDescription describe_one_trainer(const std::string& name, const std::vector<std::string>& given_folders,
+                                               std::chrono::milliseconds plugin_timeout) {
     auto described = worker::describe_plugins({.worker_program = worker_program(),
-                                               .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
+                                               .plugin_folders = plugin_folders(given_folders),
                                                .trainer = name,
-                                               .plugin_timeout = settings.plugin_timeout()});
+                                               .plugin_timeout = plugin_timeout});
     if (described.plugins.empty()) throw Error{Errc::plugin, "trainer " + name + ": the worker says nothing about it"};
     const worker::PluginDescription& plugin = described.plugins.front();
     if (plugin.error) throw Error{Errc::plugin, *plugin.error};
     return described;
+}
+
+worker::WorkerDescription describe_own_trainer(const Settings& settings) {
+    return describe_one_trainer(settings.description().trainer, settings.arguments().plugin_dirs, settings.plugin_timeout());
 }
 
 TrainerInfo describe_trainer(const Settings& settings) { return std::move(*describe_own_trainer(settings).plugins.front().info); }
@@ -63,6 +68,29 @@ void require_known_to_trainer(const Settings& settings, const TrainerInfo& info)
             throw unknown_name(settings.arguments().script + ": trainer " + info.name, "option", name, parameters);
         }
     }
+}
+
+void require_plan(const Settings& settings, const TrainerInfo& info) {
+    if (const auto missing = missing_lever(ExecutionPlan{}, settings.plan(), info.levers))
+        throw Error{Errc::bad_value, settings.plan_place() + ": trainer " + info.name + ": " + *missing};
+}
+
+void require_saves_models(const std::string& place, const TrainerInfo& info) {
+    if (!info.saves_models) throw Error{Errc::bad_value, place + ": trainer " + info.name + " saves no models"};
+}
+
+ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) {
+    const script::StudyDescription& study = settings.description();
+    return {.version = HPO_VERSION,
+            .trainer = info.name,
+            .libtorch_version = info.libtorch_version,
+            .study = settings.text("study"),
+            .params = {},
+            .options = {study.trainer_options.begin(), study.trainer_options.end()},
+            .plan = {},
+            .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
+            .metric = study.objectives[0].metric,
+            .direction = study.objectives[0].direction};
 }
 
 std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hpo/worker/describe.hpp"
+#include "saved_model.hpp"
 #include "settings.hpp"
 
 namespace hpo::tune {
@@ -21,7 +22,11 @@ namespace hpo::tune {
 [[nodiscard]] worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders,
                                                           std::chrono::milliseconds plugin_timeout);
 
-/// As describe_trainers, for the study's trainer alone, which stands first. Throws Error{plugin} when it cannot be used.
+/// As describe_trainers, for one trainer alone, which stands first. Throws Error{plugin} when it cannot be used.
+[[nodiscard]] worker::WorkerDescription describe_one_trainer(const std::string& name, const std::vector<std::string>& given_folders,
+                                                             std::chrono::milliseconds plugin_timeout);
+
+/// As describe_one_trainer, for the study's trainer.
 [[nodiscard]] worker::WorkerDescription describe_own_trainer(const Settings& settings);
 
 /// What the study's trainer says of itself. Throws as describe_own_trainer.
@@ -29,6 +34,15 @@ namespace hpo::tune {
 
 /// Throws for a metric or an option of the trainer that it does not have.
 void require_known_to_trainer(const Settings& settings, const TrainerInfo& info);
+
+/// Throws Error{bad_value} for a first plan that pulls a lever which the trainer does not have.
+void require_plan(const Settings& settings, const TrainerInfo& info);
+
+/// Throws Error{bad_value} where models are to be kept and the trainer saves none. `place` is for the message.
+void require_saves_models(const std::string& place, const TrainerInfo& info);
+
+/// What every model of the study has in common in its manifest.
+[[nodiscard]] ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info);
 
 /// "cpu" or "cuda:N" for a device as people write it. Throws Error{bad_value, no_device} for what the trainer or the machine lacks.
 [[nodiscard]] std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info);

@@ -33,6 +33,7 @@ Trial stored_trial(const Settings& settings, const std::string& which) {
 struct TryOptions {
     std::string trial;
     std::int64_t micro_batch = 0;
+    std::string save;  ///< a folder for the model; empty: it is not kept
     bool json = false;
 };
 
@@ -43,17 +44,19 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     const worker::WorkerDescription described = describe_own_trainer(settings);
     const TrainerInfo& info = *described.plugins.front().info;
     require_known_to_trainer(settings, info);
+    require_plan(settings, info);
+    if (!options.save.empty()) require_saves_models("--save", info);
     const std::string device = chosen_device(settings, info);
 
     // Values that are not fixed come from the stored trial, else at random.
     FixedValues fixed = settings.fixed();
-    ExecutionPlan plan;
+    ExecutionPlan plan = settings.plan();
     std::int64_t trial_number = 0;
     if (!options.trial.empty()) {
         const Trial stored = stored_trial(settings, options.trial);
         trial_number = stored.number;
         for (const Param& param : stored.params) fixed.emplace_back(param.name, param.value());
-        if (!stored.attempts.empty()) plan = stored.attempts.back().plan;
+        if (!stored.attempts.empty()) plan = settings.with_levers(stored.attempts.back().plan);
     }
     const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};
     sampler::Random random;
@@ -90,7 +93,21 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     for (const std::string& folder : described.folders) search.emplace_back(folder);
     // In this process, so that a debugger sees the trainer. Never destroyed: what LibTorch starts has no orderly end.
     Trainer& trainer = *load_trainer(info.name, search).release();
-    return run_in_foreground(trainer, job, params, {.budget_bytes = device_budget(settings), .json = options.json});
+    ForegroundOptions foreground{.budget_bytes = device_budget(settings), .json = options.json};
+    if (options.save.empty()) return run_in_foreground(trainer, job, params, foreground);
+    NewModel model{options.save};
+    job.model_folder = model.path();
+    foreground.model = model.final_path();
+    foreground.completed = [&](const AttemptOutcome& outcome) {
+        ModelManifest manifest = model_of_study(settings, info);
+        manifest.trial = trial_number;
+        manifest.params = job.params;
+        manifest.plan = job.plan;
+        manifest.value = outcome.values.at(0);
+        adopt_attributes(manifest, outcome.attributes, info.metrics);
+        model.commit(std::move(manifest));
+    };
+    return run_in_foreground(trainer, job, params, foreground);
 }
 
 }  // namespace
@@ -104,8 +121,10 @@ void add_try(CLI::App& app, Actions& actions) {
         ->type_name("N|best");
     command->add_option("--micro-batch", options->micro_batch, "examples in one pass; the effective batch stays")
         ->check(CLI::PositiveNumber);
+    command->add_option("--save", options->save, "keep the finished model in this folder, which must be new")->type_name("FOLDER");
     command->add_flag("--json", options->json, "the result as JSON on stdout; what the trainer prints goes to stderr");
-    command->footer("Parameters that are neither fixed nor taken from a stored trial are drawn at random (--seed).\nNothing is stored.");
+    command->footer(
+        "Parameters that are neither fixed nor taken from a stored trial are drawn at random (--seed).\nNothing is written to the store.");
     actions.on(command, [arguments, options] { return try_one(*arguments, *options); });
 }
 

@@ -13,6 +13,7 @@
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/script/lua_value.hpp"
+#include "hpo/script/plan_member.hpp"
 
 /// What a rule (on_oom, on_failure) is given, and what it may answer: hpo.retry, hpo.prune, hpo.fail, or nothing.
 namespace hpo::script::recovery_answer {
@@ -106,29 +107,6 @@ inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
     set_member(L, "micro_batch", plan.effective_micro_batch());
     set_member(L, "accumulation_steps", Value{plan.accumulation_steps()});
     luaL_setmetatable(L, plan_type);
-}
-
-/// Sets a member of the plan to what the table gives for it, if anything.
-template <class T>
-void read_plan_member(lua_State* L, const Fields& given, const std::string& place, const std::string& key, T& member) {
-    if constexpr (std::is_same_v<T, bool>) {
-        member = given.truth(key.c_str()).value_or(member);
-    } else if constexpr (std::is_same_v<T, std::string>) {
-        member = given.text(key.c_str()).value_or(member);
-    } else if constexpr (std::is_same_v<T, Precision>) {
-        const auto name = given.text(key.c_str());
-        if (!name) return;
-        const auto* const found = std::find(precision_names.begin(), precision_names.end(), *name);
-        if (found == precision_names.end()) {
-            const std::vector<std::string> known(precision_names.begin(), precision_names.end());
-            raise(L, unknown_name(place, key, clipped(*name), known).what());
-        }
-        member = static_cast<Precision>(found - precision_names.begin());
-    } else {
-        const auto count = given.whole(key.c_str());
-        if (count && *count < 1) raise(L, place + ": got " + key + " " + std::to_string(*count) + "; expected at least 1");
-        if (count) member = count;
-    }
 }
 
 /// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan; `params` are the attempt's.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/core/plan.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
 
@@ -40,6 +41,7 @@ struct StudyDescription {
     /// Further options of `hpo-tune run` by their command-line words without the dashes in front ("device-memory"), as text.
     std::map<std::string, std::string, std::less<>> run_options;
     std::map<std::string, Value, std::less<>> fixed_params;  ///< `fix`: parameters that are not searched
+    ExecutionPlan plan;                                      ///< `plan`: what first attempts run under; levers alone are set
     std::vector<ScriptOption> options;                       ///< in the order in which they are declared
     bool has_on_oom = false;
     bool has_on_failure = false;

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "hpo/core/plain_text.hpp"
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/script/lua_value.hpp"
+#include "hpo/script/plan_member.hpp"
 #include "hpo/script/study_description.hpp"
 
 /// Reads the table that a script gives to hpo.study. Every problem is a Lua error `file:line: hpo.study: ...`.
@@ -122,7 +124,7 @@ inline void run_options(lua_State* L, const Fields& fields, StudyDescription& st
         }
         study.run_options.emplace(key, std::to_string(*value));
     }
-    for (const char* key : {"store", "device", "time", "workers", "device_memory", "plugin_dir", "progress"}) {
+    for (const char* key : {"store", "device", "time", "workers", "device_memory", "plugin_dir", "progress", "save_best"}) {
         if (!fields.push(key)) continue;
         std::string word = key;
         std::replace(word.begin(), word.end(), '_', '-');
@@ -149,12 +151,31 @@ inline void run_options(lua_State* L, const Fields& fields, StudyDescription& st
     }
 }
 
+/// The plan of first attempts: levers, as hpo.retry takes them.
+inline void first_plan(lua_State* L, const Fields& fields, StudyDescription& study) {
+    static const std::vector<std::string_view> levers = [] {
+        std::vector<std::string_view> keys;
+        each_plan_field([&](const auto& field) {
+            if (field.role == PlanRole::lever) keys.push_back(field.key);
+        });
+        return keys;
+    }();
+    if (!fields.push("plan")) return;
+    const std::string place = context + ": plan";
+    if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, context, "plan", "a table such as { micro_batch = 8 }");
+    const Fields given{L, -1, place, levers};
+    each_plan_field([&](const auto& field) {
+        if (field.role == PlanRole::lever) read_plan_member(L, given, place, std::string{field.key}, study.plan.*field.member);
+    });
+    lua_pop(L, 1);
+}
+
 /// Everything but the functions.
 inline void read(lua_State* L, int index, StudyDescription& study) {
-    static constexpr std::array<std::string_view, 21> known{"name",   "trainer",    "objective", "objectives",    "sampler",    "pruner",
+    static constexpr std::array<std::string_view, 23> known{"name",   "trainer",    "objective", "objectives",    "sampler",    "pruner",
                                                             "guard",  "recovery",   "space",     "on_oom",        "on_failure", "store",
                                                             "trials", "time",       "device",    "device_memory", "workers",    "seed",
-                                                            "fix",    "plugin_dir", "progress"};
+                                                            "fix",    "plugin_dir", "progress",  "plan",          "save_best"};
     const Fields fields{L, index, context, known};
     study.name = fields.text("name").value_or("");
     if (study.name.empty()) raise(L, context + ": got no name; expected name = \"...\"");
@@ -173,6 +194,7 @@ inline void read(lua_State* L, int index, StudyDescription& study) {
     study.guard = policy(L, fields, "guard");
     study.recovery = policy(L, fields, "recovery");
     run_options(L, fields, study);
+    first_plan(L, fields, study);
 }
 
 }  // namespace hpo::script::study_reader

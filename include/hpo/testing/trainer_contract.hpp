@@ -29,14 +29,37 @@ public:
     }
     [[nodiscard]] bool stop_requested() const override { return reports.size() >= stop_after_; }
     void memory(const MemoryMark& mark) override { marks.push_back(mark); }
+    void checkpointed(std::int64_t step) override { checkpoints.push_back(step); }
     void log(std::string_view) override {}
 
     std::vector<Report> reports;
+    std::vector<std::int64_t> checkpoints;
     std::vector<MemoryMark> marks;
 
 private:
     std::size_t stop_after_;
 };
+
+/// What `work` gives; what it throws is a failed outcome, as in a worker.
+template <class Work>
+[[nodiscard]] AttemptOutcome outcome_of(Work&& work) {
+    try {
+        return work();
+    } catch (const std::exception& error) {
+        AttemptOutcome outcome;
+        outcome.failure = Failure{.message = error.what()};
+        return outcome;
+    }
+}
+
+[[nodiscard]] inline std::string failure_text(const AttemptOutcome& outcome) {
+    return outcome.failure ? outcome.failure->message : "no failure";
+}
+
+[[nodiscard]] inline bool same_reports(const std::vector<Report>& some, const std::vector<Report>& others) {
+    return std::equal(some.begin(), some.end(), others.begin(), others.end(),
+                      [](const Report& a, const Report& b) { return a.step == b.step && a.value == b.value; });
+}
 
 /// What every trainer promises, held against one job that it accepts and that takes a short time. Needs no test
 /// framework: an empty answer is a pass, otherwise `where` names the promise and `what` says how it was broken.
@@ -60,17 +83,9 @@ private:
     void expect(bool promise, std::string where, std::string what) {
         if (!promise) found_.push_back({std::move(where), std::move(what)});
     }
-    /// Runs a job; what it throws is a failed outcome, as in a worker.
-    AttemptOutcome run(Trainer& trainer, const TrainerJob& job, Progress& progress) {
-        try {
-            return trainer.run(job, progress);
-        } catch (const std::exception& error) {
-            AttemptOutcome outcome;
-            outcome.failure = Failure{.message = error.what()};
-            return outcome;
-        }
+    static AttemptOutcome run(Trainer& trainer, const TrainerJob& job, Progress& progress) {
+        return outcome_of([&] { return trainer.run(job, progress); });
     }
-    static std::string text_of(const AttemptOutcome& outcome) { return outcome.failure ? outcome.failure->message : "no failure"; }
 
     void check_info() {
         const TrainerInfo info = trainer_->info();
@@ -108,8 +123,8 @@ private:
         RecordingProgress progress;
         const AttemptOutcome outcome = run(*trainer_, job, progress);
         expect(outcome.kind == OutcomeKind::failed, where, "run accepts " + word);
-        expect(outcome.kind != OutcomeKind::failed || text_of(outcome).find(word) != std::string::npos, where,
-               "run's refusal does not name " + word + ": " + text_of(outcome));
+        expect(outcome.kind != OutcomeKind::failed || failure_text(outcome).find(word) != std::string::npos, where,
+               "run's refusal does not name " + word + ": " + failure_text(outcome));
         expect(progress.reports.empty(), where, "run reports before it refuses " + word);
     }
     void check_refusals() {
@@ -134,7 +149,7 @@ private:
     void check_run() {
         RecordingProgress first;
         const AttemptOutcome outcome = run(*trainer_, job_, first);
-        expect(outcome.kind == OutcomeKind::complete, "run", "the job does not complete: " + text_of(outcome));
+        expect(outcome.kind == OutcomeKind::complete, "run", "the job does not complete: " + failure_text(outcome));
         if (outcome.kind != OutcomeKind::complete) return;
         expect(outcome.values.size() == 1 && std::isfinite(outcome.values[0]), "run", "the value is not one finite number");
         for (std::size_t i = 1; i < first.reports.size(); ++i) {
@@ -150,9 +165,7 @@ private:
             RecordingProgress second;
             const AttemptOutcome repeated = run(*trainer, job_, second);
             expect(repeated.values == outcome.values, "seed", whose + " gives other values with the same seed");
-            const bool same = std::equal(first.reports.begin(), first.reports.end(), second.reports.begin(), second.reports.end(),
-                                         [](const Report& a, const Report& b) { return a.step == b.step && a.value == b.value; });
-            expect(same, "seed", whose + " reports otherwise with the same seed");
+            expect(same_reports(first.reports, second.reports), "seed", whose + " reports otherwise with the same seed");
         }
         reports_ = first.reports.size();
     }

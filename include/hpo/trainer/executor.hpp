@@ -23,6 +23,8 @@ struct Job {
     bool fresh_worker = false;
     std::string checkpoint_folder{};            ///< TrainerJob::checkpoint_folder
     std::optional<std::int64_t> resume_step{};  ///< TrainerJob::resume_step
+    std::string model_folder{};                 ///< TrainerJob::model_folder
+    std::string saved_model{};                  ///< evaluate the model of this folder, and train nothing; empty: train
 };
 
 /// What an executor tells while jobs run. Called only from inside Executor::wait and Executor::submit.

@@ -127,7 +127,9 @@ struct JsonMembers<TrainerJob> {
                                      JsonMember{"seed", &R::seed},
                                      JsonMember{"checkpoint_folder", &R::checkpoint_folder},
                                      JsonMember{"resume_step", &R::resume_step},
-                                     JsonMember{"metered_device", &R::metered_device}};
+                                     JsonMember{"metered_device", &R::metered_device},
+                                     JsonMember{"model_folder", &R::model_folder},
+                                     JsonMember{"saved_model", &R::saved_model}};
 };
 
 template <>
@@ -153,7 +155,8 @@ struct JsonMembers<TrainerInfo> {
                                      JsonMember{"levers", &R::levers},
                                      JsonMember{"effective_batch_parameter", &R::effective_batch_parameter},
                                      JsonMember{"libtorch_version", &R::libtorch_version},
-                                     JsonMember{"checkpoints", &R::checkpoints}};
+                                     JsonMember{"checkpoints", &R::checkpoints},
+                                     JsonMember{"saves_models", &R::saves_models}};
 };
 
 template <>

@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hpo/failure/classify.hpp"
 #include "hpo/trainer/json.hpp"
@@ -14,10 +15,11 @@
 
 namespace hpo {
 
-/// Runs one attempt; what the trainer throws becomes a failed outcome, classified by its text.
-[[nodiscard]] inline AttemptOutcome run_guarded(Trainer& trainer, const TrainerJob& job, Progress& progress) {
+/// What `work` gives, for `run` and `evaluate`; what the trainer throws becomes a failed outcome, classified by its text.
+template <class Work>
+[[nodiscard]] AttemptOutcome outcome_of(Work&& work) {
     try {
-        return trainer.run(job, progress);
+        return work();
     } catch (...) {
         const Thrown thrown = current_thrown();
         AttemptOutcome outcome;
@@ -64,7 +66,7 @@ struct Exported {
     static std::int32_t run(void* trainer, Text job, const Host* host, Sink sink) noexcept {
         return answered(sink, [&] {
             HostProgress progress{*host};
-            return encode(run_guarded(self(trainer), job_of(job), progress));
+            return encode(outcome_of([&] { return self(trainer).run(job_of(job), progress); }));
         });
     }
     static std::int32_t profile(void* trainer, Text job, const Host* host, Sink sink) noexcept {
@@ -79,8 +81,13 @@ struct Exported {
             return encode(self(trainer).stoppable_check(job_of(job), progress));
         });
     }
-    static std::int32_t ask(void*, Text question, Text, const Host*, Sink sink) noexcept {
-        return answered(sink, [&]() -> Json { throw unknown_name("ask", "question", as_view(question), {}); });
+    static std::int32_t ask(void* trainer, Text question, Text job, const Host* host, Sink sink) noexcept {
+        return answered(sink, [&] {
+            if (as_view(question) != evaluate_question)
+                throw unknown_name("ask", "question", as_view(question), std::vector{std::string{evaluate_question}});
+            HostProgress progress{*host};
+            return encode(outcome_of([&] { return self(trainer).evaluate(job_of(job), progress); }));
+        });
     }
 
     /// Built at the first call, from a T that lives only for its info.

@@ -60,6 +60,9 @@ struct Entry {
     std::int32_t (*ask)(void* trainer, Text question, Text job_json, const Host* host, Sink sink) noexcept;
 };
 
+/// What `ask` is asked for: Trainer::evaluate, answered with an AttemptOutcome.
+inline constexpr const char* evaluate_question = "evaluate";
+
 /// The struct as this side knows it: what a shorter one lacks is null, what a longer one has more is left out.
 template <class Struct>
 [[nodiscard]] Struct whole(const Struct& given) noexcept {

@@ -62,6 +62,13 @@ public:
         return asked<std::vector<TrainerProblem>>(
             "check", job, [&](abi::Text text, abi::Sink sink) { return entry_.check(trainer_, text, &host, sink); });
     }
+    AttemptOutcome evaluate(const TrainerJob& job, Progress& progress) override {
+        try {
+            return decoded<AttemptOutcome>(ask(abi::evaluate_question, job, progress), abi::evaluate_question);
+        } catch (const Error& error) {
+            return {.failure = Failure{.kind = FailureKind::trainer_error, .message = error.what()}};
+        }
+    }
     /// The answer to any other question; throws Error{plugin} when the plugin does not know it.
     [[nodiscard]] Json ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
         if (!entry_.ask)

@@ -33,6 +33,8 @@ struct TrainerJob {
     std::string checkpoint_folder;            ///< where this trial's attempts may keep checkpoints, made already; empty: nowhere
     std::optional<std::int64_t> resume_step;  ///< go on after the checkpoint of this step; nothing: begin anew, whatever lies there
     std::string metered_device;               ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
+    std::string model_folder;                 ///< where `run` writes the finished model: an empty folder; empty: it is not kept
+    std::string saved_model;                  ///< for `evaluate`: the folder that an earlier `run` wrote
 
     /// A parameter, else the option of the same name; null when neither is there.
     [[nodiscard]] const Value* find(std::string_view name) const {
@@ -67,6 +69,7 @@ struct TrainerInfo {
     std::string effective_batch_parameter;  ///< the parameter that is the effective batch; empty: none
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
     bool checkpoints = false;               ///< writes checkpoints where a job has a folder for them, and can resume
+    bool saves_models = false;              ///< writes the finished model where a job has a folder for it, and can evaluate it again
 };
 
 /// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, while the trainer's function
@@ -106,6 +109,13 @@ public:
     [[nodiscard]] virtual std::optional<Profile> profile(const TrainerJob& job) = 0;
     /// Everything that can be checked without training: parameters, data, one batch, the range of labels.
     [[nodiscard]] virtual std::vector<TrainerProblem> check(const TrainerJob& job) = 0;
+
+    /// Measures a model that an earlier `run` wrote, on the data that the job's parameters and options name: the outcome of a `run` that
+    /// trains nothing. Its value is the objective, its attributes are every metric by name and, where the trainer can tell, `data_hash`: a
+    /// text that is the same for the same data only, which `run` tells too. What is wrong with the folder names the file.
+    virtual AttemptOutcome evaluate(const TrainerJob& /*job*/, Progress& /*progress*/) {
+        return {.failure = Failure{.message = "trainer " + info().name + " saves no models and evaluates none"}};
+    }
 
     /// @name What is called in a worker: the same, for a trainer that needs long and looks at `stop_requested`
     /// An answer that was stopped is not used. Reports are not passed on.

@@ -36,6 +36,8 @@ struct TuneOptions {
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
     /// Where the attempts of a trial may keep checkpoints, asked before each: a folder that is there. Not set: nowhere.
     std::function<std::string(std::int64_t trial)> checkpoint_folder{};
+    /// Where an attempt of a trial writes its finished model, asked before each: an empty folder. Not set: models are not kept.
+    std::function<std::string(std::int64_t trial)> model_folder{};
     /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.
     std::optional<Run> run{};
 };

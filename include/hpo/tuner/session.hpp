@@ -181,7 +181,8 @@ private:
                 .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)).derive("trainer").value,
                 .fresh_worker = fresh_worker,
                 .checkpoint_folder = options_.checkpoint_folder ? options_.checkpoint_folder(number) : std::string{},
-                .resume_step = attempt.resumed_step};
+                .resume_step = attempt.resumed_step,
+                .model_folder = options_.model_folder ? options_.model_folder(number) : std::string{}};
     }
 
     void start(std::int64_t number, Attempt attempt, bool fresh_worker) {

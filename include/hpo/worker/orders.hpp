@@ -35,7 +35,9 @@ namespace hpo::worker {
                       .plan = job.plan,
                       .seed = job.seed,
                       .checkpoint_folder = job.checkpoint_folder,
-                      .resume_step = job.resume_step};
+                      .resume_step = job.resume_step,
+                      .model_folder = job.model_folder,
+                      .saved_model = job.saved_model};
     for (const Param& param : job.params) result.params.emplace(param.name, param.value());
     if (result.metric.empty() && !info.metrics.empty()) result.metric = info.metrics.front().name;
     result.plan.device = device_inside(job.plan.device);

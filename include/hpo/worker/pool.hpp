@@ -77,7 +77,8 @@ public:
         seat.last_trial = job.trial;
         seat.running = Running{.trial = job.trial, .oom_kills_before = oom_kills()};
         seat.worker->log().begin_attempt();
-        seat.worker->send(RunJob{trainer_job(job)});
+        if (job.saved_model.empty()) seat.worker->send(RunJob{trainer_job(job)});
+        else seat.worker->send(EvaluateModel{trainer_job(job)});
     }
 
     void wait(ExecutorEvents& events, double timeout_seconds) override {

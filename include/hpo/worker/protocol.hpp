@@ -23,6 +23,10 @@ struct RunJob {
     static constexpr std::string_view op = "job";
     TrainerJob job;
 };
+struct EvaluateModel {  ///< TrainerJob::saved_model; answered as RunJob is
+    static constexpr std::string_view op = "evaluate";
+    TrainerJob job;
+};
 struct GoOn {  ///< answers a report
     static constexpr std::string_view op = "go_on";
 };
@@ -42,7 +46,7 @@ struct AskCheck {
 struct Quit {
     static constexpr std::string_view op = "quit";
 };
-using Request = std::variant<RunJob, GoOn, Stop, AskProfile, AskCheck, Quit>;
+using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, AskProfile, AskCheck, Quit>;
 /// @}
 
 /// @name From the worker
@@ -124,6 +128,10 @@ namespace hpo {
 template <>
 struct JsonMembers<worker::RunJob> {
     static constexpr std::tuple list{JsonMember{"job", &worker::RunJob::job}};
+};
+template <>
+struct JsonMembers<worker::EvaluateModel> {
+    static constexpr std::tuple list{JsonMember{"job", &worker::EvaluateModel::job}};
 };
 template <>
 struct JsonMembers<worker::GoOn> {

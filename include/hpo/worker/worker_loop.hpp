@@ -117,7 +117,10 @@ public:
 
 private:
     void obey(RunJob& request) {
-        begin([this, job = std::move(request.job)] { run(job); });
+        begin([this, job = std::move(request.job)] { attempt([&] { return trainer_.run(job, progress_); }); });
+    }
+    void obey(EvaluateModel& request) {
+        begin([this, job = std::move(request.job)] { attempt([&] { return trainer_.evaluate(job, progress_); }); });
     }
     void obey(AskProfile& request) {
         begin([this, request = std::move(request)] {
@@ -148,10 +151,11 @@ private:
         busy_ = false;
         channel_.send(line);
     }
-    void run(const TrainerJob& job) {
+    template <class Work>
+    void attempt(Work&& work) {
         const auto begin = std::chrono::steady_clock::now();
         channel_.send(message_line(Event{Started{}}));
-        AttemptOutcome outcome = trainer_.run(job, progress_);
+        AttemptOutcome outcome = work();
         outcome.worker_pid = ::getpid();
         outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         const bool poisoned =

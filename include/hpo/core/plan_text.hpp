@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/core/field.hpp"
+#include "hpo/core/plan_fields.hpp"
+
+namespace hpo {
+
+/// The plan members that a study may begin with, by key: its levers.
+[[nodiscard]] inline std::vector<std::string> lever_keys() {
+    std::vector<std::string> keys;
+    each_plan_field([&](const auto& field) {
+        if (field.role == PlanRole::lever) keys.emplace_back(field.key);
+    });
+    return keys;
+}
+
+namespace detail {
+
+/// The value of a plan member as people write it; nothing, and what was expected, for what is none.
+template <class T>
+[[nodiscard]] std::optional<T> plan_value(const PlanField<T>& field, std::string_view text, std::string& expected) {
+    if constexpr (std::is_enum_v<T>) {
+        expected = "one of " + join_names(std::vector<std::string>(precision_names.begin(), precision_names.end()));
+        const auto* const found = std::find(precision_names.begin(), precision_names.end(), text);
+        return found == precision_names.end() ? std::nullopt : std::optional{static_cast<T>(found - precision_names.begin())};
+    } else if constexpr (std::same_as<T, std::optional<std::int64_t>>) {
+        const bool bytes = field.unit == PlanUnit::bytes;
+        expected = bytes ? std::string{field_traits<Bytes>::expected} : "a whole number of at least 1";
+        const auto count = bytes ? parse_bytes(text) : field_traits<std::int64_t>::parse(text);
+        if (!count || *count < 1) return std::nullopt;
+        return std::optional<T>{std::in_place, *count};
+    } else {
+        expected = field_traits<T>::expected;
+        return field_traits<T>::parse(text);
+    }
+}
+
+}  // namespace detail
+
+/// Sets the lever of `plan` that an assignment KEY=VALUE names. Throws Error{unknown_name, bad_value} with the place.
+inline void set_lever(ExecutionPlan& plan, const std::string& place, std::string_view assignment) {
+    const auto equals = assignment.find('=');
+    if (equals == std::string_view::npos || equals == 0) throw bad_value(place, "'" + std::string{assignment} + "'", "KEY=VALUE");
+    const std::string_view key = assignment.substr(0, equals);
+    const std::string_view text = assignment.substr(equals + 1);
+    bool found = false;
+    each_plan_field([&](const auto& field) {
+        if (field.role != PlanRole::lever || field.key != key) return;
+        found = true;
+        std::string expected;
+        auto value = detail::plan_value(field, text, expected);
+        if (!value) throw bad_value(place + " " + std::string{key}, "'" + std::string{text} + "'", expected);
+        plan.*field.member = std::move(*value);
+    });
+    if (!found) throw unknown_name(place, "lever", key, lever_keys());
+}
+
+}  // namespace hpo

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "hpo/core/plan_fields.hpp"
+#include "hpo/script/lua_value.hpp"
+
+namespace hpo::script {
+
+/// Sets a member of the plan to what the table gives for it, if anything.
+template <class T>
+void read_plan_member(lua_State* L, const Fields& given, const std::string& place, const std::string& key, T& member) {
+    if constexpr (std::is_same_v<T, bool>) {
+        member = given.truth(key.c_str()).value_or(member);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        member = given.text(key.c_str()).value_or(member);
+    } else if constexpr (std::is_same_v<T, Precision>) {
+        const auto name = given.text(key.c_str());
+        if (!name) return;
+        const auto* const found = std::find(precision_names.begin(), precision_names.end(), *name);
+        if (found == precision_names.end()) {
+            const std::vector<std::string> known(precision_names.begin(), precision_names.end());
+            raise(L, unknown_name(place, key, clipped(*name), known).what());
+        }
+        member = static_cast<Precision>(found - precision_names.begin());
+    } else {
+        const auto count = given.whole(key.c_str());
+        if (count && *count < 1) raise(L, place + ": got " + key + " " + std::to_string(*count) + "; expected at least 1");
+        if (count) member = count;
+    }
+}
+
+}  // namespace hpo::script
