@@ -71,3 +71,14 @@ TEST_CASE("the Fashion-MNIST study pins what its demonstration needs") {
     CHECK(counted.branches[2].combinations == 3 * 2 * 6 * 2);
     CHECK(counted.branches[2].refused == 2 * 6 * 2);
 }
+
+TEST_CASE("the memory-safe presets begin small and hold their space") {
+    const auto plan_of = [](const char* file) { return shipped(file).description().plan; };
+    const auto combinations = [](const char* file) { return hpo::count(shipped(file).space()).combinations; };
+    CHECK(combinations("memory_safe_base.lua") == 7 * 6 * (1 + 3 * 3) * 2);
+    CHECK(combinations("memory_safe_large.lua") == 9 * 4 * 2 * (1 + 3) * 2);
+    CHECK(combinations("memory_safe_deberta.lua") == 3 * 4 * (1 + 2 * 3) * 2 * 2);
+    CHECK(plan_of("memory_safe_base.lua") == hpo::ExecutionPlan{.micro_batch = 32});
+    CHECK(plan_of("memory_safe_large.lua") == hpo::ExecutionPlan{.micro_batch = 8, .activation_checkpointing = true});
+    CHECK(plan_of("memory_safe_deberta.lua") == hpo::ExecutionPlan{.micro_batch = 16, .activation_checkpointing = true});
+}
