@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// What a training step through a plugin costs, against a loop that somebody would write over bare LibTorch for the same model, data and
+// optimizer. Runs are interleaved, each in a process of its own; the figure is the median of the paired ratios.
+//   training_overhead [PAIRS]      20 pairs unless told; needs Debian's dataset-fashion-mnist
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/measured_job.hpp"
+#include "bench/own_process.hpp"
+#include "hpo/dataset/text_dataset.hpp"
+#include "hpo/torch/threads.hpp"
+#include "image_classifier/image_classifier.hpp"
+#include "text_classifier/text_classifier.hpp"
+
+namespace {
+
+constexpr std::int64_t batch = 64;
+constexpr int threads = 1;  // LibTorch waits for its threads in a loop, which says more of what else runs than of a step
+constexpr const char* images_folder = "/usr/share/datasets/fashion-mnist";
+
+/// Two epochs of `steps` steps over bare LibTorch; returns the seconds of the second. `batch_of(indices)` makes a batch.
+template <class BatchOf>
+double bare_epoch(hpo::torch::Model& model, std::int64_t steps, const BatchOf& batch_of) {
+    hpo::torch::pin_threads(threads);
+    torch::optim::AdamW optimizer{model.parameters(), torch::optim::AdamWOptions{1e-3}.weight_decay(0)};
+    model.train();
+    double seconds = 0;
+    double loss_sum = 0;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+        const auto begin = std::chrono::steady_clock::now();
+        const torch::Tensor order = torch::randperm(steps * batch, torch::kLong);
+        for (std::int64_t step = 0; step < steps; ++step) {
+            const hpo::torch::Batch data = batch_of(order.slice(0, step * batch, (step + 1) * batch));
+            const torch::Tensor loss = torch::nn::functional::cross_entropy(model.forward(data), data.targets);
+            loss_sum += loss.item<double>();
+            optimizer.zero_grad();
+            loss.backward();
+            optimizer.step();
+        }
+        seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    if (!(loss_sum < 1e9)) throw std::runtime_error{"the bare loop diverged"};
+    return seconds;
+}
+
+/// A model of the image plugin, on images that lie in memory as floats for the bare loop.
+struct ImageCase {
+    std::string kind;
+    std::int64_t channels;
+    std::int64_t steps;
+
+    [[nodiscard]] double through_plugin() const {
+        image_classifier::ImageClassifier trainer;
+        hpo::TrainerJob job;
+        job.params = {{"model.kind", kind}, {"model.channels", channels}, {"train.batch_size", batch}, {"optim.lr", 1e-3}};
+        job.options = {{"epochs", std::int64_t{2}},
+                       {"threads", std::int64_t{threads}},
+                       {"train_examples", steps * batch},
+                       {"validation_examples", std::int64_t{1}}};
+        job.metric = "loss";
+        return bench::cost_of(trainer, job).last_epoch_seconds;
+    }
+    [[nodiscard]] double bare() const {
+        const auto set = image_classifier::read_images(images_folder, "train");
+        std::vector<std::int64_t> chosen(static_cast<std::size_t>(steps * batch));
+        std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
+        const auto all = image_classifier::image_batch(set, image_classifier::pixel_scale(set, chosen), chosen, torch::kCPU);
+        const auto model = image_classifier::make_model(kind, {.channels = channels});
+        return bare_epoch(*model, steps, [&](const torch::Tensor& indices) {
+            return hpo::torch::Batch{{all.inputs[0].index_select(0, indices)}, all.targets.index_select(0, indices)};
+        });
+    }
+};
+
+/// A small encoder from scratch on texts of one length.
+struct TextCase {
+    std::filesystem::path file;
+    std::int64_t steps;
+
+    [[nodiscard]] double through_plugin() const {
+        text_classifier::TextClassifier trainer;
+        hpo::TrainerJob job;
+        job.params = {{"train.batch_size", batch}, {"optim.lr", 1e-3}};
+        job.options = {{"data", file.string()},
+                       {"test_share", 0.0},
+                       {"validation_share", 0.01},
+                       {"train_examples", steps * batch},
+                       {"validation_examples", std::int64_t{1}},
+                       {"tok.max_length", std::int64_t{64}},
+                       {"epochs", std::int64_t{2}},
+                       {"threads", std::int64_t{threads}}};
+        job.metric = "loss";
+        return bench::cost_of(trainer, job).last_epoch_seconds;
+    }
+    [[nodiscard]] double bare() const {
+        const auto set = hpo::dataset::read_dataset({.data = file.string(), .split = {.test = 0, .validation = 0.01}});
+        hpo::text::WordCounts words;
+        for (std::int64_t i = 0; i < set.train.size(); ++i) words.add(set.train.text(i));
+        const auto tokenizer = words.tokenizer(8000);
+        const auto texts = text_classifier::encode(set.train, tokenizer, 64);
+        const hpo::text::EncoderConfig config{.vocabulary = static_cast<std::int64_t>(tokenizer.size()),
+                                              .hidden = 128,
+                                              .layers = 2,
+                                              .heads = 2,
+                                              .intermediate = 512,
+                                              .positions = 64,
+                                              .pad = tokenizer.special().pad};
+        text_classifier::TextModel model{hpo::torch::draw_encoder(config, "bench"), {.classes = set.labels.size()}};
+        return bare_epoch(model, steps, [&](const torch::Tensor& indices) {
+            const std::vector<std::int64_t> chosen(indices.data_ptr<std::int64_t>(), indices.data_ptr<std::int64_t>() + indices.numel());
+            return text_classifier::text_batch(texts, chosen, tokenizer.special().pad, torch::kCPU);
+        });
+    }
+};
+
+void compare(const std::string& name, std::int64_t steps, int pairs, const std::function<double()>& plugin,
+             const std::function<double()>& bare) {
+    std::vector<double> ratios;
+    std::vector<double> bare_milliseconds;
+    for (int pair = 0; pair < pairs; ++pair) {
+        const auto run = [](const std::function<double()>& which) {
+            return bench::in_own_process([&] { return std::vector{which()}; })[0];
+        };
+        double times[2];
+        times[pair % 2] = run(pair % 2 == 0 ? plugin : bare);
+        times[1 - pair % 2] = run(pair % 2 == 0 ? bare : plugin);
+        ratios.push_back(times[0] / times[1]);
+        bare_milliseconds.push_back(1000 * times[1] / static_cast<double>(steps));
+    }
+    std::sort(ratios.begin(), ratios.end());
+    std::sort(bare_milliseconds.begin(), bare_milliseconds.end());
+    const auto median = [](const std::vector<double>& sorted) { return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2; };
+    std::printf("%-14s %6.2f ms/step bare   ratio %.3f   (quartiles %.3f to %.3f, %d pairs)\n", name.c_str(), median(bare_milliseconds),
+                median(ratios), ratios[ratios.size() / 4], ratios[ratios.size() * 3 / 4], pairs);
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int pairs = argc > 1 ? std::atoi(argv[1]) : 20;
+    const auto file = std::filesystem::temp_directory_path() / ("training_overhead_" + std::to_string(::getpid()) + ".tsv");
+    bench::write_texts(file, 64 * 26, {.fewest = 62, .most = 62});
+    for (const ImageCase& image : {ImageCase{"cnn", 16, 40}, ImageCase{"resnet", 16, 4}, ImageCase{"mlp", 16, 300}}) {
+        compare(
+            image.kind, image.steps, pairs, [&] { return image.through_plugin(); }, [&] { return image.bare(); });
+    }
+    const TextCase text{file, 10};
+    compare(
+        "text encoder", text.steps, pairs, [&] { return text.through_plugin(); }, [&] { return text.bare(); });
+    std::filesystem::remove(file);
+}
