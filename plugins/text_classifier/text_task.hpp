@@ -42,6 +42,8 @@ public:
         auto encoder = options_.model.empty() ? hpo::torch::draw_encoder(options_.encoder, "model")
                                               : hpo::torch::read_encoder(options_.model, options_.encoder);
         encoder->recompute(options_.recompute);
+        parts_ = encoder->parts("encoder.");
+        parts_.emplace_back("head");
         return std::make_shared<TextModel>(std::move(encoder), options_.head);
     }
     [[nodiscard]] std::int64_t training_examples() const override { return texts_->train.size(); }
@@ -58,6 +60,7 @@ public:
         return hpo::torch::metrics_of(score(model, texts_->validation, plan));
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return texts_->labels.size(); }
+    [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
     [[nodiscard]] std::vector<std::string> remarks() const override { return texts_->remarks; }
     void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
         attributes.insert_or_assign("data_hash", hpo::json_quote(texts_->hash));
@@ -77,6 +80,7 @@ private:
 
     std::shared_ptr<const PreparedTexts> texts_;
     Options options_;
+    std::vector<std::string> parts_;  ///< of the model that was built last
 };
 
 }  // namespace text_classifier

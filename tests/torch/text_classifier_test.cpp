@@ -409,3 +409,75 @@ TEST_CASE("bad data and bad models fail a check and an attempt with file and fie
     }
     CHECK(complete(trainer, of(good.path())).values == before.values);
 }
+
+TEST_CASE("an encoder is tuned whole, by additions of low rank, or by its head alone, each with fewer numbers that learn and less memory") {
+    const Texts texts;
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    job.params["model.layers"] = std::int64_t{4};
+    job.options["epochs"] = std::int64_t{1};
+    struct Cost {
+        std::int64_t learning = 0;
+        std::int64_t peak = 0;
+    };
+    const auto cost = [&](const std::string& tuning) {
+        CAPTURE(tuning);
+        job.params["train.tuning"] = tuning;
+        const auto profile = trainer.profile(job);
+        REQUIRE(profile);
+        return Cost{profile->trainable_parameters, *complete(trainer, job).peak_allocated};
+    };
+    job.params["lora.rank"] = std::int64_t{2};
+    job.params["lora.targets"] = std::string{"query,value"};
+    const Cost full = cost("full");
+    const Cost lora = cost("lora");
+    const Cost probe = cost("probe");
+    const std::int64_t head = 16 * 16 + 16 + 16 * 3 + 3;
+    CHECK(probe.learning == head);
+    CHECK(lora.learning == head + 4 * 2 * 2 * (16 + 16));
+    CHECK(full.learning > 4 * (4 * 16 * 16 + 2 * 16 * 32));
+    CHECK(lora.peak < full.peak);
+    CHECK(probe.peak < lora.peak);
+
+    job.plan.activation_checkpointing = true;
+    const auto recomputed = [&](const std::string& tuning) {
+        job.params["train.tuning"] = tuning;
+        const auto values = complete(trainer, job).values;
+        job.plan.activation_checkpointing = !job.plan.activation_checkpointing;
+        CHECK(complete(trainer, job).values == values);
+        job.plan.activation_checkpointing = true;
+    };
+    recomputed("lora");
+    recomputed("probe");
+
+    job.params["train.tuning"] = std::string{"full"};
+    job.params["train.frozen_layers"] = std::int64_t{5};
+    const auto problems = trainer.check(job);
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems[0].what, Catch::StartsWith("train.frozen_layers: got 5; expected at most 4"));
+}
+
+TEST_CASE("every kind of layer of an encoder can be adapted, and layer-wise decay reaches all of them") {
+    const Texts texts;
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    job.options["epochs"] = std::int64_t{1};
+    job.params["optim.layer_decay"] = 0.7;
+    job.params["train.tuning"] = std::string{"lora"};
+    job.params["lora.targets"] = std::string{"query, key, value, dense"};
+    const auto profile = trainer.profile(job);
+    REQUIRE(profile);
+    CHECK(profile->trainable_parameters == 16 * 16 + 16 + 16 * 3 + 3 + 8 * (4 * (16 + 16) + 2 * (16 + 32)));
+    CHECK(complete(trainer, job).values.size() == 1);
+}
+
+TEST_CASE("texts are classified under bf16 about as in fp32, and loader workers change nothing") {
+    const Texts texts;
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    const auto plain = complete(trainer, job);
+    job.options["loader_workers"] = std::int64_t{2};
+    CHECK(complete(trainer, job).values == plain.values);
+    job.plan.precision = hpo::Precision::bf16;
+    CHECK(complete(trainer, job).values.at(0) == Approx(plain.values.at(0)).margin(0.15));
+}

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -36,6 +37,12 @@ public:
     [[nodiscard]] const text::EncoderConfig& config() const { return config_; }
     [[nodiscard]] const std::shared_ptr<BertEmbeddings>& embeddings() const { return embeddings_; }
     [[nodiscard]] const std::vector<std::shared_ptr<BertLayer>>& layers() const { return layers_; }
+    /// The names of its parts from ids to states, each after `prefix`: the embeddings, then the layers.
+    [[nodiscard]] std::vector<std::string> parts(const std::string& prefix) const {
+        std::vector<std::string> names{prefix + "embeddings"};
+        for (std::size_t i = 0; i < layers_.size(); ++i) names.push_back(prefix + "encoder.layer." + std::to_string(i));
+        return names;
+    }
     /// Activation checkpointing: keeps one tensor for each layer and computes the others again in the backward pass.
     void recompute(bool on) { recompute_ = on; }
 
@@ -46,7 +53,7 @@ public:
         const ::torch::Tensor bias = attention_bias(mask, x.scalar_type());
         for (const auto& layer : layers_) {
             const Segment segment = [layer, bias](const ::torch::Tensor& input) { return layer->forward(input, bias); };
-            x = recompute_ ? recomputed(segment, x) : segment(x);
+            x = recompute_ ? recomputed(*layer, segment, x) : segment(x);
         }
         return x;
     }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "hpo/text/encoder_config.hpp"
+#include "hpo/torch/adapted_linear.hpp"
 #include "hpo/torch/bert_embeddings.hpp"
 #include "hpo/torch/self_attention.hpp"
 
@@ -25,7 +26,7 @@ namespace hpo::torch {
 class ResidualOutput final : public ::torch::nn::Module {
 public:
     ResidualOutput(const text::EncoderConfig& config, std::int64_t inputs) {
-        dense_ = register_module("dense", ::torch::nn::Linear{inputs, config.hidden});
+        dense_ = register_module("dense", Linear{inputs, config.hidden});
         norm_ = register_module("LayerNorm", encoder_norm(config));
         dropout_ = register_module("dropout", ::torch::nn::Dropout{config.hidden_dropout});
     }
@@ -34,7 +35,7 @@ public:
     }
 
 private:
-    ::torch::nn::Linear dense_{nullptr};
+    Linear dense_{nullptr};
     ::torch::nn::LayerNorm norm_{nullptr};
     ::torch::nn::Dropout dropout_{nullptr};
 };
@@ -47,7 +48,7 @@ public:
         attention_ = attention->register_module("self", std::make_shared<SelfAttention>(config));
         attention_output_ = attention->register_module("output", std::make_shared<ResidualOutput>(config, config.hidden));
         const auto intermediate = register_module("intermediate", std::make_shared<::torch::nn::Module>("intermediate"));
-        expand_ = intermediate->register_module("dense", ::torch::nn::Linear{config.hidden, config.intermediate});
+        expand_ = intermediate->register_module("dense", Linear{config.hidden, config.intermediate});
         output_ = register_module("output", std::make_shared<ResidualOutput>(config, config.intermediate));
     }
 
@@ -61,7 +62,7 @@ private:
     text::Activation activation_;
     std::shared_ptr<SelfAttention> attention_;
     std::shared_ptr<ResidualOutput> attention_output_;
-    ::torch::nn::Linear expand_{nullptr};
+    Linear expand_{nullptr};
     std::shared_ptr<ResidualOutput> output_;
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "hpo/text/encoder_config.hpp"
+#include "hpo/torch/adapted_linear.hpp"
 
 namespace hpo::torch {
 
@@ -26,9 +27,9 @@ namespace hpo::torch {
 class SelfAttention final : public ::torch::nn::Module {
 public:
     explicit SelfAttention(const text::EncoderConfig& config) : heads_{config.heads}, dropout_{config.attention_dropout} {
-        query_ = register_module("query", ::torch::nn::Linear{config.hidden, config.hidden});
-        key_ = register_module("key", ::torch::nn::Linear{config.hidden, config.hidden});
-        value_ = register_module("value", ::torch::nn::Linear{config.hidden, config.hidden});
+        query_ = register_module("query", Linear{config.hidden, config.hidden});
+        key_ = register_module("key", Linear{config.hidden, config.hidden});
+        value_ = register_module("value", Linear{config.hidden, config.hidden});
     }
 
     /// [examples, tokens, hidden] to the same; `bias` as attention_bias makes it.
@@ -44,7 +45,8 @@ private:
         const double dropout = is_training() ? dropout_ : 0;
 #if TORCH_VERSION_MAJOR >= 2  // which does not keep the scores where it has a kernel for that
         using Bias = std::optional<::torch::Tensor>;
-        return at::scaled_dot_product_attention(queries, keys, values, bias.defined() ? Bias{bias} : Bias{}, dropout);
+        return at::scaled_dot_product_attention(queries, keys, values, bias.defined() ? Bias{bias.to(queries.scalar_type())} : Bias{},
+                                                dropout);
 #else
         ::torch::Tensor scores = queries.matmul(keys.transpose(2, 3)) / std::sqrt(static_cast<double>(queries.size(3)));
         if (bias.defined()) scores = scores + bias;
@@ -54,9 +56,9 @@ private:
 
     std::int64_t heads_;
     double dropout_;
-    ::torch::nn::Linear query_{nullptr};
-    ::torch::nn::Linear key_{nullptr};
-    ::torch::nn::Linear value_{nullptr};
+    Linear query_{nullptr};
+    Linear key_{nullptr};
+    Linear value_{nullptr};
 };
 
 }  // namespace hpo::torch
