@@ -19,14 +19,15 @@
 
 namespace text_classifier {
 
-/// Classifies texts with a BERT or RoBERTa encoder: a published one from its model folder, or one of any size that begins with nothing.
+/// Classifies texts with a BERT, RoBERTa or DeBERTa-v3 encoder: a published one from its model folder, or a BERT of any size that begins
+/// with nothing.
 class TextClassifier final : public hpo::torch::TorchTrainer {
 protected:
     [[nodiscard]] hpo::TrainerInfo describe() const override {
         using std::string;
         hpo::TrainerInfo info;
         info.name = "text_classifier";
-        info.summary = "texts into classes: BERT and RoBERTa encoders, published or from scratch; CSV, TSV and JSON lines";
+        info.summary = "texts into classes: BERT, RoBERTa and DeBERTa-v3 encoders, BERT also from scratch; CSV, TSV and JSON lines";
         info.parameters = {
             {"data", "text", "", {}, "a file of labelled texts, or a folder with train.* and possibly validation.* and test.*"},
             {"text_column", "text", "", string{"text"}, "name of the column with the texts"},

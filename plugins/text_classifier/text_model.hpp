@@ -7,7 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "hpo/torch/bert_encoder.hpp"
+#include "hpo/torch/encoder.hpp"
+#include "hpo/torch/read_encoder.hpp"
 #include "hpo/torch/task.hpp"
 
 namespace text_classifier {
@@ -29,7 +30,7 @@ struct HeadShape {
 /// An encoder and a classification head over batches of ids and, where something is padded, a mask.
 class TextModel final : public hpo::torch::Model {
 public:
-    TextModel(std::shared_ptr<hpo::torch::BertEncoder> encoder, const HeadShape& shape) : pooling_{shape.pooling} {
+    TextModel(std::shared_ptr<hpo::torch::Encoder> encoder, const HeadShape& shape) : pooling_{shape.pooling} {
         encoder_ = register_module("encoder", std::move(encoder));
         const hpo::text::EncoderConfig& config = encoder_->config();
         ::torch::nn::Sequential head;
@@ -60,7 +61,7 @@ private:
     }
 
     Pooling pooling_;
-    std::shared_ptr<hpo::torch::BertEncoder> encoder_;
+    std::shared_ptr<hpo::torch::Encoder> encoder_;
     ::torch::nn::Sequential head_{nullptr};
 };
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "hpo/core/value.hpp"
-#include "hpo/torch/bert_encoder.hpp"
 #include "hpo/torch/classification.hpp"
 #include "hpo/torch/evaluation.hpp"
 #include "hpo/torch/length_buckets.hpp"
+#include "hpo/torch/read_encoder.hpp"
 #include "hpo/torch/task.hpp"
 #include "text_data.hpp"
 #include "text_model.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whatever bytes a text is, both kinds of tokenizers give ids of their vocabulary; whatever the files of a model folder hold, reading
+// Whatever bytes a text is, all kinds of tokenizers give ids of their vocabulary; whatever the files of a model folder hold, reading
 // them ends with a tokenizer or with an hpo::Error of one line. An input that begins with "=config.json=" is such files: each begins
 // with a line that is its name between equals signs.
 #include <algorithm>
@@ -54,8 +54,8 @@ void split(std::string_view text) {
 
 void read_files(std::string_view text) {
     static const hpo::tests::TemporaryDirectory folder;
-    constexpr std::string_view names[] = {"config.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json",
-                                          "merges.txt"};
+    constexpr std::string_view names[] = {
+        "config.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spm.model"};
     for (const std::string_view name : names) {
         const std::string title = "=" + std::string{name} + "=\n";
         const std::string file = folder.file(std::string{name});
@@ -83,9 +83,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const Tokenizer pieces = read_tokenizer(HPO_SOURCE_DIR "/tests/text/models/word_piece");
     static const Tokenizer pairs = read_tokenizer(HPO_SOURCE_DIR "/tests/text/models/byte_level_bpe");
     const std::string_view text{reinterpret_cast<const char*>(data), size};
+    static const Tokenizer sentence_pieces = read_tokenizer(HPO_SOURCE_DIR "/tests/text/models/sentence_piece");
     if (text.starts_with("=config.json=")) read_files(text);
     ask(pieces, text);
     ask(pairs, text);
+    ask(sentence_pieces, text);
     split(text);
     return 0;
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares this library's tokenizers and weights files with PyPI's `tokenizers` and `safetensors`.
+"""Compares this library's tokenizers and weights files with PyPI's `tokenizers`, `sentencepiece` and `safetensors`.
 
     interop.py HELPER SCENARIO
 """
 import ctypes
+import io
 import json
 import math
 import pathlib
@@ -19,6 +20,7 @@ sys.dont_write_bytecode = True  # the sources' folder stays as it is
 
 import reference
 import safetensors
+import sentencepiece
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 HELPER = sys.argv[1]
@@ -156,7 +158,7 @@ def real_texts():
     compare_models(texts)
 
 
-def random_texts():
+def made_up_texts():
     """From what the libraries treat alike one by one: neighbours must not change that."""
     rng = random.Random(11)
     equal = sorted(set(COMMON) - set(range(0xD800, 0xE000)))
@@ -172,10 +174,47 @@ def random_texts():
             if rng.random() < 0.3:
                 text += rng.choice(special)
         texts.append(text)
+    return texts
+
+
+def random_texts():
+    texts = made_up_texts()
     for way in WAYS:
         compare(texts, our_words(texts, "bert_words", *map(int, way)), bert_words(*way), f"BERT's words {way}")
     compare(texts, our_words(texts, "byte_level_words"), byte_level_words(), "byte-level words")
     compare_models(texts + [text for _, text, _ in reference.NASTY])
+
+
+SENTENCE_PIECE_WAYS = [
+    {},
+    {"normalization_rule_name": "nfkc_cf", "byte_fallback": True},
+    {"normalization_rule_name": "identity", "remove_extra_whitespaces": False},
+    {"treat_whitespace_as_suffix": True, "user_defined_symbols": ["<x>", "lib", "li"]},
+    {"split_by_whitespace": False, "add_dummy_prefix": False},
+]
+
+
+def sentence_pieces():
+    """With the rules for characters that published models have, and each of a model's settings."""
+    real = package_texts()
+    texts = real + made_up_texts() + [text for _, text, times in reference.NASTY if times == 1]
+    texts = [text for text in texts if not any(special in text for special in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"))]
+    assert len(texts) > 4000, len(texts)
+    lines = [line for text in real + [text for _, text, _ in reference.NASTY] for line in text.replace("\0", "").split("\n") if line]
+    names = dict(pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]")
+    for way in SENTENCE_PIECE_WAYS:
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_writer=model, model_type="unigram", vocab_size=3000, num_threads=2, minloglevel=2, **names, **way
+        )
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "spm.model").write_bytes(model.getvalue())
+            (folder / "config.json").write_text(json.dumps({"model_type": "deberta-v2", "vocab_size": 3100}))
+            compare(texts, our_ids(texts, folder), lambda text: [1, *processor.encode(text), 2], f"SentencePiece {way}")
+            broken = [bytes(random.Random(i).choices(b"a \xff\xc3\xe4\xb8\x80\xf0\xed\xa0", k=9)) for i in range(2000)]
+            compare(broken, our_ids(broken, folder), lambda text: [1, *processor.encode(text), 2], "the same with broken UTF-8")
 
 
 def weights():
@@ -209,4 +248,5 @@ def weights():
         print(f"{len(tensors)} kinds of tensors, {len(both[0])} tensors of MiniLM")
 
 
-{"every_code_point": every_code_point, "real_texts": real_texts, "random_texts": random_texts, "weights": weights}[sys.argv[2]]()
+SCENARIOS = [every_code_point, real_texts, random_texts, sentence_pieces, weights]
+{scenario.__name__: scenario for scenario in SCENARIOS}[sys.argv[2]]()

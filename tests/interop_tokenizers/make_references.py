@@ -45,29 +45,6 @@ def train(texts):
     return pieces, json.loads(pairs.to_str())["model"]
 
 
-def dump(path, value, **kwargs):
-    path.write_text(json.dumps(value, ensure_ascii=True, **kwargs) + "\n")
-
-
-def runs(ids):
-    """[ids, how often] for each stretch that repeats up to eight ids; what repeats nothing is one stretch."""
-    found, at = [], 0
-    while at < len(ids):
-        best, times = 1, 1
-        for size in range(1, 9):
-            count = 1
-            while ids[at : at + size] == ids[at + count * size : at + (count + 1) * size]:
-                count += 1
-            if count > 2 and count * size > best * times:
-                best, times = size, count
-        if times == 1 and found and found[-1][1] == 1:
-            found[-1][0].append(ids[at])
-        else:
-            found.append([ids[at : at + best], times])
-        at += best * times
-    return found
-
-
 def main():
     lines = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()[:20000]
     pieces, pairs = train(lines)
@@ -77,13 +54,13 @@ def main():
         (FOLDER / "models" / name).mkdir(parents=True, exist_ok=True)
     folder = FOLDER / "models" / "word_piece"
     (folder / "vocab.txt").write_text("".join(token + "\n" for token in sorted(vocab, key=vocab.get)), encoding="utf-8")
-    dump(folder / "config.json", {"model_type": "bert", "vocab_size": len(vocab)})
-    dump(folder / "tokenizer_config.json", {"do_lower_case": True, "tokenizer_class": "BertTokenizer"})
+    reference.dump(folder / "config.json", {"model_type": "bert", "vocab_size": len(vocab)})
+    reference.dump(folder / "tokenizer_config.json", {"do_lower_case": True, "tokenizer_class": "BertTokenizer"})
     folder = FOLDER / "models" / "byte_level_bpe"
     (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in merges), encoding="utf-8")
-    dump(folder / "vocab.json", pairs["vocab"])
-    dump(folder / "config.json", {"model_type": "roberta", "vocab_size": len(pairs["vocab"])})
-    dump(folder / "tokenizer_config.json", {"tokenizer_class": "RobertaTokenizer"})
+    reference.dump(folder / "vocab.json", pairs["vocab"])
+    reference.dump(folder / "config.json", {"model_type": "roberta", "vocab_size": len(pairs["vocab"])})
+    reference.dump(folder / "tokenizer_config.json", {"tokenizer_class": "RobertaTokenizer"})
 
     # Name, model folder, settings that differ from the folder's, the reference.
     ways = [
@@ -97,7 +74,7 @@ def main():
     plain = {name: {} for name, _, _, _ in ways}
     for (way, _, _, tokenizer), (name, text, times) in itertools.product(ways, reference.NASTY):
         if times == 1 or way in ("word_piece", "byte_level_bpe"):
-            plain[way][name] = runs(reference.ids(tokenizer, text * times))
+            plain[way][name] = reference.runs(reference.ids(tokenizer, text * times))
     lines = [f'"texts": {json.dumps([list(row) for row in reference.NASTY])}']
     rows = []
     for way, folder, settings, _ in ways:

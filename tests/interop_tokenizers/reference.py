@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The tokenizers of published models as PyPI's `tokenizers` makes them, and texts that are hard for them."""
+import json
+
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 # Name, text, times: the text repeated so often.
@@ -81,3 +83,26 @@ def ids(tokenizer, text, max_length=None):
     else:
         tokenizer.enable_truncation(max_length)
     return tokenizer.encode(text).ids
+
+
+def dump(path, value, **kwargs):
+    path.write_text(json.dumps(value, ensure_ascii=True, **kwargs) + "\n")
+
+
+def runs(ids):
+    """[ids, how often] for each stretch that repeats up to eight ids; what repeats nothing is one stretch."""
+    found, at = [], 0
+    while at < len(ids):
+        best, times = 1, 1
+        for size in range(1, 9):
+            count = 1
+            while ids[at : at + size] == ids[at + count * size : at + (count + 1) * size]:
+                count += 1
+            if count > 2 and count * size > best * times:
+                best, times = size, count
+        if times == 1 and found and found[-1][1] == 1:
+            found[-1][0].append(ids[at])
+        else:
+            found.append([ids[at : at + best], times])
+        at += best * times
+    return found

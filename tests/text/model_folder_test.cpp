@@ -53,6 +53,54 @@ TEST_CASE("a folder's special tokens have their ids in the vocabulary") {
     CHECK(pairs.token(pairs.special().first) == "<s>");
     CHECK(pairs.token(pairs.special().last) == "</s>");
     CHECK(pairs.size() == 800);
+    const Tokenizer sentence_pieces = Spoiled{"sentence_piece"}.read();
+    CHECK(sentence_pieces.token(sentence_pieces.special().first) == "[CLS]");
+    CHECK(sentence_pieces.special().first == 1);
+    CHECK(sentence_pieces.special().last == 2);
+    CHECK(sentence_pieces.special().pad == 0);
+    CHECK(sentence_pieces.special().unknown == 3);
+    CHECK(sentence_pieces.token(900) == "[MASK]");
+    CHECK(sentence_pieces.size() == 901);
+}
+
+TEST_CASE("the mask of a SentencePiece model may stand in the files of a folder that was saved again") {
+    Spoiled spoiled{"sentence_piece"};
+    spoiled.with("added_tokens.json", R"({"[MASK]": 900})");
+    CHECK(spoiled.read().encode("[MASK]") == std::vector<TokenId>{1, 900, 2});
+    spoiled.with("added_tokens.json", R"({"[MASK]": 905})")
+        .is_refused("added_tokens.json: '[MASK]'", "got 905; expected a token that added_tokens_decoder in tokenizer_config.json has");
+    spoiled.with("tokenizer_config.json", R"({"added_tokens_decoder": {"905": {"content": "[MASK]", "special": true}}})");
+    CHECK(spoiled.read().encode("[MASK]") == std::vector<TokenId>{1, 905, 2});
+}
+
+TEST_CASE("a damaged SentencePiece model, wherever it ends, is refused by file") {
+    Spoiled spoiled{"sentence_piece"};
+    const std::string whole = read_bytes(spoiled.folder.file("spm.model"));
+    for (std::size_t size = 0; size < whole.size(); size += size < 300 ? 1 : 97) {
+        CAPTURE(size);
+        spoiled.with("spm.model", whole.substr(0, size)).is_refused("spm.model: ", "damaged: ");
+    }
+    spoiled.with("spm.model", "# a text file that has another purpose\n").is_refused("spm.model: damaged: ", "");
+    // A piece is field 1; in it, its text is field 1, its score field 2 and its type field 3.
+    const std::string normal = "\x0a\x03\x0a\x01x";
+    const std::string unknown = "\x0a\x05\x0a\x01u\x18\x02";
+    const std::string settings = "\x1a\x02\x18\x01";
+    const auto refused = [&](const std::string& model, const std::string& what) {
+        spoiled.with("spm.model", model).is_refused("spm.model: " + what, "");
+    };
+    refused(normal + settings, "damaged: it has no unknown piece");
+    refused(unknown + normal, "damaged: it has no normalizer_spec");
+    refused(unknown + unknown, "piece 1: the same text as piece 0");
+    refused(unknown + "\x0a\x05\x0a\x01v\x18\x02", "piece 1: unknown, as is piece 0");
+    refused("\x0a\x03\x0a\x01\xff", "piece 0: damaged: it is no text in UTF-8");
+    refused("\x0a\x05\x0a\x01x\x18\x07", "piece 0: damaged: its type is 7");
+    refused("\x0a\x04\x0a\x01x\x18", "piece 0: damaged: it ends inside a field");
+    refused(std::string{"\x0a\x08\x0a\x01x\x15\0\0\xc0\x7f", 10}, "piece 0: damaged: its score is no number");
+    refused("\x0a\x01\x08\x01", "piece 0: damaged: ");
+    refused(unknown + "\x12\x02\x18\x02", "model_type: got bpe; expected unigram, all that is supported");
+    refused(unknown + "\x12\x03\x98\x02\x01" + settings, "lacks the piece '<0x00>', which byte_fallback needs");
+    refused(unknown + "\x1a\x05\x12\x03" + "abc", "damaged: precompiled_charsmap");
+    refused(unknown + normal + settings, "lacks the cls_token '[CLS]'");
 }
 
 TEST_CASE("line ends of another system and a missing last one change nothing") {
@@ -84,9 +132,10 @@ TEST_CASE("a generic class of tokenizers is read by its files") {
 
 TEST_CASE("files that are missing, empty or no text are named") {
     Spoiled{"word_piece"}.without("config.json").is_refused("config.json", "no such file");
-    Spoiled{"word_piece"}.without("vocab.txt").is_refused("hpo-test", "expected vocab.txt (WordPiece), or vocab.json and merges.txt");
+    Spoiled{"word_piece"}.without("vocab.txt").is_refused("hpo-test", "expected vocab.txt (WordPiece), vocab.json and merges.txt");
     Spoiled{"word_piece"}.without("vocab.txt").with("tokenizer.json", "{}").is_refused("hpo-test", "(tokenizer.json alone is not read)");
     Spoiled{"byte_level_bpe"}.without("merges.txt").is_refused("hpo-test", "no tokenizer");
+    Spoiled{"sentence_piece"}.without("spm.model").is_refused("hpo-test", "or spm.model (SentencePiece)");
     Spoiled{"word_piece"}.with("vocab.txt", "").is_refused("vocab.txt", "is empty");
     Spoiled{"word_piece"}.with("vocab.txt", "[UNK]\na\xff\n").is_refused("vocab.txt:2", "not UTF-8");
     Spoiled{"byte_level_bpe"}.with("vocab.json", "[1, 2").is_refused("vocab.json", "expected a JSON object");
@@ -117,6 +166,12 @@ TEST_CASE("settings of the wrong kind are refused with file and field") {
     const auto refused = [](const std::string& settings, const std::string& place, const std::string& what) {
         Spoiled{"word_piece"}.with("tokenizer_config.json", settings).is_refused("tokenizer_config.json: " + place, what);
     };
+    Spoiled{"sentence_piece"}
+        .with("tokenizer_config.json", R"({"do_lower_case": true})")
+        .is_refused("tokenizer_config.json: do_lower_case", "got true; expected false, all that is supported");
+    Spoiled{"sentence_piece"}
+        .with("tokenizer_config.json", R"({"tokenizer_class": "M2M100Tokenizer"})")
+        .is_refused("tokenizer_config.json: tokenizer_class", "got 'M2M100Tokenizer'; expected one of DebertaV2Tokenizer");
     refused(R"({"do_lower_case": "yes"})", "do_lower_case", "expected true or false");
     refused(R"({"strip_accents": 1})", "strip_accents", "expected true or false");
     refused(R"({"tokenizer_class": "BertJapaneseTokenizer"})", "tokenizer_class",

@@ -8,6 +8,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/text/byte_level_bpe.hpp"
 #include "hpo/text/padding.hpp"
+#include "hpo/text/sentence_piece.hpp"
 #include "hpo/text/word_piece.hpp"
 #include "support/catch.hpp"
 
@@ -230,4 +231,53 @@ TEST_CASE("several threads share a tokenizer") {
     }
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == std::vector<int>(4, 0));
+}
+
+TEST_CASE("SentencePiece chooses the most probable pieces, and one unknown token for neighbours that are in none") {
+    using Kind = SentencePieceModel::Kind;
+    SentencePieceModel model{.pieces = {{"<unk>", 0, Kind::unknown},
+                                        {"\u2581", -3},
+                                        {"\u2581a", -2},
+                                        {"b", -2.5},
+                                        {"ab", -4},
+                                        {"c", -6},
+                                        {"bc", -1},
+                                        {"a", -3},
+                                        {"ca", -1, Kind::unused},
+                                        {"<x>", 0, Kind::user_defined}}};
+    const auto pieces = [&](std::string_view text) {
+        const SentencePiece subwords{model};
+        std::vector<TokenId> ids;
+        subwords.append(text, ids, Tokenizer::unlimited);
+        Words found;
+        for (const TokenId id : ids) found.push_back(subwords.vocabulary().token(id));
+        return found;
+    };
+    CHECK(pieces("abc") == Words{"\u2581a", "bc"});
+    CHECK(pieces("ab") == Words{"\u2581a", "b"});
+    CHECK(pieces("bab") == Words{"\u2581", "b", "ab"});
+    CHECK(pieces("ca") == Words{"\u2581", "c", "a"});
+    CHECK(pieces("  a \t  a ") == Words{"\u2581a", "\u2581", "<unk>", "\u2581a"});  // this model has no rule for tabs
+    CHECK(pieces("\u00e9\u4e16z b") == Words{"\u2581", "<unk>", "\u2581", "b"});
+    CHECK(pieces("\xff"
+                 "a") == Words{"\u2581", "<unk>", "a"});
+    CHECK(pieces("a<x>b") == Words{"\u2581a", "<x>", "b"});
+    CHECK(pieces("").empty());
+    CHECK(pieces("   ").empty());
+
+    model.trims_spaces = false;
+    CHECK(pieces("  a ") == Words{"\u2581", "\u2581", "\u2581a", "\u2581"});
+    model.space_in_front = false;
+    CHECK(pieces("a b") == Words{"a", "\u2581", "b"});
+    model.spaces_are_visible = false;
+    CHECK(pieces("a b") == Words{"a", "<unk>", "b"});
+
+    CHECK_THROWS_WITH((SentencePiece{SentencePieceModel{.pieces = model.pieces, .byte_fallback = true}, "spm.model"}),
+                      "spm.model: lacks the piece '<0x00>', which byte_fallback needs");
+    model.byte_fallback = true;
+    for (int byte = 0; byte < 256; ++byte) {
+        constexpr char digits[] = "0123456789ABCDEF";
+        model.pieces.push_back({std::string{"<0x"} + digits[byte / 16] + digits[byte % 16] + ">", 0, Kind::byte});
+    }
+    CHECK(pieces("\u00e9b") == Words{"<0xC3>", "<0xA9>", "b"});
 }

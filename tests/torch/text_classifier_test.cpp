@@ -63,6 +63,23 @@ void write_model(const std::filesystem::path& folder) {
     std::ofstream{folder / "vocab.txt"} << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nlibrary\ngame\nfont\na\nthe\nfor\nwith\ntool\n";
 }
 
+/// The same for a tiny DeBERTa-v3, with a SentencePiece model of whole words.
+void write_deberta(const std::filesystem::path& folder) {
+    const std::filesystem::path source = HPO_SOURCE_DIR "/tests/torch/encoders/deberta";
+    for (const char* name : {"config.json", "model.safetensors"}) std::filesystem::copy(source / name, folder / name);
+    const auto field = [](char number_and_kind, const std::string& bytes) {
+        return std::string{number_and_kind, static_cast<char>(bytes.size())} + bytes;
+    };
+    const std::string control = "\x18\x03";
+    const std::string unknown = "\x18\x02";
+    std::string model;
+    for (const std::string piece : {"[PAD]", "[CLS]", "[SEP]"}) model += field('\x0a', field('\x0a', piece) + control);
+    model += field('\x0a', field('\x0a', "[UNK]") + unknown);
+    for (const std::string word : {"library", "game", "font", "a", "the", "for", "with", "tool"})
+        model += field('\x0a', field('\x0a', "\u2581" + word));
+    std::ofstream{folder / "spm.model", std::ios::binary} << model << field('\x1a', "\x18\x01");
+}
+
 hpo::TrainerJob small_job(const Texts& texts) {
     hpo::TrainerJob job;
     job.params = {{"model.layers", std::int64_t{1}},        {"model.hidden", std::int64_t{16}},
@@ -480,4 +497,42 @@ TEST_CASE("texts are classified under bf16 about as in fp32, and loader workers 
     CHECK(complete(trainer, job).values == plain.values);
     job.plan.precision = hpo::Precision::bf16;
     CHECK(complete(trainer, job).values.at(0) == Approx(plain.values.at(0)).margin(0.15));
+}
+
+TEST_CASE("a DeBERTa's model folder is fine-tuned like any other, whole, with frozen layers or with additions of low rank") {
+    const Texts texts;
+    const hpo::tests::TemporaryDirectory model;
+    write_deberta(model.path());
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    job.options["model"] = model.path().string();
+    job.options["tok.max_length"] = std::int64_t{10};
+    job.options["epochs"] = std::int64_t{12};
+    job.params["optim.lr"] = 0.01;
+    CHECK(complete(trainer, job).values.at(0) > 0.6);
+
+    job.options["epochs"] = std::int64_t{1};
+    const auto learning = [&] {
+        const auto profile = trainer.profile(job);
+        REQUIRE(profile);
+        return profile->trainable_parameters;
+    };
+    const std::int64_t head = 8 * 16 + 16 + 16 * 3 + 3;
+    const std::int64_t layer = 4 * (8 * 8 + 8) + 2 * 8 * 12 + 12 + 8 + 4 * 8;
+    const std::int64_t embeddings = 19 * 8 + 2 * 8 + 16 * 8 + 2 * 8;  // of tokens and of distances, with their norms
+    CHECK(learning() == head + 2 * layer + embeddings);
+    job.params["train.frozen_layers"] = std::int64_t{1};
+    CHECK(learning() == head + layer);
+    job.params["train.frozen_layers"] = std::int64_t{0};
+    job.params["train.tuning"] = std::string{"lora"};
+    job.params["lora.rank"] = std::int64_t{2};
+    job.params["lora.targets"] = std::string{"query_proj,value_proj"};
+    CHECK(learning() == head + 2 * 2 * 2 * (8 + 8));
+    const auto kept = complete(trainer, job);
+    job.plan.activation_checkpointing = true;
+    CHECK(complete(trainer, job).values == kept.values);
+    job.options["tok.max_length"] = std::int64_t{25};
+    const auto problems = trainer.check(job);
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems[0].what, Catch::Contains("at most 24"));
 }

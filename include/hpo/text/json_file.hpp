@@ -14,12 +14,17 @@
 
 namespace hpo::text {
 
-/// A file's text. Throws Error naming the file when it cannot be read or is not UTF-8.
-[[nodiscard]] inline std::string read_text_file(const std::filesystem::path& file) {
+/// A file's bytes. Throws Error naming the file when it cannot be read.
+[[nodiscard]] inline std::string read_bytes(const std::filesystem::path& file) {
     if (!std::filesystem::is_regular_file(file)) throw Error{Errc::bad_value, file.string() + ": no such file"};
     std::ifstream stream{file, std::ios::binary};
     if (!stream) throw Error{Errc::bad_value, file.string() + ": cannot be opened"};
-    std::string text{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
+    return {std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
+}
+
+/// A file's text. Throws Error naming the file when it cannot be read or is not UTF-8.
+[[nodiscard]] inline std::string read_text_file(const std::filesystem::path& file) {
+    std::string text = read_bytes(file);
     if (const std::size_t at = find_invalid_utf8(text); at != std::string::npos) {
         const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
         throw Error{Errc::bad_value, file.string() + ":" + std::to_string(line) + ": not UTF-8"};

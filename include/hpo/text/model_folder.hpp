@@ -12,6 +12,8 @@
 #include "hpo/core/error.hpp"
 #include "hpo/text/byte_level_bpe.hpp"
 #include "hpo/text/model_files.hpp"
+#include "hpo/text/sentence_piece.hpp"
+#include "hpo/text/sentence_piece_model.hpp"
 #include "hpo/text/tokenizer.hpp"
 #include "hpo/text/tokenizer_settings.hpp"
 #include "hpo/text/word_piece.hpp"
@@ -27,7 +29,8 @@ struct SpecialNames {
     const char* pad;
     const char* unknown;
     const char* mask;
-    AddedToken::Absorbs mask_absorbs;
+    AddedToken::Absorbs mask_absorbs = AddedToken::Absorbs::nothing;
+    bool mask_follows = false;  ///< where no file has the mask's id, it is the one after the vocabulary's last
 };
 
 /// Frames subwords with the special tokens that a folder's files name, else with those of the family.
@@ -68,7 +71,8 @@ template <Subwords S>
                                 .last = must_have("sep_token", names.last),
                                 .pad = must_have("pad_token", names.pad),
                                 .unknown = must_have("unk_token", names.unknown)};
-    (void)id_of("mask_token", names.mask, names.mask_absorbs);
+    if (!id_of("mask_token", names.mask, names.mask_absorbs) && names.mask_follows)
+        added.push_back({.content = settings.text("mask_token", names.mask), .id = static_cast<TokenId>(vocabulary.size())});
     return {std::move(subwords), special, std::move(added)};
 }
 
@@ -83,7 +87,7 @@ template <Subwords S>
         .chinese = settings.truth("tokenize_chinese_chars", true) ? Options::Chinese::one_by_one : Options::Chinese::in_words};
     WordPiece::Config config{.words = words, .unknown = settings.text("unk_token", "[UNK]")};
     return frame_subwords(WordPiece{read_vocabulary_lines(file), config, file.string()}, settings,
-                          {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", AddedToken::Absorbs::nothing}, file.string());
+                          {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"}, file.string());
 }
 
 [[nodiscard]] inline Tokenizer read_byte_level_bpe(const std::filesystem::path& folder, const TokenizerSettings& settings) {
@@ -97,11 +101,33 @@ template <Subwords S>
         settings, {"<s>", "</s>", "<pad>", "<unk>", "<mask>", AddedToken::Absorbs::space_before}, file.string());
 }
 
+/// DeBERTa-v3's, whose vocabulary has its special tokens except for the mask.
+[[nodiscard]] inline Tokenizer read_sentence_piece(const std::filesystem::path& folder, const TokenizerSettings& settings) {
+    static constexpr std::string_view families[] = {"DebertaV2"};
+    require_class(settings, families);
+    for (const char* key : {"do_lower_case", "split_by_punct"}) {
+        if (settings.truth(key, false)) throw bad_value(settings.find(key).place, "true", "false, all that is supported");
+    }
+    const std::filesystem::path file = folder / "spm.model";
+    Tokenizer tokenizer = frame_subwords(
+        SentencePiece{read_sentence_piece_model(file), file.string()}, settings,
+        {.first = "[CLS]", .last = "[SEP]", .pad = "[PAD]", .unknown = "[UNK]", .mask = "[MASK]", .mask_follows = true}, file.string());
+    const std::filesystem::path older = folder / "added_tokens.json";  // its tokens must be known from elsewhere
+    if (!std::filesystem::exists(older)) return tokenizer;
+    const nlohmann::json added = read_json_file(older);
+    for (const auto& [content, id] : added.items()) {
+        if (nlohmann::json(tokenizer.encode(content)) == nlohmann::json{tokenizer.special().first, id, tokenizer.special().last}) continue;
+        throw bad_value(older.string() + ": '" + content + "'", id.dump(),
+                        "a token that added_tokens_decoder in tokenizer_config.json has");
+    }
+    return tokenizer;
+}
+
 }  // namespace detail
 
 /// The tokenizer of a model folder as it is distributed: WordPiece from `vocab.txt`, byte-level BPE from `vocab.json` and
-/// `merges.txt`, set up by tokenizer_config.json and special_tokens_map.json where they are. Throws Error naming file and field, also
-/// when there are more tokens than `vocab_size` in config.json.
+/// `merges.txt`, SentencePiece from `spm.model`, set up by tokenizer_config.json and special_tokens_map.json where they are. Throws Error
+/// naming file and field, also when there are more tokens than `vocab_size` in config.json.
 [[nodiscard]] inline Tokenizer read_tokenizer(const std::filesystem::path& folder) {
     const auto has = [&](const char* name) { return std::filesystem::exists(folder / name); };
     const std::filesystem::path config_file = folder / "config.json";
@@ -110,13 +136,16 @@ template <Subwords S>
     const auto read = [&] {
         if (has("vocab.txt")) return detail::read_word_piece(folder / "vocab.txt", settings);
         if (has("vocab.json") && has("merges.txt")) return detail::read_byte_level_bpe(folder, settings);
+        if (has("spm.model")) return detail::read_sentence_piece(folder, settings);
         std::string others;
-        for (const char* name : {"tokenizer.json", "spm.model", "sentencepiece.bpe.model", "spiece.model"}) {
+        for (const char* name : {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model"}) {
             if (has(name)) others += std::string{" ("} + name + " alone is not read)";
         }
         throw Error{
             Errc::bad_value,
-            folder.string() + ": no tokenizer; expected vocab.txt (WordPiece), or vocab.json and merges.txt (byte-level BPE)" + others};
+            folder.string() +
+                ": no tokenizer; expected vocab.txt (WordPiece), vocab.json and merges.txt (byte-level BPE), or spm.model (SentencePiece)" +
+                others};
     };
     Tokenizer tokenizer = read();
     if (const auto size = config.find("vocab_size"); size != config.end()) {

@@ -76,8 +76,10 @@ inline void check_filling(const Filling& filling, const std::string& who) {
 /// Gives each parameter and buffer of a module the numbers of the stored tensor of its name, with `prefix` before it; floating types
 /// are converted. Throws Error naming file and tensor, and changes nothing then, when one is missing or of another shape or type, or
 /// when the file has weights that the module ought to have: below `prefix` and the name of one of the module's children.
-/// Stored tensors elsewhere (a pooler, a head) are passed over, and so are whole numbers (`position_ids`), which are no weights.
-inline void load_weights(::torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix = {}) {
+/// Stored tensors elsewhere (a pooler, a head) are passed over, and so are whole numbers (`position_ids`), which are no weights, and
+/// the one named `superfluous`.
+inline void load_weights(::torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix = {},
+                         std::string_view superfluous = {}) {
     std::vector<detail::Filling> fillings;
     std::set<std::string, std::less<>> used;
     std::vector<std::string> missing;
@@ -104,7 +106,9 @@ inline void load_weights(::torch::nn::Module& module, const weights::Weights& we
     for (const auto& child : module.named_children()) {
         const std::string part = prefix + child.key() + ".";
         for (auto each = weights.tensors().lower_bound(part); each != weights.tensors().end() && each->first.starts_with(part); ++each) {
-            if (used.contains(each->first) || !detail::holds_weights(each->second.dtype)) continue;
+            if (used.contains(each->first) || !detail::holds_weights(each->second.dtype) ||
+                each->first == prefix + std::string{superfluous})
+                continue;
             throw Error{Errc::bad_value, weights.place() + ": has tensor '" + each->first + "', which the model lacks"};
         }
     }

@@ -13,9 +13,12 @@
 
 namespace hpo::torch {
 
-/// True for a part's own name and for what lies below it: "layer.1" has "layer.1.weight", not "layer.10.weight".
+/// True for a part's own name and for what lies below it: "layer.1" has "layer.1.weight", not "layer.10.weight". A part of several
+/// modules is their names with a space between.
 [[nodiscard]] inline bool lies_in(std::string_view name, std::string_view part) {
-    return name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
+    const std::string_view first = part.substr(0, part.find(' '));
+    if (name.starts_with(first) && (name.size() == first.size() || name[first.size()] == '.')) return true;
+    return first.size() < part.size() && lies_in(name, part.substr(first.size() + 1));
 }
 
 /// The index of the part that a parameter or module lies in; `parts.size()` for none.

@@ -66,8 +66,8 @@ public:
     /// For a classifier the number of classes: labels and logits are then checked in every batch.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
     /// The names of the model's parts from its input to its output, the embeddings first and the head last ("encoder.layer.0"): every
-    /// parameter lies in one. Freezing, probing and a decay of the learning rate go by them. Empty: the model is one part. Asked after
-    /// build.
+    /// parameter lies in one, and a part of several modules is their names with a space between. Freezing, probing and a decay of the
+    /// learning rate go by them. Empty: the model is one part. Asked after build.
     [[nodiscard]] virtual std::vector<std::string> layers() const { return {}; }
     /// True when an example's output depends on the others in its micro-batch (batch norm in training): accumulated steps
     /// are then not the same steps, and such attempts are marked approximate.

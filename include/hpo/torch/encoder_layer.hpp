@@ -8,8 +8,7 @@
 
 #include "hpo/text/encoder_config.hpp"
 #include "hpo/torch/adapted_linear.hpp"
-#include "hpo/torch/bert_embeddings.hpp"
-#include "hpo/torch/self_attention.hpp"
+#include "hpo/torch/encoder_embeddings.hpp"
 
 namespace hpo::torch {
 
@@ -40,27 +39,29 @@ private:
     ::torch::nn::Dropout dropout_{nullptr};
 };
 
-/// One layer of the encoder: self-attention, then a feed-forward network, each normalised after it.
-class BertLayer final : public ::torch::nn::Module {
+/// One layer of an encoder: attention of a text to itself, then a feed-forward network, each normalised after it.
+template <class Attention>
+class EncoderLayer final : public ::torch::nn::Module {
 public:
-    explicit BertLayer(const text::EncoderConfig& config) : activation_{config.activation} {
+    explicit EncoderLayer(const text::EncoderConfig& config) : activation_{config.activation} {
         const auto attention = register_module("attention", std::make_shared<::torch::nn::Module>("attention"));
-        attention_ = attention->register_module("self", std::make_shared<SelfAttention>(config));
+        attention_ = attention->register_module("self", std::make_shared<Attention>(config));
         attention_output_ = attention->register_module("output", std::make_shared<ResidualOutput>(config, config.hidden));
         const auto intermediate = register_module("intermediate", std::make_shared<::torch::nn::Module>("intermediate"));
         expand_ = intermediate->register_module("dense", Linear{config.hidden, config.intermediate});
         output_ = register_module("output", std::make_shared<ResidualOutput>(config, config.intermediate));
     }
 
-    /// [examples, tokens, hidden] to the same; `bias` as attention_bias makes it.
-    [[nodiscard]] ::torch::Tensor forward(const ::torch::Tensor& x, const ::torch::Tensor& bias) {
-        const ::torch::Tensor attended = attention_output_->forward(attention_->forward(x, bias), x);
+    /// [examples, tokens, hidden] to the same; `context` is what the attention's forward takes besides.
+    template <class... Context>
+    [[nodiscard]] ::torch::Tensor forward(const ::torch::Tensor& x, const Context&... context) {
+        const ::torch::Tensor attended = attention_output_->forward(attention_->forward(x, context...), x);
         return output_->forward(activated(expand_(attended), activation_), attended);
     }
 
 private:
     text::Activation activation_;
-    std::shared_ptr<SelfAttention> attention_;
+    std::shared_ptr<Attention> attention_;
     std::shared_ptr<ResidualOutput> attention_output_;
     Linear expand_{nullptr};
     std::shared_ptr<ResidualOutput> output_;

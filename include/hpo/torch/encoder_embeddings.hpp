@@ -17,18 +17,23 @@ namespace hpo::torch {
 }
 
 /// Ids to vectors: the sum of what the token, its position and its type (always the first) are embedded as, normalised.
-/// BERT counts positions from 0; RoBERTa counts the ids that are no padding, from `pad` + 1, and gives padding the row `pad`.
-class BertEmbeddings final : public ::torch::nn::Module {
+/// BERT counts positions from 0; RoBERTa counts the ids that are no padding, from `pad` + 1, and gives padding the row `pad`; DeBERTa
+/// leaves positions to its attention.
+class EncoderEmbeddings final : public ::torch::nn::Module {
 public:
-    explicit BertEmbeddings(const text::EncoderConfig& config) : config_{config} {
+    explicit EncoderEmbeddings(const text::EncoderConfig& config) : config_{config} {
         using Options = ::torch::nn::EmbeddingOptions;
-        const bool counts_texts = config.family == text::EncoderConfig::Family::roberta;
+        using Family = text::EncoderConfig::Family;
+        const bool counts_texts = config.family == Family::roberta;
         const Options positions{config.positions, config.hidden};
         words_ =
             register_module("word_embeddings", ::torch::nn::Embedding{Options{config.vocabulary, config.hidden}.padding_idx(config.pad)});
-        positions_ = register_module("position_embeddings",
-                                     ::torch::nn::Embedding{counts_texts ? Options{positions}.padding_idx(config.pad) : positions});
-        types_ = register_module("token_type_embeddings", ::torch::nn::Embedding{config.token_types, config.hidden});
+        if (config.family != Family::deberta) {
+            positions_ = register_module("position_embeddings",
+                                         ::torch::nn::Embedding{counts_texts ? Options{positions}.padding_idx(config.pad) : positions});
+        }
+        if (config.token_types > 0)
+            types_ = register_module("token_type_embeddings", ::torch::nn::Embedding{config.token_types, config.hidden});
         norm_ = register_module("LayerNorm", encoder_norm(config));
         dropout_ = register_module("dropout", ::torch::nn::Dropout{config.hidden_dropout});
     }
@@ -39,7 +44,10 @@ public:
             throw BadBatch{"ids of shape " + shape_text(ids) + "; expected [examples, tokens] with at most " +
                            std::to_string(config_.longest()) + " tokens"};
         }
-        return dropout_(norm_(words_(ids) + positions_(positions_of(ids)) + types_->weight[0]));
+        ::torch::Tensor sum = words_(ids);
+        if (!positions_.is_empty()) sum = sum + positions_(positions_of(ids));
+        if (!types_.is_empty()) sum = sum + types_->weight[0];
+        return dropout_(norm_(sum));
     }
 
 private:

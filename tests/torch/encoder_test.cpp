@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/bert_encoder.hpp"
+#include "hpo/torch/read_encoder.hpp"
 
 #include <torch/torch.h>
 
@@ -104,7 +104,7 @@ std::string refusal(const std::function<void()>& action) {
     return "nothing was refused";
 }
 
-Tensor hidden(BertEncoder& encoder, const Padded& batch) {
+Tensor hidden(Encoder& encoder, const Padded& batch) {
     const torch::NoGradGuard no_gradients;
     encoder.eval();
     return encoder.forward(batch.ids, batch.mask);
@@ -112,8 +112,8 @@ Tensor hidden(BertEncoder& encoder, const Padded& batch) {
 
 }  // namespace
 
-TEST_CASE("hidden states of small BERT and RoBERTa encoders equal the reference's, whatever the padding") {
-    for (const std::string name : {"bert", "roberta"}) {
+TEST_CASE("hidden states of small BERT, RoBERTa and DeBERTa encoders equal the reference's, whatever the padding") {
+    for (const std::string name : {"bert", "roberta", "deberta"}) {
         CAPTURE(name);
         const auto encoder = read_encoder(folder / name);
         const json expected = read_json(folder / name / "expected.json");
@@ -134,17 +134,57 @@ TEST_CASE("hidden states of small BERT and RoBERTa encoders equal the reference'
 }
 
 TEST_CASE("an encoder's parameters have the names of the published checkpoint") {
-    std::set<std::string> stored;
-    const auto weights = hpo::weights::Weights::open(folder / "bert");
-    for (const auto& [name, tensor] : weights.tensors()) {
-        if (!name.starts_with("pooler.")) stored.insert(name);
+    const auto stored = [](const std::string& name, const std::string& prefix) {
+        std::set<std::string> names;
+        const auto weights = hpo::weights::Weights::open(folder / name);
+        for (const auto& [key, tensor] : weights.tensors()) {
+            if (key.starts_with(prefix) && !key.starts_with("pooler.")) names.insert(key.substr(prefix.size()));
+        }
+        return names;
+    };
+    CHECK(parameter_names(*read_encoder(folder / "bert")) == stored("bert", ""));
+    CHECK(stored("bert", "").contains("encoder.layer.1.attention.self.query.weight"));
+    CHECK(parameter_names(*read_encoder(folder / "deberta")) == stored("deberta", "deberta."));
+    CHECK(stored("deberta", "deberta.").contains("encoder.layer.1.attention.self.query_proj.weight"));
+}
+
+TEST_CASE("distances share buckets as in the reference") {
+    const auto counts = read_json(folder / "distance_buckets.json").get<std::vector<std::int64_t>>();
+    std::int64_t distance = 0;
+    for (std::size_t bucket = 0; bucket < counts.size(); ++bucket) {
+        for (std::int64_t i = 0; i < counts[bucket]; ++i, ++distance) {
+            CAPTURE(distance);
+            CHECK(distance_bucket(distance, {.buckets = 256, .farthest = 512}) == static_cast<std::int64_t>(bucket));
+        }
     }
-    CHECK(parameter_names(*read_encoder(folder / "bert")) == stored);
-    CHECK(stored.contains("encoder.layer.1.attention.self.query.weight"));
+    CHECK(distance == 512);
+    CHECK(distance_bucket(300, {.buckets = 0, .farthest = 512}) == 300);
+
+    const DistanceRows few = distance_rows(3, {.buckets = 256, .farthest = 512}, torch::kCPU);
+    CHECK(few.begin == 254);
+    CHECK(few.count == 5);
+    CHECK(few.rows.equal(torch::tensor({{2, 1, 0}, {3, 2, 1}, {4, 3, 2}}, torch::kLong)));
+    const DistanceRows all = distance_rows(512, {.buckets = 0, .farthest = 256}, torch::kCPU);
+    CHECK(all.begin == 0);
+    CHECK(all.count == 512);
+    CHECK(all.rows[0][511].item<std::int64_t>() == 0);
+    CHECK(all.rows[511][0].item<std::int64_t>() == 511);
+}
+
+TEST_CASE("embeddings of positions that a DeBERTa's file has besides are passed over") {
+    const hpo::tests::TemporaryDirectory work;
+    Checkpoint checkpoint{folder / "deberta"};
+    checkpoint.put("deberta.embeddings.position_embeddings.weight", torch::zeros({24, 8}), Dtype::f32);
+    checkpoint.write(work.path());
+    CHECK_NOTHROW(read_encoder(work.path()));
+    checkpoint.put("deberta.encoder.conv.weight", torch::zeros({8}), Dtype::f32);
+    checkpoint.write(work.path());
+    CHECK(refusal([&] { static_cast<void>(read_encoder(work.path())); }) ==
+          work.file("model.safetensors") + ": has tensor 'deberta.encoder.conv.weight', which the model lacks");
 }
 
 TEST_CASE("dropout draws in training and not in evaluation") {
-    const auto encoder = read_encoder(folder / "bert");
+    const auto encoder = read_encoder(folder / GENERATE("bert", "deberta"));
     const Padded batch = padded(json::array({{2, 7, 18, 3}}), 0);
     CHECK(hidden(*encoder, batch).equal(hidden(*encoder, batch)));
     encoder->train();
@@ -156,9 +196,10 @@ TEST_CASE("dropout draws in training and not in evaluation") {
 }
 
 TEST_CASE("recomputed layers give the same gradients to the last bit, with dropout") {
+    const std::string family = GENERATE("bert", "deberta");
     const Padded batch = padded(json::array({{2, 7, 18, 4, 3}, {2, 5, 3}}), 0);
     const auto gradients = [&](bool recompute) {
-        const auto encoder = read_encoder(folder / "bert");
+        const auto encoder = read_encoder(folder / family);
         encoder->recompute(recompute);
         encoder->train();
         torch::manual_seed(5);
@@ -171,7 +212,8 @@ TEST_CASE("recomputed layers give the same gradients to the last bit, with dropo
     for (const auto& [name, gradient] : gradients(true)) {
         CAPTURE(name);
         CHECK(gradient.equal(kept.at(name)));
-        if (name.ends_with("query.weight")) CHECK(gradient.abs().max().item<double>() > 0);
+        if (name.ends_with("query.weight") || name.ends_with("query_proj.weight") || name.ends_with("rel_embeddings.weight"))
+            CHECK(gradient.abs().max().item<double>() > 0);
     }
 }
 
@@ -246,7 +288,7 @@ TEST_CASE("weights that do not fit the model are refused by file and tensor, and
          },
          "tensor '" + query + "': got dtype I32; expected F32, F16, BF16 or F64"},
         {[&](Checkpoint& c) { c.rename("embeddings.word_embeddings.weight", "words"); },
-         "lacks tensor 'embeddings.word_embeddings.weight', also with bert. or roberta. before it"},
+         "lacks tensor 'embeddings.word_embeddings.weight', also with bert., roberta. or deberta. before it"},
     };
     for (const Case& each : cases) {
         const hpo::tests::TemporaryDirectory work;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+
+namespace hpo::text::detail {
+
+/// The fields of a `config.json`; null is as if a field were not there.
+class ConfigFields {
+public:
+    ConfigFields(const nlohmann::json& document, std::string place) : document_{document}, place_{std::move(place)} {}
+
+    struct Whole {
+        std::int64_t least = 1;
+        std::int64_t most = std::int64_t{1} << 24;
+        std::optional<std::int64_t> otherwise = std::nullopt;  ///< nothing: the field must be there
+    };
+    [[nodiscard]] std::int64_t whole(const char* key, const Whole& range) const {
+        const std::string expected = "a whole number from " + std::to_string(range.least) + " to " + std::to_string(range.most);
+        const nlohmann::json* value = find(key);
+        if (value == nullptr) {
+            if (range.otherwise) return *range.otherwise;
+            throw bad_value(at(key), "nothing", expected);
+        }
+        const bool counts = value->is_number_unsigned() ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(range.most)
+                                                        : value->is_number_integer();
+        if (!counts || value->get<std::int64_t>() < range.least) throw bad_value(at(key), shown(*value), expected);
+        return value->get<std::int64_t>();
+    }
+    /// A number from 0 on that is less than `limit`.
+    [[nodiscard]] double number(const char* key, double otherwise, double limit) const {
+        const nlohmann::json* value = find(key);
+        if (value == nullptr) return otherwise;
+        const double read = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
+        if (!(read >= 0 && read < limit)) {
+            throw bad_value(at(key), shown(*value), "a number from 0 on that is less than " + std::to_string(static_cast<int>(limit)));
+        }
+        return read;
+    }
+    /// The choice that the field names.
+    template <class Choice, std::size_t size>
+    [[nodiscard]] Choice choice(const char* key, const std::array<std::pair<std::string_view, Choice>, size>& choices,
+                                std::optional<Choice> otherwise = std::nullopt) const {
+        const nlohmann::json* value = find(key);
+        if (value == nullptr && otherwise) return *otherwise;
+        std::vector<std::string> known;
+        for (const auto& [name, choice] : choices) {
+            if (value != nullptr && *value == name) return choice;
+            known.emplace_back(name);
+        }
+        if (value == nullptr || !value->is_string())
+            throw bad_value(at(key), value ? shown(*value) : "nothing", "one of " + join_names(known));
+        throw unknown_name(place_, key, value->template get<std::string>(), known);
+    }
+    /// Throws Error when the field asks for what no encoder here has.
+    void refuse_unless(const char* key, const nlohmann::json& supported) const {
+        const nlohmann::json* value = find(key);
+        if (value != nullptr && *value != supported) throw unsupported(key, value, supported);
+    }
+    /// Throws Error unless the field is there and says one of these, which mean the same.
+    void require(const char* key, const std::vector<nlohmann::json>& supported) const {
+        const nlohmann::json* value = find(key);
+        if (value == nullptr || std::find(supported.begin(), supported.end(), *value) == supported.end())
+            throw unsupported(key, value, supported.front());
+    }
+
+private:
+    [[nodiscard]] Error unsupported(const char* key, const nlohmann::json* value, const nlohmann::json& supported) const {
+        return bad_value(at(key), value ? shown(*value) : "nothing", supported.dump() + ", all that is supported");
+    }
+    [[nodiscard]] std::string at(const char* key) const { return place_ + ": " + key; }
+    [[nodiscard]] static std::string shown(const nlohmann::json& value) {
+        constexpr std::size_t most = 60;
+        const std::string text = value.dump(-1, ' ', true);
+        return text.size() <= most ? text : text.substr(0, most) + "...";
+    }
+    [[nodiscard]] const nlohmann::json* find(const char* key) const {
+        const auto found = document_.find(key);
+        return found == document_.end() || found->is_null() ? nullptr : &*found;
+    }
+
+    const nlohmann::json& document_;
+    std::string place_;
+};
+
+}  // namespace hpo::text::detail
