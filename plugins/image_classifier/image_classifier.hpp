@@ -58,7 +58,8 @@ protected:
                       .batch_norm = settings.text("norm") == "batch",
                       .recompute = job.plan.activation_checkpointing},
             .loss = {.label_smoothing = settings.number("train.label_smoothing"), .class_weights = class_weights(settings, *images)},
-            .weights = {.place = settings.text("weights"), .new_head = settings.truth("new_head")},
+            .weights = {.place = job.saved_model.empty() ? settings.text("weights") : "", .new_head = settings.truth("new_head")},
+            .scale = job.saved_model.empty() ? images->scale : read_scale(job.saved_model),
             .test_images = {}};
         if (settings.truth("report_test")) {
             options.test_images = [folder = settings.text("data")] { return read_images(folder, "t10k"); };
@@ -89,7 +90,8 @@ private:
             auto set = same_folder ? images_->set : std::make_shared<const ImageSet>(read_images(folder, "train"));
             Split split = split_images(set->count, sizes);
             const PixelScale scale = pixel_scale(*set, split.train);
-            images_ = std::make_shared<const PreparedImages>(PreparedImages{std::move(set), std::move(split), scale});
+            std::string hash = content_hash(*set, split);
+            images_ = std::make_shared<const PreparedImages>(PreparedImages{set, std::move(split), scale, std::move(hash)});
             key_ = std::move(key);
         }
         return images_;

@@ -9,11 +9,13 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
+#include "hpo/dataset/sha256.hpp"
 #include "idx_reader.hpp"
 
 namespace image_classifier {
@@ -73,6 +75,20 @@ struct Split {
     hpo::Rng rng = hpo::Seed{20}.derive("split").rng();
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
     return {{order.begin(), order.begin() + sizes.train}, {order.end() - sizes.validation, order.end()}};
+}
+
+/// One hash of the images that are trained on and of those that are held out, with their labels.
+[[nodiscard]] inline std::string content_hash(const ImageSet& set, const Split& split) {
+    hpo::dataset::Sha256 hash;
+    for (const std::vector<std::int64_t>* const part : {&split.train, &split.validation}) {
+        hash.add(std::to_string(part->size()) + " x " + std::to_string(set.height) + " x " + std::to_string(set.width) + "\n");
+        for (const std::int64_t index : *part) {
+            const auto image = set.image(index);
+            hash.add({reinterpret_cast<const char*>(image.data()), image.size()});
+            hash.add({reinterpret_cast<const char*>(&set.labels[static_cast<std::size_t>(index)]), 1});
+        }
+    }
+    return hpo::dataset::hex_text(hash.finish());
 }
 
 /// Mean and standard deviation of pixels, as shares of 255.

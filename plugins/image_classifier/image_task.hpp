@@ -20,6 +20,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/weights/weights.hpp"
 #include "image_data.hpp"
+#include "image_scale.hpp"
 #include "models.hpp"
 
 namespace image_classifier {
@@ -29,6 +30,7 @@ struct PreparedImages {
     std::shared_ptr<const ImageSet> set;
     Split split;
     PixelScale scale;
+    std::string hash;  ///< of the split
 };
 
 /// Images as numbers with mean 0 and deviation 1 over the training pixels, [examples, 1, height, width], and their labels.
@@ -72,6 +74,7 @@ public:
         ModelShape shape;
         hpo::torch::ClassificationLoss loss;
         StartingWeights weights;
+        PixelScale scale;
         std::function<ImageSet()> test_images;  ///< reads those that nothing was chosen by; empty: they are not looked at
     };
 
@@ -100,11 +103,13 @@ public:
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return options_.shape.classes; }
     [[nodiscard]] bool mixes_examples() const override { return options_.kind == "resnet" && options_.shape.batch_norm; }
+    void save(const std::filesystem::path& folder) const override { write_scale(options_.scale, folder); }
     void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
+        attributes.insert_or_assign("data_hash", hpo::json_quote(images_->hash));
         if (!options_.test_images) return;
         const ImageSet test = options_.test_images();
         const auto score = hpo::torch::score_classifier(model, test.count, options_.shape.classes, plan, [&](auto examples) {
-            return image_batch(test, images_->scale, examples, plan.device);
+            return image_batch(test, options_.scale, examples, plan.device);
         });
         hpo::torch::keep_test_score(score, attributes);
     }
@@ -115,7 +120,7 @@ private:
         std::vector<std::int64_t> indices;
         indices.reserve(examples.size());
         for (const std::int64_t example : examples) indices.push_back(part[static_cast<std::size_t>(example)]);
-        return image_batch(*images_->set, images_->scale, indices, device);
+        return image_batch(*images_->set, options_.scale, indices, device);
     }
 
     std::shared_ptr<const PreparedImages> images_;

@@ -15,6 +15,7 @@
 #include "hpo/text/model_folder.hpp"
 #include "hpo/text/word_counts.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "saved_text_model.hpp"
 #include "text_task.hpp"
 
 namespace text_classifier {
@@ -63,14 +64,15 @@ protected:
     }
 
     [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
-        auto texts = prepare(settings);
+        const std::string folder = job.saved_model.empty() ? settings.text("model") : job.saved_model;
+        auto texts = prepare(settings, {.model = folder, .saved = !job.saved_model.empty()});
         using hpo::torch::balanced_weights;
         const bool balanced = settings.text("train.class_weights") == "balanced";
         const double dropout = settings.number("train.dropout");
         return std::make_unique<TextTask>(texts,
                                           TextTask::Options{
-                                              .encoder = encoder_config(settings, *texts),
-                                              .model = settings.text("model"),
+                                              .encoder = encoder_config(settings, *texts, folder),
+                                              .model = folder,
                                               .head = {.pooling = settings.text("head.pooling") == "first" ? Pooling::first : Pooling::mean,
                                                        .depth = settings.whole("head.depth"),
                                                        .width = settings.whole("head.width"),
@@ -86,9 +88,9 @@ protected:
 
 private:
     /// Sizes and ids of the encoder; dropout is a parameter here, whatever a model's folder says.
-    static hpo::text::EncoderConfig encoder_config(const hpo::Settings& settings, const PreparedTexts& texts) {
+    static hpo::text::EncoderConfig encoder_config(const hpo::Settings& settings, const PreparedTexts& texts, const std::string& folder) {
         hpo::text::EncoderConfig config;
-        if (const std::string& folder = settings.text("model"); !folder.empty()) {
+        if (!folder.empty()) {
             config = hpo::text::read_encoder_config(folder);
             if (settings.whole("tok.max_length") > config.longest()) {
                 throw hpo::bad_value("tok.max_length", std::to_string(settings.whole("tok.max_length")),
@@ -120,9 +122,16 @@ private:
 
         bool operator==(const SetKey&) const = default;
     };
+    /// Which tokens and classes a text has.
+    struct Reading {
+        std::string model;   ///< folder; empty: what the training texts give
+        bool saved = false;  ///< its classes are the model's own
+
+        bool operator==(const Reading&) const = default;
+    };
     /// Which texts of it are encoded, and how.
     struct TextsKey {
-        std::string model;
+        Reading reading;
         std::int64_t vocabulary = 0;
         std::int64_t max_length = 0;
         std::int64_t train = 0;
@@ -133,7 +142,7 @@ private:
     };
 
     /// The data set, read and encoded once for all attempts of this worker that use it in the same way.
-    std::shared_ptr<const PreparedTexts> prepare(const hpo::Settings& settings) {
+    std::shared_ptr<const PreparedTexts> prepare(const hpo::Settings& settings, const Reading& reading) {
         const SetKey set_key{.data = settings.text("data"),
                              .text_column = settings.text("text_column"),
                              .label_column = settings.text("label_column"),
@@ -151,44 +160,46 @@ private:
                            .seed = static_cast<std::uint64_t>(set_key.seed)}}));
             set_key_ = set_key;
         }
-        const TextsKey texts_key{.model = settings.text("model"),
+        const TextsKey texts_key{.reading = reading,
                                  .vocabulary = settings.whole("model.vocabulary"),
                                  .max_length = settings.whole("tok.max_length"),
                                  .train = settings.whole("train_examples"),
                                  .validation = settings.whole("validation_examples"),
                                  .test = settings.truth("report_test")};
         if (!texts_ || !(texts_key_ == texts_key)) {
-            texts_ = prepare(*set_, settings);
+            texts_ = prepare(*set_, settings, reading);
             texts_key_ = texts_key;
         }
         return texts_;
     }
 
-    static std::shared_ptr<const PreparedTexts> prepare(const hpo::dataset::TextDataset& set, const hpo::Settings& settings) {
+    static std::shared_ptr<const PreparedTexts> prepare(const hpo::dataset::TextDataset& set, const hpo::Settings& settings,
+                                                        const Reading& reading) {
+        const hpo::dataset::LabelTable labels = reading.saved ? read_labels(reading.model) : set.labels;
         const auto seed = static_cast<std::uint64_t>(settings.whole("split_seed"));
         const auto some = [&](const hpo::dataset::Examples& part, const char* limit) {
-            return part.chosen({.examples = settings.whole(limit), .seed = seed}, set.labels);
+            return part.chosen({.examples = settings.whole(limit), .seed = seed}, labels);
         };
         const hpo::dataset::Examples train = some(set.train, "train_examples");
         const hpo::dataset::Examples validation = some(set.validation, "validation_examples");
         if (validation.empty()) throw hpo::bad_value("validation_share", "no held-out texts", "some, for the metrics");
         if (settings.truth("report_test") && set.test.empty()) throw hpo::bad_value("report_test", "no test texts", "some");
-        const hpo::dataset::LabelBalance balance = hpo::dataset::label_balance(train.labels(), set.labels.size());
+        const hpo::dataset::LabelBalance balance = hpo::dataset::label_balance(train.labels(), labels.size());
         const auto max_length = static_cast<std::size_t>(settings.whole("tok.max_length"));
-        hpo::text::Tokenizer tokenizer = make_tokenizer(train, settings);
+        hpo::text::Tokenizer tokenizer = make_tokenizer(train, settings, reading.model);
         PreparedTexts texts{
             .tokenizer = tokenizer,
-            .labels = set.labels,
+            .labels = labels,
             .train = encode(train, tokenizer, max_length),
             .validation = encode(validation, tokenizer, max_length),
-            .test = settings.truth("report_test") ? encode(set.test, tokenizer, max_length) : EncodedTexts{},
+            .test = settings.truth("report_test") ? encode(set.test.chosen({}, labels), tokenizer, max_length) : EncodedTexts{},
             .class_counts = balance.counts,
-            .remarks = {"training: " + balance_text(balance, set.labels),
-                        "held out: " + balance_text(hpo::dataset::label_balance(validation.labels(), set.labels.size()), set.labels)},
+            .remarks = {"training: " + balance_text(balance, labels),
+                        "held out: " + balance_text(hpo::dataset::label_balance(validation.labels(), labels.size()), labels)},
             .hash = content_hash(set)};
         if (const std::int64_t common = texts_in_common(train, validation); common > 0)
             texts.remarks.push_back(std::to_string(common) + " held-out texts are trained on, too");
-        if (const std::string& folder = settings.text("model"); !folder.empty()) {
+        if (const std::string& folder = reading.model; !folder.empty()) {
             const auto rows = static_cast<std::size_t>(hpo::text::read_encoder_config(folder).vocabulary);
             if (tokenizer.size() < rows)
                 texts.remarks.push_back(folder + ": a vocabulary of " + std::to_string(tokenizer.size()) + " tokens for an encoder of " +
@@ -197,8 +208,9 @@ private:
         return std::make_shared<const PreparedTexts>(std::move(texts));
     }
 
-    static hpo::text::Tokenizer make_tokenizer(const hpo::dataset::Examples& train, const hpo::Settings& settings) {
-        if (const std::string& folder = settings.text("model"); !folder.empty()) return hpo::text::read_tokenizer(folder);
+    static hpo::text::Tokenizer make_tokenizer(const hpo::dataset::Examples& train, const hpo::Settings& settings,
+                                               const std::string& folder) {
+        if (!folder.empty()) return hpo::text::read_tokenizer(folder);
         hpo::text::WordCounts words;
         for (std::int64_t i = 0; i < train.size(); ++i) words.add(train.text(i));
         return words.tokenizer(static_cast<std::size_t>(settings.whole("model.vocabulary")));

@@ -18,6 +18,7 @@
 #include "hpo/torch/length_buckets.hpp"
 #include "hpo/torch/read_encoder.hpp"
 #include "hpo/torch/task.hpp"
+#include "saved_text_model.hpp"
 #include "text_data.hpp"
 #include "text_model.hpp"
 
@@ -62,6 +63,7 @@ public:
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return texts_->labels.size(); }
     [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
     [[nodiscard]] std::vector<std::string> remarks() const override { return texts_->remarks; }
+    void save(const std::filesystem::path& folder) const override { write_text_model(*texts_, options_.encoder, options_.model, folder); }
     void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
         attributes.insert_or_assign("data_hash", hpo::json_quote(texts_->hash));
         if (options_.report_test) hpo::torch::keep_test_score(score(model, texts_->test, plan), attributes);

@@ -288,7 +288,7 @@ TEST_CASE("weights that do not fit the model are refused by file and tensor, and
          },
          "tensor '" + query + "': got dtype I32; expected F32, F16, BF16 or F64"},
         {[&](Checkpoint& c) { c.rename("embeddings.word_embeddings.weight", "words"); },
-         "lacks tensor 'embeddings.word_embeddings.weight', also with bert., roberta. or deberta. before it"},
+         "lacks tensor 'embeddings.word_embeddings.weight', also with bert., roberta., deberta. or encoder. before it"},
     };
     for (const Case& each : cases) {
         const hpo::tests::TemporaryDirectory work;

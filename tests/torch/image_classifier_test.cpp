@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "hpo/device/metered_device.hpp"
+#include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/classification.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/weights/write_safetensors.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 using hpo::torch::MeteredAllocator;
 using image_classifier::ImageClassifier;
@@ -336,4 +338,25 @@ TEST_CASE("balanced class weights count a class's examples as much as another's"
     const auto plain = values_of(trainer, job);
     job.params["train.class_weights"] = std::string{"balanced"};
     CHECK(values_of(trainer, job) != plain);
+}
+
+TEST_CASE("an image model is saved with the scale of its pixels, measured again, and goes on from checkpoints") {
+    for (const char* const kind : {"cnn", "resnet"}) {
+        CAPTURE(kind);
+        const hpo::tests::TemporaryDirectory home;
+        hpo::TrainerJob job = small_job(kind);
+        job.options["epochs"] = std::int64_t{3};
+        job.options["checkpoint_seconds"] = 0.0;
+        job.options["norm"] = std::string{"batch"};
+        job.params["train.dropout"] = 0.2;
+        const auto broken = hpo::testing::saving_contract_violations([] { return std::make_unique<ImageClassifier>(); }, job, home.path());
+        for (const auto& problem : broken) UNSCOPED_INFO(problem.where << ": " << problem.what);
+        CHECK(broken.empty());
+        job.saved_model = home.file("model");
+        std::filesystem::remove(home.path("model") / "pixel_scale.json");
+        Recorder recorder;
+        const auto outcome = ImageClassifier{}.evaluate(job, recorder);
+        REQUIRE(outcome.failure);
+        CHECK(outcome.failure->message.find("model/pixel_scale.json: cannot be read") != std::string::npos);
+    }
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
+#include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
@@ -535,4 +536,76 @@ TEST_CASE("a DeBERTa's model folder is fine-tuned like any other, whole, with fr
     const auto problems = trainer.check(job);
     REQUIRE(problems.size() == 1);
     CHECK_THAT(problems[0].what, Catch::Contains("at most 24"));
+}
+
+TEST_CASE("a saved text model is measured again, on other texts with its own words and classes, and trained on as a model folder") {
+    const Texts texts;
+    const hpo::tests::TemporaryDirectory home;
+    hpo::TrainerJob job = small_job(texts);
+    job.options["checkpoint_seconds"] = 0.0;
+    const auto broken = hpo::testing::saving_contract_violations([] { return std::make_unique<TextClassifier>(); }, job, home.path());
+    for (const auto& problem : broken) UNSCOPED_INFO(problem.where << ": " << problem.what);
+    CHECK(broken.empty());
+
+    TextClassifier trainer;
+    Recorder recorder;
+    const std::string model = home.file("model");
+    const auto write_others = [&](const std::string& label) {
+        std::ofstream file{home.path("others.tsv")};
+        file << "section\ttext\n";
+        for (int i = 0; i < 20; ++i) file << (i % 2 == 0 ? "games\tunheard game v" : label + "\tlibrary of v") << i << "\n";
+    };
+    hpo::TrainerJob measure = small_job(texts);
+    measure.saved_model = model;
+    const auto own = trainer.evaluate(measure, recorder);
+    measure.options["data"] = home.file("others.tsv");
+    write_others("librarys");
+    const auto others = trainer.evaluate(measure, recorder);
+    if (others.failure) FAIL(others.failure->message);
+    CHECK(others.attributes.at("data_hash") != own.attributes.at("data_hash"));
+    CHECK(std::stod(others.attributes.at("accuracy")) > 0.9);
+    write_others("sounds");
+    const auto unknown = TextClassifier{}.evaluate(measure, recorder);
+    REQUIRE(unknown.failure);
+    CHECK_THAT(unknown.failure->message, Catch::Contains("'sounds'") && Catch::Contains("known: fonts, games, librarys"));
+
+    hpo::TrainerJob more = small_job(texts);
+    more.options["model"] = model;
+    more.options["epochs"] = std::int64_t{1};
+    more.params["optim.lr"] = 1e-4;
+    CHECK(complete(trainer, more).values.at(0) > 0.3);
+    more.model_folder = home.file("second");
+    std::filesystem::create_directory(more.model_folder);
+    static_cast<void>(complete(trainer, more));
+    measure = small_job(texts);
+    measure.options["model"] = home.file("moved away");
+    measure.saved_model = more.model_folder;
+    const auto second = TextClassifier{}.evaluate(measure, recorder);
+    if (second.failure) FAIL(second.failure->message);
+    std::filesystem::remove(home.path("second") / "labels.json");
+    const auto without_labels = TextClassifier{}.evaluate(measure, recorder);
+    REQUIRE(without_labels.failure);
+    CHECK_THAT(without_labels.failure->message, Catch::Contains("second/labels.json: no such file"));
+}
+
+TEST_CASE("models that began from a published folder are saved as model folders of their own, whichever family they are of") {
+    const Texts texts;
+    for (const bool deberta : {false, true}) {
+        CAPTURE(deberta);
+        const hpo::tests::TemporaryDirectory published;
+        deberta ? write_deberta(published.path()) : write_model(published.path());
+        const hpo::tests::TemporaryDirectory home;
+        hpo::TrainerJob job = small_job(texts);
+        job.options["model"] = published.path().string();
+        job.options["tok.max_length"] = std::int64_t{10};
+        job.options["epochs"] = std::int64_t{3};
+        job.options["checkpoint_seconds"] = 0.0;
+        job.params["train.tuning"] = std::string{"lora"};
+        const auto broken = hpo::testing::saving_contract_violations([] { return std::make_unique<TextClassifier>(); }, job, home.path());
+        for (const auto& problem : broken) UNSCOPED_INFO(problem.where << ": " << problem.what);
+        CHECK(broken.empty());
+        job.options["model"] = home.file("model");
+        TextClassifier trainer;
+        CHECK(complete(trainer, job).values.size() == 1);
+    }
 }

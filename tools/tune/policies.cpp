@@ -71,6 +71,8 @@ void print_trainers(const worker::WorkerDescription& description) {
             metrics += (metrics.empty() ? "" : ", ") + metric.name + " (" + std::string{to_text(metric.direction)} + ")";
         std::cout << "      metrics: " << metrics << "\n      levers: " << join_names(info.levers) << "\n";
         if (!info.effective_batch_parameter.empty()) std::cout << "      effective batch: " << info.effective_batch_parameter << "\n";
+        std::cout << "      saves models: " << (info.saves_models ? "yes" : "no")
+                  << "\n      goes on from checkpoints: " << (info.checkpoints ? "yes" : "no") << "\n";
     }
     std::cout << "\n";
 }

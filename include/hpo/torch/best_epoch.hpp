@@ -13,12 +13,22 @@
 
 namespace hpo::torch {
 
+/// What training changes in a model: parameters that learn, then buffers, in the model's order.
+[[nodiscard]] inline std::vector<::torch::Tensor> changing_tensors(const ::torch::nn::Module& model) {
+    std::vector<::torch::Tensor> tensors;
+    for (const ::torch::Tensor& parameter : model.parameters()) {
+        if (parameter.requires_grad()) tensors.push_back(parameter.detach());
+    }
+    for (const ::torch::Tensor& buffer : model.buffers()) tensors.push_back(buffer);
+    return tensors;
+}
+
 /// The best epoch of an attempt that stops early: its metrics, and what then was learnt, in host memory outside the meter.
 struct BestEpoch {
     std::int64_t epoch = 0;  ///< from 1; 0: none yet
     double value = 0;
     Metrics metrics;
-    std::vector<::torch::Tensor> weights;  ///< parameters that learn, then buffers, in the model's order
+    std::vector<::torch::Tensor> weights;  ///< changing_tensors
 
     /// Keeps an epoch that is better than all before it.
     void see(const BestEpoch& candidate, Direction direction, const ::torch::nn::Module& model) {
@@ -38,16 +48,6 @@ struct BestEpoch {
         const ::torch::NoGradGuard no_gradients;
         const std::vector<::torch::Tensor> tensors = changing_tensors(model);
         for (std::size_t i = 0; i < weights.size(); ++i) tensors.at(i).copy_(weights[i]);
-    }
-
-private:
-    [[nodiscard]] static std::vector<::torch::Tensor> changing_tensors(const ::torch::nn::Module& model) {
-        std::vector<::torch::Tensor> tensors;
-        for (const ::torch::Tensor& parameter : model.parameters()) {
-            if (parameter.requires_grad()) tensors.push_back(parameter.detach());
-        }
-        for (const ::torch::Tensor& buffer : model.buffers()) tensors.push_back(buffer);
-        return tensors;
     }
 };
 

@@ -47,12 +47,12 @@ inline void draw_weights(::torch::nn::Module& module, double deviation) {
 }
 
 /// The encoder of a model folder as it is distributed: config.json and safetensors, whose tensors may have "bert.", "roberta." or
-/// "deberta." before their names. `config` is that of the folder, possibly with other dropout. Throws Error naming file and field or
-/// tensor.
+/// "deberta." before their names, or "encoder.", as text_classifier saves them. `config` is that of the folder, possibly with other
+/// dropout. Throws Error naming file and field or tensor.
 [[nodiscard]] inline std::shared_ptr<Encoder> read_encoder(const std::filesystem::path& folder, const text::EncoderConfig& config) {
     const weights::Weights weights = weights::Weights::open(folder);
     const std::string known_by = "embeddings.word_embeddings.weight";
-    for (const char* prefix : {"", "bert.", "roberta.", "deberta."}) {
+    for (const char* prefix : {"", "bert.", "roberta.", "deberta.", "encoder."}) {
         if (weights.find(prefix + known_by) == nullptr) continue;
         auto encoder = make_encoder(config);
         // DeBERTa's files may have embeddings of positions, which only its pretraining used.
@@ -60,7 +60,8 @@ inline void draw_weights(::torch::nn::Module& module, double deviation) {
         load_weights(*encoder, weights, prefix, deberta ? "embeddings.position_embeddings.weight" : "");
         return encoder;
     }
-    throw Error{Errc::bad_value, weights.place() + ": lacks tensor '" + known_by + "', also with bert., roberta. or deberta. before it"};
+    throw Error{Errc::bad_value,
+                weights.place() + ": lacks tensor '" + known_by + "', also with bert., roberta., deberta. or encoder. before it"};
 }
 
 [[nodiscard]] inline std::shared_ptr<Encoder> read_encoder(const std::filesystem::path& folder) {

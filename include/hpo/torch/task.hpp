@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,6 +75,9 @@ public:
     [[nodiscard]] virtual bool mixes_examples() const { return false; }
     /// What a person should know of the data, a line each: for the log of an attempt and of a check.
     [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
+    /// Writes what a saved model needs besides its weights (a vocabulary, labels, the scale of its inputs) into a folder. make_task finds
+    /// it again in job.saved_model, when the model is evaluated.
+    virtual void save(const std::filesystem::path& /*folder*/) const {}
     /// After the last epoch: adds what the trial should keep besides the metrics. The model is in evaluation mode.
     virtual void finish(Model& /*model*/, const EvaluationPlan& /*plan*/, Attributes& /*attributes*/) const {}
 };

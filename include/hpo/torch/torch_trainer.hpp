@@ -38,6 +38,8 @@ public:
         info.levers.insert(info.levers.begin(), {"micro_batch", "precision"});
         info.effective_batch_parameter = "train.batch_size";
         info.libtorch_version = TORCH_VERSION;
+        info.checkpoints = true;
+        info.saves_models = true;
         return info;
     }
 
@@ -45,6 +47,17 @@ public:
         return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             const std::unique_ptr<Task> task = make_task(settings, job);
             return train(*task, plan_of(settings, job), Seed{job.seed}, attempt);
+        });
+    }
+
+    AttemptOutcome evaluate(const TrainerJob& job, Progress& progress) final {
+        return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
+            attempt.enter("data");
+            const std::unique_ptr<Task> task = make_task(settings, job);
+            const TrainingPlan plan = plan_of(settings, job);
+            const std::shared_ptr<Model> model = load_model(*task, job.saved_model, attempt);
+            const Metrics metrics = torch::evaluate(*task, *model, plan, attempt);
+            return measured_outcome(*task, *model, plan, metrics, attempt);
         });
     }
 

@@ -19,7 +19,9 @@
 #include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/epoch_order.hpp"
 #include "hpo/torch/prepared_model.hpp"
+#include "hpo/torch/saved_model.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/training_checkpoint.hpp"
 #include "hpo/torch/training_plan.hpp"
 #include "hpo/torch/training_state.hpp"
 
@@ -46,6 +48,21 @@ namespace hpo::torch {
     return line;
 }
 
+/// The outcome of a model with these metrics, and with what the task adds to them.
+[[nodiscard]] inline AttemptOutcome measured_outcome(const Task& task, Model& model, const TrainingPlan& plan, const Metrics& metrics,
+                                                     RunningAttempt& attempt) {
+    attempt.enter("evaluation");
+    AttemptOutcome outcome;
+    outcome.kind = OutcomeKind::complete;
+    const ::torch::NoGradGuard no_gradients;
+    const Autocast autocast{attempt.device(), plan.precision};
+    model.eval();
+    task.finish(model, EvaluationPlan{attempt.device(), plan.evaluation_batch}, outcome.attributes);
+    for (const auto& [name, value] : metrics) outcome.attributes.insert_or_assign(name, number_text(value));
+    outcome.values = {metrics.at(plan.metric)};
+    return outcome;
+}
+
 /// Trains a model once. Everything that an epoch changes is in its TrainingState; everything else follows from task, plan and seed.
 class TrainingLoop {
 public:
@@ -57,6 +74,7 @@ public:
         while (state_->epoch < plan_.epochs && !state_->best.exhausted(state_->epoch, plan_.patience)) {
             const std::optional<double> training_loss = train_epoch();
             if (!training_loss || !end_epoch(*training_loss)) return stopped();
+            keep_checkpoint();
         }
         return finished();
     }
@@ -65,6 +83,7 @@ private:
     void begin() {
         for (const std::string& remark : task_.remarks()) attempt_.progress().log(remark);
         state_.emplace(begin_training(task_, plan_, seed_, attempt_));
+        checkpoints_.resume(*state_);
         attempt_.mark("training_start");
     }
 
@@ -113,6 +132,15 @@ private:
         return attempt_.progress().report(state.epoch, value);
     }
 
+    /// None after the last epoch: what is left to do is soon done again from the one before.
+    void keep_checkpoint() {
+        TrainingState& state = *state_;
+        if (state.epoch >= plan_.epochs || !checkpoints_.due()) return;
+        attempt_.enter("checkpoint");
+        checkpoints_.write(state);
+        attempt_.progress().checkpointed(state.epoch);
+    }
+
     [[nodiscard]] AttemptOutcome stopped() const {
         AttemptOutcome outcome;
         outcome.kind = OutcomeKind::stopped;
@@ -128,15 +156,10 @@ private:
             state.best.restore(*state.model);
             state.metrics = state.best.metrics;
         }
-        AttemptOutcome outcome;
-        outcome.kind = OutcomeKind::complete;
+        AttemptOutcome outcome = measured_outcome(task_, *state.model, plan_, state.metrics, attempt_);
         outcome.approximate = approximate();
-        const ::torch::NoGradGuard no_gradients;
-        const Autocast autocast{attempt_.device(), plan_.precision};
-        task_.finish(*state.model, EvaluationPlan{attempt_.device(), plan_.evaluation_batch}, outcome.attributes);
-        for (const auto& [name, value] : state.metrics) outcome.attributes.insert_or_assign(name, number_text(value));
+        if (!plan_.model_folder.empty()) save_model(task_, *state.model, plan_.model_folder, attempt_);
         if (plan_.patience > 0) outcome.attributes.insert_or_assign("best_epoch", std::to_string(state.best.epoch));
-        outcome.values = {state.metrics.at(plan_.metric)};
         return outcome;
     }
 
@@ -150,6 +173,7 @@ private:
     RunningAttempt& attempt_;
     std::int64_t examples_;
     std::optional<TrainingState> state_;
+    Checkpoints checkpoints_{plan_.checkpoints};
 };
 
 /// Trains a model and returns how that ended; tells the objective after each epoch, steps counted from 1. The trial's value and metrics

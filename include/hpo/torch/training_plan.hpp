@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,13 @@
 
 namespace hpo::torch {
 
+/// Whether and how an attempt keeps checkpoints (training_checkpoint.hpp).
+struct CheckpointPlan {
+    std::filesystem::path folder;             ///< empty: none
+    std::optional<std::int64_t> resume_step;  ///< the epoch after which it goes on; nothing: it begins anew
+    double least_seconds = 0;                 ///< between two of them
+};
+
 /// How the loop trains: the part of a job that is the same for every plugin.
 struct TrainingPlan {
     std::int64_t epochs = 1;
@@ -32,6 +41,8 @@ struct TrainingPlan {
     std::int64_t patience = 0;        ///< epochs in a row that may be no better than the best; 0: any number, and the last one counts
     std::int64_t loader_workers = 0;  ///< threads that prepare batches
     std::string metric;               ///< the objective
+    CheckpointPlan checkpoints;
+    std::filesystem::path model_folder;  ///< where the finished model is written; empty: nowhere
     Direction direction = Direction::maximize;
 };
 
@@ -60,6 +71,7 @@ struct TrainingPlan {
         {"epochs", "int", "[1, 1000000]", std::int64_t{3}, "passes over the training examples"},
         {"eval_batch", "int", "[1, 1024]", std::int64_t{1}, "examples evaluated at a time, as a multiple of the micro-batch"},
         {"loader_workers", "int", "[0, 256]", std::int64_t{0}, "threads that prepare batches ahead; 0: the attempt's own does"},
+        {"checkpoint_seconds", "float", "[0, inf)", 5.0, "least time between two checkpoints of a trial; 0: after every epoch"},
         {"threads", "int", "[0, 1024]", std::int64_t{0}, "threads that LibTorch computes with; 0: as many as the worker was given"},
     };
 }
@@ -111,6 +123,9 @@ struct TrainingPlan {
     plan.patience = settings.whole("train.patience");
     plan.loader_workers = settings.whole("loader_workers");
     plan.metric = job.metric;
+    plan.checkpoints = {
+        .folder = job.checkpoint_folder, .resume_step = job.resume_step, .least_seconds = settings.number("checkpoint_seconds")};
+    plan.model_folder = job.model_folder;
     return plan;
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "hpo/torch/attempt.hpp"
+#include "hpo/torch/load_weights.hpp"
+#include "hpo/torch/low_rank.hpp"
+#include "hpo/torch/save_weights.hpp"
+#include "hpo/torch/task.hpp"
+
+namespace hpo::torch {
+
+/// The file of a saved model's weights within its folder.
+inline constexpr const char* weights_file = "model.safetensors";
+
+/// Writes a finished model: its weights, additions of low rank folded in, and what the task adds. The model is the same afterwards within
+/// rounding.
+inline void save_model(const Task& task, Model& model, const std::filesystem::path& folder, RunningAttempt& attempt) {
+    attempt.enter("save");
+    merge_layers(model);
+    save_weights(model, folder / weights_file);
+    task.save(folder);
+}
+
+/// The model of a folder, on the attempt's device, for evaluation. Throws Error naming file and tensor.
+[[nodiscard]] inline std::shared_ptr<Model> load_model(Task& task, const std::filesystem::path& folder, RunningAttempt& attempt) {
+    attempt.enter("build");
+    const weights::Weights weights = weights::Weights::open(folder / weights_file);
+    std::shared_ptr<Model> model = task.build();
+    load_weights(*model, weights);
+    model->to(attempt.device());
+    model->eval();
+    return model;
+}
+
+}  // namespace hpo::torch

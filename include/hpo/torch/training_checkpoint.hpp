@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/training_state.hpp"
+#include "hpo/trainer/json_codec.hpp"
+
+namespace hpo::torch {
+
+/// The part of a TrainingState that is no tensor.
+struct CheckpointCounters {
+    std::int64_t epoch = 0;
+    std::int64_t step = 0;
+    Metrics metrics;
+    std::int64_t best_epoch = 0;
+    double best_value = 0;
+    Metrics best_metrics;
+    double loss_scale = 1;
+    std::int64_t good_steps = 0;
+};
+
+}  // namespace hpo::torch
+
+namespace hpo {
+
+template <>
+struct JsonMembers<torch::CheckpointCounters> {
+    using R = torch::CheckpointCounters;
+    static constexpr std::tuple list{JsonMember{"epoch", &R::epoch},           JsonMember{"step", &R::step},
+                                     JsonMember{"metrics", &R::metrics},       JsonMember{"best_epoch", &R::best_epoch},
+                                     JsonMember{"best_value", &R::best_value}, JsonMember{"best_metrics", &R::best_metrics},
+                                     JsonMember{"loss_scale", &R::loss_scale}, JsonMember{"good_steps", &R::good_steps}};
+};
+
+}  // namespace hpo
+
+namespace hpo::torch {
+
+/// The checkpoints of one trial in a folder of its own: `epoch-N`, each whole, since it gets its name last. What follows from task, plan
+/// and seed is not in them: frozen weights, the order of examples, random numbers. So an attempt that goes on from one ends, with as many
+/// threads, with the same bits as an attempt that was never interrupted.
+///
+/// Design note: the two latest are kept, because the supervisor may not have heard of the latest when the attempt dies.
+class Checkpoints {
+public:
+    explicit Checkpoints(CheckpointPlan plan) : plan_{std::move(plan)} {}
+
+    /// Makes a state of before the first epoch the one that the plan resumes from, if it does. Throws Error that names the file.
+    void resume(TrainingState& state) const {
+        if (!plan_.resume_step) return;
+        const std::filesystem::path from = path_of(*plan_.resume_step);
+        try {
+            read(from, state);
+        } catch (const c10::Error& error) {
+            throw Error{Errc::bad_value, from.string() + ": " + error.what_without_backtrace()};
+        }
+        if (state.epoch != *plan_.resume_step)
+            throw bad_value(from.string(), "epoch " + std::to_string(state.epoch), std::to_string(*plan_.resume_step));
+    }
+
+    /// True once a checkpoint is due.
+    [[nodiscard]] bool due() const {
+        return !plan_.folder.empty() && std::chrono::duration<double>(Clock::now() - latest_).count() >= plan_.least_seconds;
+    }
+    /// Writes the state as it is after an epoch.
+    void write(TrainingState& state) {
+        const std::filesystem::path folder = path_of(state.epoch);
+        std::filesystem::path part = folder;
+        part += ".part";
+        try {
+            std::filesystem::remove_all(part);
+            std::filesystem::create_directory(part);
+            write(part, state);
+            std::filesystem::remove_all(folder);  // of an attempt that went further than the one that this goes on from
+            std::filesystem::rename(part, folder);
+        } catch (const std::filesystem::filesystem_error& error) {
+            throw Error{Errc::store, folder.string() + ": cannot be written: " + error.code().message()};
+        }
+        if (before_) {
+            std::error_code ignored;  // what cannot be removed only takes room
+            std::filesystem::remove_all(path_of(*before_), ignored);
+        }
+        before_ = std::exchange(last_, state.epoch);
+        latest_ = Clock::now();
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    [[nodiscard]] std::filesystem::path path_of(std::int64_t epoch) const { return plan_.folder / ("epoch-" + std::to_string(epoch)); }
+
+    static void write(const std::filesystem::path& folder, TrainingState& state) {
+        const Unmetered outside;
+        ::torch::serialize::OutputArchive training;
+        std::int64_t number = 0;
+        for (const ::torch::Tensor& tensor : changing_tensors(*state.model))
+            training.write(tensor_name(number++), tensor.to(::torch::kCPU));
+        ::torch::serialize::OutputArchive optimizer;
+        state.optimizer.get().save(optimizer);
+        training.write("optimizer", optimizer);
+        training.save_to((folder / "training.pt").string());
+        if (!state.best.weights.empty()) {
+            ::torch::serialize::OutputArchive best;
+            for (std::size_t i = 0; i < state.best.weights.size(); ++i)
+                best.write(tensor_name(static_cast<std::int64_t>(i)), state.best.weights[i]);
+            best.save_to((folder / "best.pt").string());
+        }
+        const LossScale::State& scale = state.loss_scale.state();
+        const CheckpointCounters counters{.epoch = state.epoch,
+                                          .step = state.step,
+                                          .metrics = state.metrics,
+                                          .best_epoch = state.best.epoch,
+                                          .best_value = state.best.value,
+                                          .best_metrics = state.best.metrics,
+                                          .loss_scale = scale.factor,
+                                          .good_steps = scale.good_steps};
+        const std::string file = (folder / "counters.json").string();
+        std::ofstream out{file};
+        out << json_line(encode(counters)) << "\n";
+        if (!out.flush()) throw Error{Errc::store, file + ": cannot be written"};
+    }
+
+    static void read(const std::filesystem::path& folder, TrainingState& state) {
+        const std::string file = (folder / "counters.json").string();
+        std::ifstream in{file};
+        if (!in) throw Error{Errc::bad_value, file + ": cannot be read; expected the checkpoint that the attempt goes on from"};
+        const std::string text{std::istreambuf_iterator<char>{in}, {}};
+        auto counters = decoded<CheckpointCounters>(parse_json(text, file), file);
+        const ::torch::NoGradGuard no_gradients;
+        {
+            std::vector<::torch::Tensor> tensors = changing_tensors(*state.model);
+            ::torch::serialize::InputArchive training;
+            training.load_from((folder / "training.pt").string(), tensors.at(0).device());  // where the optimizer's state must be
+            std::int64_t number = 0;
+            for (::torch::Tensor& tensor : tensors) {
+                const Unmetered outside;
+                ::torch::Tensor stored;
+                training.read(tensor_name(number++), stored);
+                tensor.copy_(stored);
+            }
+            ::torch::serialize::InputArchive optimizer;
+            training.read("optimizer", optimizer);
+            state.optimizer.get().load(optimizer);
+        }
+        if (counters.best_epoch > 0) {
+            const Unmetered outside;
+            ::torch::serialize::InputArchive best;
+            best.load_from((folder / "best.pt").string(), ::torch::kCPU);
+            state.best.weights.resize(changing_tensors(*state.model).size());
+            std::int64_t number = 0;
+            for (::torch::Tensor& tensor : state.best.weights) best.read(tensor_name(number++), tensor);
+        }
+        state.epoch = counters.epoch;
+        state.step = counters.step;
+        state.metrics = std::move(counters.metrics);
+        state.best.epoch = counters.best_epoch;
+        state.best.value = counters.best_value;
+        state.best.metrics = std::move(counters.best_metrics);
+        state.loss_scale.restore({counters.loss_scale, counters.good_steps});
+    }
+
+    static std::string tensor_name(std::int64_t number) { return "tensor_" + std::to_string(number); }
+
+    CheckpointPlan plan_;
+    Clock::time_point latest_ = Clock::now();
+    std::optional<std::int64_t> last_;    ///< epoch of the last that was written here
+    std::optional<std::int64_t> before_;  ///< and of the one before it
+};
+
+}  // namespace hpo::torch

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <tuple>
+
+#include "hpo/core/error.hpp"
+#include "hpo/trainer/json_codec.hpp"
+#include "image_data.hpp"
+
+namespace hpo {
+
+template <>
+struct JsonMembers<image_classifier::PixelScale> {
+    using R = image_classifier::PixelScale;
+    static constexpr std::tuple list{JsonMember{"mean", &R::mean}, JsonMember{"deviation", &R::deviation}};
+};
+
+}  // namespace hpo
+
+namespace image_classifier {
+
+/// A saved model's file with the scale of the pixels that it was trained on: it sees other images through the same.
+inline constexpr const char* scale_file = "pixel_scale.json";
+
+/// Throws Error when it cannot be written.
+inline void write_scale(const PixelScale& scale, const std::filesystem::path& folder) {
+    const std::string file = (folder / scale_file).string();
+    std::ofstream out{file};
+    out << hpo::json_line(hpo::encode(scale)) << "\n";
+    if (!out.flush()) throw hpo::Error{hpo::Errc::store, file + ": cannot be written"};
+}
+
+/// Throws Error that names the file.
+[[nodiscard]] inline PixelScale read_scale(const std::filesystem::path& folder) {
+    const std::string file = (folder / scale_file).string();
+    std::ifstream in{file};
+    if (!in) throw hpo::Error{hpo::Errc::bad_value, file + ": cannot be read; expected the scale of a saved model's pixels"};
+    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    const auto scale = hpo::decoded<PixelScale>(hpo::parse_json(text, file), file);
+    if (!(scale.deviation > 0)) throw hpo::bad_value(file + ": deviation", hpo::number_text(scale.deviation), "a number above 0");
+    return scale;
+}
+
+}  // namespace image_classifier

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/dataset/label_table.hpp"
+#include "hpo/text/json_file.hpp"
+#include "hpo/text/write_model_folder.hpp"
+#include "hpo/trainer/json_codec.hpp"
+#include "text_data.hpp"
+
+namespace text_classifier {
+
+/// A saved model's file with the names of its classes, in the order of its logits.
+inline constexpr const char* labels_file = "labels.json";
+
+/// Makes a folder a model folder, but for its weights: config.json, the tokenizer's files, labels. `began_from` is the folder of the
+/// model that it was fine-tuned from; empty: it began from nothing.
+inline void write_text_model(const PreparedTexts& texts, const hpo::text::EncoderConfig& config, const std::filesystem::path& began_from,
+                             const std::filesystem::path& folder) {
+    if (began_from.empty()) {
+        hpo::text::write_bert_config(config, folder);
+        hpo::text::write_word_pieces(texts.tokenizer, folder);
+    } else {
+        hpo::text::copy_model_files(began_from, folder);
+    }
+    hpo::text::write_text_file(folder / labels_file, hpo::json_line({{"labels", texts.labels.names()}}) + "\n");
+}
+
+/// Throws Error that names the file.
+[[nodiscard]] inline hpo::dataset::LabelTable read_labels(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / labels_file;
+    const hpo::Json document = hpo::text::read_json_file(file);
+    if (!document.contains("labels")) throw hpo::bad_value(file.string() + ": labels", "nothing", "the names of the model's classes");
+    return {hpo::decoded<std::vector<std::string>>(document["labels"], file.string() + ": labels"), file.string()};
+}
+
+}  // namespace text_classifier
