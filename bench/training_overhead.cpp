@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
 // What a training step through a plugin costs, against a loop that somebody would write over bare LibTorch for the same model, data and
-// optimizer. Runs are interleaved, each in a process of its own; the figure is the median of the paired ratios.
-//   training_overhead [PAIRS]      20 pairs unless told; needs Debian's dataset-fashion-mnist
+// optimizer. Runs are interleaved, each in a process of its own; the figure is the median of the paired ratios. The bare loop runs over
+// LibTorch's own allocator and over the plugin's, which keeps freed memory and is faster than that.
+//   training_overhead [ROUNDS]      20 unless told; needs Debian's dataset-fashion-mnist
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/measured_job.hpp"
 #include "bench/own_process.hpp"
 #include "hpo/dataset/text_dataset.hpp"
+#include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/threads.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "text_classifier/text_classifier.hpp"
@@ -123,40 +127,50 @@ struct TextCase {
     }
 };
 
-void compare(const std::string& name, std::int64_t steps, int pairs, const std::function<double()>& plugin,
-             const std::function<double()>& bare) {
-    std::vector<double> ratios;
+[[nodiscard]] double quantile(std::vector<double> numbers, double share) {
+    std::sort(numbers.begin(), numbers.end());
+    const double at = share * static_cast<double>(numbers.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, numbers.size() - 1);
+    return numbers[below] + (at - static_cast<double>(below)) * (numbers[above] - numbers[below]);
+}
+
+/// One case's runs: through the plugin, bare, and bare over the plugin's allocator, each round in another order.
+template <class Case>
+void compare(const std::string& name, const Case& each, int rounds) {
+    const std::array<std::function<double()>, 3> ways{[&] { return each.through_plugin(); }, [&] { return each.bare(); },
+                                                      [&] {
+                                                          hpo::torch::MeteredAllocator::install();
+                                                          return each.bare();
+                                                      }};
+    std::array<std::vector<double>, 2> ratios;
     std::vector<double> bare_milliseconds;
-    for (int pair = 0; pair < pairs; ++pair) {
-        const auto run = [](const std::function<double()>& which) {
-            return bench::in_own_process([&] { return std::vector{which()}; })[0];
-        };
-        double times[2];
-        times[pair % 2] = run(pair % 2 == 0 ? plugin : bare);
-        times[1 - pair % 2] = run(pair % 2 == 0 ? bare : plugin);
-        ratios.push_back(times[0] / times[1]);
-        bare_milliseconds.push_back(1000 * times[1] / static_cast<double>(steps));
+    for (int round = 0; round < rounds; ++round) {
+        std::array<double, 3> seconds{};
+        for (std::size_t i = 0; i < ways.size(); ++i) {
+            const std::size_t way = (i + static_cast<std::size_t>(round)) % ways.size();
+            seconds[way] = bench::in_own_process([&] { return std::vector{ways[way]()}; })[0];
+        }
+        for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i].push_back(seconds[0] / seconds[i + 1]);
+        bare_milliseconds.push_back(1000 * seconds[1] / static_cast<double>(each.steps));
     }
-    std::sort(ratios.begin(), ratios.end());
-    std::sort(bare_milliseconds.begin(), bare_milliseconds.end());
-    const auto median = [](const std::vector<double>& sorted) { return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2; };
-    std::printf("%-14s %6.2f ms/step bare   ratio %.3f   (quartiles %.3f to %.3f, %d pairs)\n", name.c_str(), median(bare_milliseconds),
-                median(ratios), ratios[ratios.size() / 4], ratios[ratios.size() * 3 / 4], pairs);
+    std::printf("| %s | %.1f |", name.c_str(), quantile(bare_milliseconds, 0.5));
+    for (const auto& ratio : ratios)
+        std::printf(" %.3f (%.3f to %.3f) |", quantile(ratio, 0.5), quantile(ratio, 0.25), quantile(ratio, 0.75));
+    std::printf("\n");
     std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int pairs = argc > 1 ? std::atoi(argv[1]) : 20;
+    const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
     const auto file = std::filesystem::temp_directory_path() / ("training_overhead_" + std::to_string(::getpid()) + ".tsv");
     bench::write_texts(file, 64 * 26, {.fewest = 62, .most = 62});
-    for (const ImageCase& image : {ImageCase{"cnn", 16, 40}, ImageCase{"resnet", 16, 4}, ImageCase{"mlp", 16, 300}}) {
-        compare(
-            image.kind, image.steps, pairs, [&] { return image.through_plugin(); }, [&] { return image.bare(); });
+    std::printf("| model | bare, ms/step | plugin / bare (quartiles) | plugin / bare over the same allocator |\n|---|---:|---:|---:|\n");
+    for (const ImageCase& image : {ImageCase{"mlp", 16, 150}, ImageCase{"cnn", 16, 20}, ImageCase{"resnet", 16, 2}}) {
+        compare(image.kind, image, rounds);
     }
-    const TextCase text{file, 10};
-    compare(
-        "text encoder", text.steps, pairs, [&] { return text.through_plugin(); }, [&] { return text.bare(); });
+    compare("text encoder", TextCase{file, 5}, rounds);
     std::filesystem::remove(file);
 }
