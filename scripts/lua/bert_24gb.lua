@@ -51,7 +51,7 @@ end
 
 return hpo.study {
   name      = "bert-24gb",
-  trainer   = "text_classifier",  -- not shipped yet: count the space, or run it with a plugin of your own
+  trainer   = "text_classifier",  -- it takes the folder of a model, `model`: name those that you have
   objective = { metric = "macro_f1", direction = "maximize" },
   sampler   = "tpe",
   pruner    = "median",

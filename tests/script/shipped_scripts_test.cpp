@@ -82,3 +82,26 @@ TEST_CASE("the memory-safe presets begin small and hold their space") {
     CHECK(plan_of("memory_safe_large.lua") == hpo::ExecutionPlan{.micro_batch = 8, .activation_checkpointing = true});
     CHECK(plan_of("memory_safe_deberta.lua") == hpo::ExecutionPlan{.micro_batch = 16, .activation_checkpointing = true});
 }
+
+TEST_CASE("the studies of Debian's sections fix their trainer's data and search the same lengths") {
+    for (const char* file : {"text_sections.lua", "minilm_sections.lua"}) {
+        CAPTURE(file);
+        const auto script = shipped(file, {{"metric", "macro_f1"}, {"train_examples", "100"}});
+        const auto& study = script.description();
+        CHECK(study.trainer == "text_classifier");
+        CHECK(study.objectives == std::vector<hpo::script::Objective>{{"macro_f1", hpo::Direction::maximize}});
+        CHECK(study.trainer_options.at("train_examples") == hpo::Value{std::int64_t{100}});
+        CHECK(study.trainer_options.contains("model") == (file == std::string{"minilm_sections.lua"}));
+        const auto counted = hpo::count(script.space(), {.by = "tok.max_length"});
+        CHECK(counted.exact);
+        CHECK(counted.branches.size() == 3);
+    }
+    const auto counted = hpo::count(shipped("text_sections.lua").space());
+    // Layers and widths: 3 of 4 layers go with 256 only up to 2, so 4 + 4 + 2 of the 12 pairs.
+    CHECK(counted.combinations == 10 * 2 * 3 * 3 * 3 * 2 * 2 * 4);
+    const auto tunings = hpo::count(shipped("minilm_sections.lua").space(), {.by = "train.tuning"});
+    REQUIRE(tunings.branches.size() == 3);
+    CHECK(tunings.branches[0].combinations == 3 * 3 * 2 * 2 * 3);
+    CHECK(tunings.branches[1].combinations == 3 * 4 * 2 * 2 * 2 * 3);
+    CHECK(tunings.branches[2].combinations == 3 * 2 * 2 * 3);
+}
