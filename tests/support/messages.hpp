@@ -35,7 +35,7 @@ inline std::vector<worker::Event> all_events() {
             worker::Checkpointed{1},
             worker::Ended{{.kind = OutcomeKind::complete, .values = {0.5}}},
             worker::Ended{failed, true},
-            worker::Answered{.id = 7, .profile = Profile{.parameters = 1}, .problems = {{"a", "b"}}, .error = "e"}};
+            worker::Answered{.id = 7, .profile = Profile{.parameters = 1}, .problems = {{"a", "b"}}, .remarks = {"c"}, .error = "e"}};
 }
 
 /// The line with a few bytes changed, doubled or lost, or cut short, or nothing but random bytes.

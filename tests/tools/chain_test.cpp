@@ -151,3 +151,51 @@ TEST_CASE("real training runs out of real memory, comes back with the same effec
     CHECK_THAT(best.out, Catch::Contains("test_accuracy"));
 }
 #endif
+
+#ifdef HPO_HAS_TEXT_CLASSIFIER
+TEST_CASE("a check tells the balance of a text study's labels, and a study of texts runs out of memory and comes back") {
+    const Workshop workshop;
+    std::string rows = "text\tlabel\n";
+    for (int i = 0; i < 120; ++i) {
+        const char* const kind = i % 3 == 0 ? "font" : "game";
+        rows += std::string{"package "} + std::to_string(i) + " is a small " + kind + " with a name\t" + kind + "s\n";
+    }
+    workshop.write("texts.tsv", rows);
+    workshop.write("texts.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "texts",
+  trainer = { "text_classifier", data = "texts.tsv", ["tok.max_length"] = 24, ["model.layers"] = 1, ["model.hidden"] = 64,
+              ["model.vocabulary"] = 200, epochs = 2, report_test = true },
+  objective = { metric = "macro_f1", direction = "maximize" },
+  sampler = "random", pruner = "none", guard = "unlimited", recovery = "shrink_micro_batch",
+  device_memory = "6MiB", trials = 2,
+  space = function(trial)
+    trial:categorical("train.batch_size", { 64 })
+    trial:float("optim.lr", 1e-3, 1e-2, { log = true })
+  end,
+}
+)");
+    const auto checked = run_command(workshop, {tool("hpo-tune"), "check", "texts.lua"});
+    INFO(checked.error);
+    REQUIRE(checked.status == 0);
+    CHECK_THAT(checked.out, Catch::StartsWith("training: ") && Catch::Contains(" texts of 2 classes; most 'games' ") &&
+                                Catch::Contains("\nheld out: ") && Catch::Contains("no problems found"));
+    CHECK(std::count(checked.out.begin(), checked.out.end(), '\n') == 3);
+    const json answer = json::parse(run_command(workshop, {tool("hpo-tune"), "check", "texts.lua", "--json"}).out);
+    REQUIRE(answer["remarks"].size() == 2);
+    CHECK_THAT(checked.out, Catch::StartsWith(answer["remarks"][0].get<std::string>() + "\n"));
+
+    const auto run = run_command(workshop, {tool("hpo-tune"), "run", "texts.lua", "--progress", "none"});
+    INFO(run.error);
+    REQUIRE(run.status == 0);
+    const auto trials = stored_trials(workshop);
+    REQUIRE(trials.size() == 2);
+    for (const hpo::Trial& trial : trials) {
+        REQUIRE(trial.state == hpo::TrialState::complete);
+        CHECK(ran_out_of_memory(trial.attempts.at(0)));
+        CHECK(trial.attempts.back().plan.effective_batch == 64);
+        CHECK(trial.user_attributes.contains("test_macro_f1"));
+    }
+}
+#endif

@@ -248,8 +248,12 @@ TEST_CASE("check answers as JSON, with the same status") {
     INFO(good.error);
     CHECK(good.status == 0);
     CHECK(good.error.empty());
-    CHECK(json::parse(good.out) ==
-          json{{"script", "bowl.lua"}, {"study", "bowl"}, {"trainer", "quadratic"}, {"ok", true}, {"problems", json::array()}});
+    CHECK(json::parse(good.out) == json{{"script", "bowl.lua"},
+                                        {"study", "bowl"},
+                                        {"trainer", "quadratic"},
+                                        {"ok", true},
+                                        {"problems", json::array()},
+                                        {"remarks", json::array()}});
     const auto bad = tune(workshop, {"check", "bowl.lua", "--json", "--sampler", "tpee", "--trials", "-1"});
     CHECK(bad.status == 2);
     CHECK(bad.error.empty());

@@ -305,7 +305,8 @@ TEST_CASE("profile and check are answered by an idle worker, by a scout while al
     ParamSet params = fault_job(0).params;
     REQUIRE(pool.profile(params, {}));
     CHECK(pool.profile(params, {})->activation_bytes_per_example == 4);
-    CHECK(pool.check(params, {}).empty());
+    CHECK(pool.check(params, {}).problems.empty());
+    CHECK(pool.check(params, {}).remarks == std::vector<std::string>{"a trainer without data"});
     CHECK_FALSE(pool.profile(fault_job(0, "none", -1).params, {}));
 
     Record record;
@@ -317,8 +318,8 @@ TEST_CASE("profile and check are answered by an idle worker, by a scout while al
 
     params.set("unheard_of", FloatDistribution{0, 1}, 0);
     CHECK_FALSE(pool.profile(params, {}));
-    REQUIRE(pool.check(params, {}).size() == 1);
-    CHECK_THAT(pool.check(params, {})[0].what, Catch::Contains("unheard_of"));
+    REQUIRE(pool.check(params, {}).problems.size() == 1);
+    CHECK_THAT(pool.check(params, {}).problems[0].what, Catch::Contains("unheard_of"));
 
     const auto begin = std::chrono::steady_clock::now();
     CHECK_FALSE(pool.profile(with(fault_job(0), "profile_seconds", 60).params, {}));
@@ -351,7 +352,7 @@ TEST_CASE("a profile that hangs is noted, and given up after the second time in 
     const ParamSet bad = fault_job(0, "hang_in_profile").params;
     CHECK_FALSE(pool.profile(bad, {}));
     CHECK(notes == std::vector<std::string>{"trainer fault: profile: no answer within 2 s"});
-    CHECK(pool.check(good, {}).empty());  // has the time that a new worker's start takes
+    CHECK(pool.check(good, {}).problems.empty());  // has the time that a new worker's start takes
     CHECK(pool.profile(good, {}));
     for (int i = 0; i < 4; ++i) CHECK_FALSE(pool.profile(bad, {}));
     CHECK_FALSE(pool.profile(good, {}));

@@ -17,8 +17,8 @@
 namespace hpo::tune {
 namespace {
 
-/// Collects problems, each once, in the order in which they were found.
-class Problems {
+/// Collects lines, each once, in the order in which they were found.
+class Lines {
 public:
     void add(const std::string& what) {
         if (seen_.insert(what).second) list_.push_back(what);
@@ -48,9 +48,15 @@ std::string kind_of(const std::string& problem) {
     return text;
 }
 
+/// What a check has found: problems, and what the trainer says of its data.
+struct Findings {
+    Lines problems;
+    Lines remarks;
+};
+
 /// Lets the trainer look at data, a batch and labels under some proposals; one worker, no training.
 void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::string& device, const std::vector<ParamSet>& drawn,
-                 Problems& problems) {
+                 Findings& findings) {
     constexpr std::size_t most = 20;
     worker::Pool pool{{.worker_program = worker_program(),
                        .trainer = info.name,
@@ -65,16 +71,19 @@ void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::s
     std::set<std::string> kinds;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     for (const ParamSet& params : asked) {
-        for (const TrainerProblem& problem : pool.check(params, first_plan(settings, info, params, device))) {
+        const worker::CheckAnswer answer = pool.check(params, first_plan(settings, info, params, device));
+        for (const TrainerProblem& problem : answer.problems) {
             const std::string text = problem.where + ": " + problem.what;
-            if (kinds.insert(kind_of(text)).second) problems.add(text);
+            if (kinds.insert(kind_of(text)).second) findings.problems.add(text);
         }
+        for (const std::string& remark : answer.remarks) findings.remarks.add(remark);
         if (std::chrono::steady_clock::now() > deadline) break;  // the rest would find what these did
     }
 }
 
 /// Finds everything; what the settings are made of comes first, and each step needs those before it.
-void find_problems(const Settings& settings, Problems& problems) {
+void find_problems(const Settings& settings, Findings& findings) {
+    Lines& problems = findings.problems;
     problems.guard([&] { (void)settings.policies(); });
     if (!problems.guard([&] { (void)settings.plan(); })) return;
     problems.guard([&] { (void)settings.whole("trials", 0); });
@@ -111,22 +120,25 @@ void find_problems(const Settings& settings, Problems& problems) {
         problems.add("fixed parameter '" + name + "': the space never asks for it");
     for (const std::string& problem : impossible_retries(settings, *info, drawn)) problems.add(problem);
     // With names in order, the trainer can look for itself.
-    if (problems.list().empty()) problems.guard([&] { ask_trainer(settings, *info, device, drawn, problems); });
+    if (problems.list().empty()) problems.guard([&] { ask_trainer(settings, *info, device, drawn, findings); });
 }
 
 int check(const StudyArguments& arguments, bool as_json) {
-    Problems problems;
+    Findings findings;
+    const Lines& problems = findings.problems;
     std::optional<Settings> settings;
-    if (problems.guard([&] { settings.emplace(arguments); })) find_problems(*settings, problems);
+    if (findings.problems.guard([&] { settings.emplace(arguments); })) find_problems(*settings, findings);
     const bool good = problems.list().empty();
     if (as_json) {
         tools::print({{"script", arguments.script},
                       {"study", settings ? tools::Json(settings->text("study")) : tools::Json(nullptr)},
                       {"trainer", settings ? tools::Json(settings->description().trainer) : tools::Json(nullptr)},
                       {"ok", good},
-                      {"problems", problems.list()}});
+                      {"problems", problems.list()},
+                      {"remarks", findings.remarks.list()}});
         return good ? 0 : exit_code(Errc::bad_value);
     }
+    for (const std::string& remark : findings.remarks.list()) std::cout << remark << "\n";
     for (const std::string& problem : problems.list()) std::cerr << "hpo-tune: error: " << problem << "\n";
     if (good) {
         std::cout << arguments.script << ": study " << settings->text("study") << ", trainer " << settings->description().trainer
@@ -146,8 +158,8 @@ void add_check(CLI::App& app, Actions& actions) {
                         {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
                          "guard", "recovery", "plugin-timeout", "save-best"});
     command->footer(
-        "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels.\nExit 0: no problems; 2: each "
-        "problem on a line.");
+        "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels; tells what the trainer says of "
+        "its data.\nExit 0: no problems; 2: each problem on a line.");
     auto as_json = std::make_shared<bool>(false);
     command->add_flag("--json", *as_json, "as JSON, on stdout; the exit status is the same");
     actions.on(command, [arguments, as_json] { return check(*arguments, *as_json); });

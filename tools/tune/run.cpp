@@ -132,7 +132,7 @@ Study open_same_study(Store& store, const Settings& settings) {
 std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSet& params, const ExecutionPlan& plan) {
     std::vector<TrainerProblem> found;
     try {
-        found = pool.check(params, plan);
+        found = pool.check(params, plan).problems;
     } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
         std::cerr << "hpo-tune: note: " << error.what() << "\n";
     }

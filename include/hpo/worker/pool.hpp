@@ -29,6 +29,12 @@
 
 namespace hpo::worker {
 
+/// What a trainer says to a check: what is wrong, and the lines that it logged while it looked.
+struct CheckAnswer {
+    std::vector<TrainerProblem> problems;
+    std::vector<std::string> remarks;
+};
+
 /// Runs attempts in worker processes that stay warm between jobs, on one event loop. A worker that dies costs its
 /// attempt, with a Failure that says how, and nothing else; the next job finds a new one.
 ///
@@ -121,12 +127,12 @@ public:
         return reply.answer->profile;
     }
 
-    /// What the trainer finds wrong with these parameters, without training. Throws Error{plugin} when it cannot say.
-    [[nodiscard]] std::vector<TrainerProblem> check(const ParamSet& params, const ExecutionPlan& plan) {
+    /// What the trainer finds with these parameters, without training. Throws Error{plugin} when it cannot say.
+    [[nodiscard]] CheckAnswer check(const ParamSet& params, const ExecutionPlan& plan) {
         Reply reply = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan})}, config_.check_timeout);
         if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + reply.silence};
         if (reply.answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *reply.answer->error};
-        return std::move(reply.answer->problems);
+        return {std::move(reply.answer->problems), std::move(reply.answer->remarks)};
     }
 
 private:

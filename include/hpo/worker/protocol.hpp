@@ -85,6 +85,7 @@ struct Answered {  ///< to AskProfile and AskCheck
     std::int64_t id = 0;  ///< of the question
     std::optional<Profile> profile;
     std::vector<TrainerProblem> problems;
+    std::vector<std::string> remarks;  ///< what the trainer logged while it checked
     std::optional<std::string> error;
 };
 using Event = std::variant<Ready, Refused, Started, Reported, Measured, Checkpointed, Ended, Answered>;
@@ -184,7 +185,8 @@ struct JsonMembers<worker::Ended> {
 template <>
 struct JsonMembers<worker::Answered> {
     static constexpr std::tuple list{JsonMember{"id", &worker::Answered::id}, JsonMember{"profile", &worker::Answered::profile},
-                                     JsonMember{"problems", &worker::Answered::problems}, JsonMember{"error", &worker::Answered::error}};
+                                     JsonMember{"problems", &worker::Answered::problems}, JsonMember{"remarks", &worker::Answered::remarks},
+                                     JsonMember{"error", &worker::Answered::error}};
 };
 
 }  // namespace hpo

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/channel.hpp"
@@ -74,17 +75,23 @@ private:
     std::atomic<bool> stop_ = false;
 };
 
-/// What a question's trainer sees: it may be stopped, and has nothing to report.
+/// What a question's trainer sees: it may be stopped, and has nothing to report. The first lines that it logs are kept.
 class QuestionProgress final : public Progress {
 public:
     explicit QuestionProgress(RemoteProgress& attempt) : attempt_{attempt} {}
     [[nodiscard]] bool report(std::int64_t, double) override { return !attempt_.stop_requested(); }
     [[nodiscard]] bool stop_requested() const override { return attempt_.stop_requested(); }
     void memory(const MemoryMark&) override {}
-    void log(std::string_view line) override { attempt_.log(line); }
+    void log(std::string_view line) override {
+        constexpr std::size_t most_lines = 100;
+        if (lines_.size() < most_lines) lines_.emplace_back(line);
+        attempt_.log(line);
+    }
+    [[nodiscard]] std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
 
 private:
     RemoteProgress& attempt_;
+    std::vector<std::string> lines_;
 };
 
 /// A worker's life: says Ready, then obeys until the supervisor quits, vanishes or talks nonsense. Every request runs
@@ -129,7 +136,10 @@ private:
     }
     void obey(AskCheck& request) {
         begin([this, request = std::move(request)] {
-            answer(request.id, [&](Answered& to, Progress& progress) { to.problems = trainer_.stoppable_check(request.job, progress); });
+            answer(request.id, [&](Answered& to, QuestionProgress& progress) {
+                to.problems = trainer_.stoppable_check(request.job, progress);
+                to.remarks = progress.take_lines();
+            });
         });
     }
     void obey(const GoOn&) { progress_.go_on(); }

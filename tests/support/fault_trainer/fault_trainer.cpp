@@ -175,6 +175,10 @@ public:
         if (fault == "segv_in_check") std::raise(SIGSEGV);
         return problems;
     }
+    [[nodiscard]] std::vector<hpo::TrainerProblem> stoppable_check(const TrainerJob& job, hpo::Progress& progress) override {
+        progress.log("a trainer without data");
+        return check(job);
+    }
 
 private:
     /// The step of the checkpoint, which must be the one that the job asks for.
