@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each lever of a text model costs and saves: peak memory on a metered device and seconds for a step, each against the plain run
-// of its round. Prints the table of docs/levers.md.
+// What each lever of a text model costs and saves: peak memory on a metered device and seconds computed for a step, each against
+// the plain run of its round. Prints the table of docs/levers.md.
 //   lever_table [ROUNDS]      3 rounds unless told; every attempt in a process of its own
 #include <algorithm>
 #include <cstdint>
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
                 all[i].pull(job);
                 text_classifier::TextClassifier trainer;
                 const bench::Cost cost = bench::cost_of(trainer, job);
-                return std::vector{cost.last_epoch_seconds, cost.peak_bytes};
+                return std::vector{cost.last_epoch_computed, cost.peak_bytes};
             });
             seconds[i].push_back(measured.at(0) / static_cast<double>(steps));
             ratios[i].push_back(seconds[i].back() / seconds[0].back());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -15,11 +17,19 @@
 
 namespace bench {
 
+/// Seconds that this process has computed for, in all its threads: unlike those on the wall they say little of what else runs.
+[[nodiscard]] inline double computing_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 /// Notes when each epoch was reported.
 class EpochTimes final : public hpo::Progress {
 public:
     bool report(std::int64_t, double) override {
         ends_.push_back(std::chrono::steady_clock::now());
+        computed_.push_back(computing_seconds());
         return true;
     }
     [[nodiscard]] bool stop_requested() const override { return false; }
@@ -30,14 +40,17 @@ public:
     [[nodiscard]] double seconds() const {
         return std::chrono::duration<double>(ends_.at(ends_.size() - 1) - ends_.at(ends_.size() - 2)).count();
     }
+    [[nodiscard]] double seconds_computed() const { return computed_.at(computed_.size() - 1) - computed_.at(computed_.size() - 2); }
 
 private:
     std::vector<std::chrono::steady_clock::time_point> ends_;
+    std::vector<double> computed_;
 };
 
 /// What an attempt of two or more epochs cost.
 struct Cost {
     double last_epoch_seconds = 0;
+    double last_epoch_computed = 0;  ///< seconds that the process computed for
     double peak_bytes = 0;
 };
 
@@ -47,7 +60,7 @@ struct Cost {
     const hpo::AttemptOutcome outcome = trainer.run(job, times);
     if (outcome.kind != hpo::OutcomeKind::complete)
         throw std::runtime_error{outcome.failure ? outcome.failure->message : "an attempt did not complete"};
-    return {times.seconds(), static_cast<double>(outcome.peak_reserved.value_or(0))};
+    return {times.seconds(), times.seconds_computed(), static_cast<double>(outcome.peak_reserved.value_or(0))};
 }
 
 /// How many words each of a made-up data set's texts has.
