@@ -60,10 +60,7 @@ struct StartingWeights {
 inline void begin_from(SegmentedModel& model, const StartingWeights& start) {
     if (start.place.empty()) return;
     const auto weights = hpo::weights::Weights::open(start.place);
-    if (!start.new_head) return hpo::torch::load_weights(model, weights);
-    for (const auto& child : model.named_children()) {
-        if (child.key() != "head") hpo::torch::load_weights(*child.value(), weights, child.key() + ".");
-    }
+    hpo::torch::load_whole(model, weights, start.new_head ? "head" : "");
 }
 
 /// One attempt at classifying images.

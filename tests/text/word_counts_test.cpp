@@ -4,7 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "hpo/text/model_folder.hpp"
+#include "hpo/text/write_model_folder.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace hpo::text;
 
@@ -45,6 +48,19 @@ TEST_CASE("a vocabulary has at most the tokens that were asked for: characters i
     }
     CHECK(counts.tokenizer(8).token(5) == "the");
     CHECK_THROWS_WITH(counts.tokenizer(5), "vocabulary: got 5; expected 6 or more tokens");
+}
+
+TEST_CASE("a saved vocabulary reads texts as before, also those that spell out its special tokens") {
+    const hpo::tests::TemporaryDirectory folder;
+    const Tokenizer tokenizer = counted().tokenizer(100);
+    hpo::text::write_word_pieces(tokenizer, folder.path());
+    hpo::text::write_text_file(folder.path() / "config.json", "{\"vocab_size\": " + std::to_string(tokenizer.size()) + "}");
+    const Tokenizer again = hpo::text::read_tokenizer(folder.path());
+    for (const char* text : {"the [MASK] library", "[CLS][SEP]the", "[pad] the [UNK]", "[MASK"}) {
+        CAPTURE(text);
+        CHECK(tokenizer.encode(text, 50) == again.encode(text, 50));
+    }
+    CHECK(tokens_of(tokenizer, "the [MASK]") == std::vector<std::string>{"[CLS]", "the", "[MASK]", "[SEP]"});
 }
 
 TEST_CASE("the order in which texts are counted changes nothing") {

@@ -526,6 +526,21 @@ TEST_CASE("the scale of an fp16 loss leaves gradients alone, skips what overflow
     CHECK(LossScale{hpo::Precision::bf16}.factor() == 1);
 }
 
+TEST_CASE("a kept scale is taken up only where fp16 goes on as fp16") {
+    using hpo::Precision;
+    LossScale scale{Precision::fp16};
+    scale.shrink();
+    LossScale same{Precision::fp16};
+    same.restore(scale.state());
+    CHECK(same.factor() == 32768);
+    LossScale other{Precision::bf16};
+    other.restore(scale.state());
+    CHECK(other.factor() == 1);
+    LossScale first{Precision::fp16};
+    first.restore(other.state());
+    CHECK(first.factor() == 65536);
+}
+
 TEST_CASE("with patience a trial ends after epochs that are no better, and is its best epoch") {
     auto patient = job(50, 50);
     patient.options["epochs"] = std::int64_t{9};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,8 +84,56 @@ TEST_CASE("an attempt that goes on from a checkpoint ends with the bits of one t
             CHECK(second.outcome.values == whole.outcome.values);
             CHECK(second.outcome.attributes == whole.outcome.attributes);
             CHECK((second.weights == whole.weights));
+            const std::filesystem::directory_iterator kept{folder / "checkpoints"};
+            CHECK(std::distance(begin(kept), end(kept)) <= 2);
         }
     }
+}
+
+TEST_CASE("an out-of-memory while an attempt goes on from a checkpoint is told as one") {
+    const hpo::tests::TemporaryDirectory home;
+    const Run first = run(saving_job(), home.path("trial"), 4);
+    hpo::TrainerJob rest = saving_job();
+    rest.resume_step = first.progress.checkpoints.back();
+    auto& meter = MeteredAllocator::instance();
+    for (std::int64_t point = 1; point <= 80; ++point) {  // the model, what is read, and the first batches
+        CAPTURE(point);
+        meter.refuse_nth(point);
+        const Run again = run(rest, home.path("trial"));
+        meter.refuse_nth(0);
+        REQUIRE(again.outcome.failure);
+        CHECK(again.outcome.failure->kind == hpo::FailureKind::out_of_memory);
+    }
+    CHECK(run(rest, home.path("trial")).outcome.kind == hpo::OutcomeKind::complete);
+}
+
+TEST_CASE("a checkpoint or a model that cannot be written costs the trial nothing") {
+    const hpo::tests::TemporaryDirectory home;
+    hpo::TrainerJob job = saving_job();
+    job.checkpoint_folder = home.file("missing/checkpoints");
+    job.model_folder = home.file("model");
+    std::filesystem::create_directories(home.path("model") / weights_file);  // a folder where the file is to be
+    RecordingProgress progress;
+    const auto outcome = PointsTrainer{}.run(job, progress);
+    INFO(text_of(outcome));
+    REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+    CHECK(outcome.values == run(saving_job(), home.path("whole")).outcome.values);
+    CHECK(progress.checkpoints.empty());
+    CHECK(std::filesystem::is_empty(home.path("model")));
+}
+
+TEST_CASE("a file that is to hold the whole model must not hold more") {
+    const hpo::tests::TemporaryDirectory home;
+    const auto layer = [] { return torch::nn::Linear{2, 2}; };
+    const torch::nn::Sequential large{layer(), layer(), layer()};
+    const torch::nn::Sequential small{layer(), layer()};
+    save_weights(*large, home.path("large.safetensors"));
+    const auto stored = hpo::weights::Weights::open(home.path("large.safetensors"));
+    CHECK_THROWS_WITH(load_whole(*small, stored), Contains("has tensor '2.bias', which the model lacks"));
+    CHECK_THROWS_WITH(load_whole(*small, stored, "1"), Contains("has tensor '2.bias', which the model lacks"));
+    load_whole(*large, stored);
+    load_whole(*small, stored, "2");
+    CHECK(torch::equal(small->parameters().at(0), large->parameters().at(0)));
 }
 
 TEST_CASE("an attempt with another micro-batch goes on from a checkpoint, too") {
@@ -188,7 +237,7 @@ TEST_CASE("the contract of saved models and checkpoints holds for a trainer over
         const hpo::tests::TemporaryDirectory scratch;
         const auto broken = hpo::testing::saving_contract_violations([] { return std::make_unique<PointsTrainer>(); },
                                                                      saving_job({{"train.tuning", std::string{tuning}}}), scratch.path());
-        for (const auto& problem : broken) INFO(problem.where << ": " << problem.what);
+        for (const auto& problem : broken) UNSCOPED_INFO(problem.where << ": " << problem.what);
         CHECK(broken.empty());
     }
 }

@@ -190,6 +190,10 @@ void BestModel::decide(const Trial& trial) const {
     bool stale = best && best->trial == trial.number;  // it was taken, and the one that it replaced has its name
     if (!stale && fs::exists(model / manifest_name)) stale = read_manifest(model).trial != trial.number;
     if (!stale && fs::exists(model) && fs::exists(draft(trial.number)) && is_better(trial)) {
+        if (fs::is_empty(model)) {
+            discard(trial.number);
+            throw Error{Errc::store, model.string() + ": the trainer could not write the model of trial " + std::to_string(trial.number)};
+        }
         ModelManifest manifest = parse_manifest(draft(trial.number));
         adopt_trial(manifest, trial, settings_.metrics);
         write_manifest(model, std::move(manifest), model.string() + ".json.new");

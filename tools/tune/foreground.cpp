@@ -141,7 +141,7 @@ private:
         std::cout << "done in " << duration(printer_.elapsed());
         if (outcome.peak_allocated) std::cout << ", peak " << format_bytes(*outcome.peak_allocated);
         std::cout << (outcome.approximate ? ", approximate: this plan is not the same computation as one large batch" : "") << "\n";
-        if (!options_.model.empty())
+        if (outcome.kind == OutcomeKind::complete && !options_.model.empty())
             std::cout << "model: " << shell_quoted(options_.model) << "; measure it again: hpo-tune evaluate "
                       << shell_quoted(options_.model) << "\n";
     }
@@ -165,21 +165,22 @@ private:
                        {"requested_bytes", tools::or_null(what.requested_bytes)},
                        {"traceback", text_or_null(what.traceback)}};
         }
-        const Json document{{"study", job_.study},
-                            {"trial", job_.trial},
-                            {"params", tools::to_json(params_)},
-                            {"plan", tools::to_json(job_.plan)},
-                            {"ok", !outcome.failure},
-                            {"metric", job_.metric},
-                            {"values", std::move(values)},
-                            {"failure", std::move(failure)},
-                            {"seconds", printer_.elapsed()},
-                            {"peak_bytes", tools::or_null(outcome.peak_allocated)},
-                            {"approximate", outcome.approximate},
-                            {"model", outcome.failure || options_.model.empty() ? Json(nullptr) : Json(options_.model)},
-                            {"reports", printer_.reports()},
-                            {"memory", printer_.marks()},
-                            {"attributes", tools::to_json(outcome.attributes)}};
+        const Json document{
+            {"study", job_.study},
+            {"trial", job_.trial},
+            {"params", tools::to_json(params_)},
+            {"plan", tools::to_json(job_.plan)},
+            {"ok", !outcome.failure},
+            {"metric", job_.metric},
+            {"values", std::move(values)},
+            {"failure", std::move(failure)},
+            {"seconds", printer_.elapsed()},
+            {"peak_bytes", tools::or_null(outcome.peak_allocated)},
+            {"approximate", outcome.approximate},
+            {"model", outcome.kind != OutcomeKind::complete || options_.model.empty() ? Json(nullptr) : Json(options_.model)},
+            {"reports", printer_.reports()},
+            {"memory", printer_.marks()},
+            {"attributes", tools::to_json(outcome.attributes)}};
         aside_.reset();
         tools::print(document);
     }

@@ -94,8 +94,12 @@ void print_model(const KeptModel& kept, const TuneResult& result, const Settings
     }
     const Trial* best = result.best();
     if (!best || kept.is_of(best)) return;
-    std::cout << "the model of the best trial was not kept; train it again: hpo-tune try " << shell_quoted(settings.arguments().script)
-              << " --trial " << best->number << " --save FOLDER\n";
+    std::cout << "the model of the best trial was not kept; train it again: hpo-tune try " << shell_quoted(settings.arguments().script);
+    for (const char* word : {"store", "study", "seed"}) std::cout << " --" << word << " " << shell_quoted(settings.text(word));
+    for (const std::string& assignment : settings.arguments().set) std::cout << " --set " << shell_quoted(assignment);
+    for (const std::string& folder_of_plugins : settings.arguments().plugin_dirs)
+        std::cout << " --plugin-dir " << shell_quoted(folder_of_plugins);
+    std::cout << " --trial " << best->number << " --save FOLDER\n";
 }
 
 void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {
@@ -256,7 +260,15 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
             BestModel::Settings{
                 .folder = settings.best_model_folder(study.id), .about = model_of_study(settings, info), .metrics = info.metrics},
             read_stored);
-        tune.model_folder = [&best_model](std::int64_t trial) { return best_model->make(trial); };
+        tune.model_folder = [&](std::int64_t trial) {
+            try {
+                return best_model->make(trial);
+            } catch (const Error& error) {  // the trial counts all the same
+                not_kept = error.what();
+                progress.note(not_kept);
+                return std::string{};
+            }
+        };
     }
     const Space space = settings.script().space();
     Tuner tuner{std::move(policies.sampler), std::move(policies.pruner), std::move(policies.guard), std::move(policies.recovery)};

@@ -183,6 +183,7 @@ NewModel::~NewModel() {
 }
 
 void NewModel::commit(ModelManifest manifest) {
+    if (fs::is_empty(part_)) throw Error{Errc::store, folder_.string() + ": the trainer could not write the model"};
     write_manifest(part_, std::move(manifest), part_.string() + ".json");
     std::error_code error;
     fs::rename(part_, folder_, error);

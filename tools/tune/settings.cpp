@@ -110,6 +110,7 @@ Settings::Settings(StudyArguments arguments)
         if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name(arguments_.script, "option", name, names);
     }
     if (description().trainer.empty()) throw Error{Errc::script, arguments_.script + ": got an empty trainer; expected trainer = \"name\""};
+    if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
 }
 

@@ -55,7 +55,9 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     if (!options.trial.empty()) {
         const Trial stored = stored_trial(settings, options.trial);
         trial_number = stored.number;
-        for (const Param& param : stored.params) fixed.emplace_back(param.name, param.value());
+        const bool changed = !stored.attempts.empty() && stored.attempts.back().changed_params;  // by a rule, on the way
+        for (const Param& param : changed ? *stored.attempts.back().changed_params : stored.params)
+            fixed.emplace_back(param.name, param.value());
         if (!stored.attempts.empty()) plan = settings.with_levers(stored.attempts.back().plan);
     }
     const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};

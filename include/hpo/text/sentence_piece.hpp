@@ -115,7 +115,7 @@ public:
             }
             if (!part.empty()) after_space = model_.trims_spaces && part.ends_with(' ');
         }
-        while (model_.trims_spaces && result.ends_with(space)) result.resize(result.size() - space.size());
+        while (model_.trims_spaces && result.ends_with(space)) result.erase(result.size() - space.size());
         if (model_.space_in_front && model_.spaces_end_words) result += space;
         return result;
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/text/added_tokens.hpp"
 #include "hpo/text/bert_words.hpp"
 #include "hpo/text/code_point.hpp"
 #include "hpo/text/tokenizer.hpp"
@@ -64,7 +65,9 @@ public:
             tokens.push_back(std::move(word));
         }
         const SpecialTokens special{.first = 2, .last = 3, .pad = 0, .unknown = 1};
-        return {WordPiece{Vocabulary{std::move(tokens)}, {}}, special, {}};
+        std::vector<AddedToken> added;  // a text may spell them out, as it may in a published vocabulary
+        for (TokenId id = 0; id < 5; ++id) added.push_back({.content = tokens[static_cast<std::size_t>(id)], .id = id});
+        return {WordPiece{Vocabulary{std::move(tokens)}, {}}, special, std::move(added)};
     }
 
 private:

@@ -86,7 +86,8 @@ public:
 };
 
 /// `segment(input)`, whose intermediate tensors are not kept for the backward pass but computed again there, with the
-/// same random numbers and under the same autocast: gradients are the same to the last bit, at the price of a second forward pass.
+/// same random numbers and under the same autocast: gradients are the same, at the price of a second forward pass. To the last bit for a
+/// parameter of one segment; those that segments share are added up in another order.
 [[nodiscard]] inline ::torch::Tensor recomputed(const Segment& segment, const ::torch::Tensor& input) {
     if (!::torch::GradMode::is_enabled()) return segment(input);
     // The anchor makes autograd call the node although the input (a batch) may need no gradient.

@@ -121,4 +121,18 @@ inline void load_weights(::torch::nn::Module& module, const weights::Weights& we
     }
 }
 
+/// As load_weights, for a file that holds this module and nothing else. Throws Error also for weights that have no place in it, unless
+/// they lie below `passed_over`, one of the file's parts.
+inline void load_whole(::torch::nn::Module& module, const weights::Weights& weights, const std::string& passed_over = {}) {
+    for (const auto& [name, stored] : weights.tensors()) {
+        if (!detail::holds_weights(stored.dtype) || (!passed_over.empty() && name.starts_with(passed_over + "."))) continue;
+        const bool known = module.named_parameters().contains(name) || module.named_buffers().contains(name);
+        if (!known) throw Error{Errc::bad_value, weights.place() + ": has tensor '" + name + "', which the model lacks"};
+    }
+    if (passed_over.empty()) return load_weights(module, weights);
+    for (const auto& child : module.named_children()) {
+        if (child.key() != passed_over) load_weights(*child.value(), weights, child.key() + ".");
+    }
+}
+
 }  // namespace hpo::torch

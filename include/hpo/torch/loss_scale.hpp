@@ -38,8 +38,12 @@ public:
         state_ = {state_.factor / 2, 0};
         if (state_.factor < 1e-3) throw NonFiniteLoss{"the gradients are not finite in fp16, however the loss is scaled"};
     }
-    [[nodiscard]] const State& state() const { return state_; }
-    void restore(const State& state) { state_ = state; }
+    /// What a checkpoint keeps; a factor of 0: this precision needs none.
+    [[nodiscard]] State state() const { return scales_ ? state_ : State{.factor = 0}; }
+    /// Goes on from what was kept, where that was in a precision that needs a factor and this is one, too.
+    void restore(const State& state) {
+        if (scales_ && state.factor > 0) state_ = state;
+    }
 
 private:
     bool scales_ = false;

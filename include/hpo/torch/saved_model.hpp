@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <system_error>
+#include <vector>
 
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/load_weights.hpp"
@@ -26,12 +28,20 @@ inline void save_model(const Task& task, Model& model, const std::filesystem::pa
     task.save(folder);
 }
 
+/// Removes what lies in a folder, as far as that can be done.
+inline void empty_folder(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator{folder, ignored}) found.push_back(entry.path());
+    for (const std::filesystem::path& each : found) std::filesystem::remove_all(each, ignored);
+}
+
 /// The model of a folder, on the attempt's device, for evaluation. Throws Error naming file and tensor.
 [[nodiscard]] inline std::shared_ptr<Model> load_model(Task& task, const std::filesystem::path& folder, RunningAttempt& attempt) {
     attempt.enter("build");
     const weights::Weights weights = weights::Weights::open(folder / weights_file);
     std::shared_ptr<Model> model = task.build();
-    load_weights(*model, weights);
+    load_whole(*model, weights);
     model->to(attempt.device());
     model->eval();
     return model;

@@ -58,7 +58,7 @@ namespace hpo::torch {
 /// Design note: the two latest are kept, because the supervisor may not have heard of the latest when the attempt dies.
 class Checkpoints {
 public:
-    explicit Checkpoints(CheckpointPlan plan) : plan_{std::move(plan)} {}
+    explicit Checkpoints(CheckpointPlan plan) : plan_{std::move(plan)}, latest_{plan_.resume_step} {}
 
     /// Makes a state of before the first epoch the one that the plan resumes from, if it does. Throws Error that names the file.
     void resume(TrainingState& state) const {
@@ -66,6 +66,8 @@ public:
         const std::filesystem::path from = path_of(*plan_.resume_step);
         try {
             read(from, state);
+        } catch (const c10::OutOfMemoryError&) {  // no fault of the file
+            throw;
         } catch (const c10::Error& error) {
             throw Error{Errc::bad_value, from.string() + ": " + error.what_without_backtrace()};
         }
@@ -75,9 +77,9 @@ public:
 
     /// True once a checkpoint is due.
     [[nodiscard]] bool due() const {
-        return !plan_.folder.empty() && std::chrono::duration<double>(Clock::now() - latest_).count() >= plan_.least_seconds;
+        return !plan_.folder.empty() && std::chrono::duration<double>(Clock::now() - written_).count() >= plan_.least_seconds;
     }
-    /// Writes the state as it is after an epoch.
+    /// Writes the state as it is after an epoch. Throws Error{store} when it cannot; what was there stays.
     void write(TrainingState& state) {
         const std::filesystem::path folder = path_of(state.epoch);
         std::filesystem::path part = folder;
@@ -91,18 +93,36 @@ public:
         } catch (const std::filesystem::filesystem_error& error) {
             throw Error{Errc::store, folder.string() + ": cannot be written: " + error.code().message()};
         }
-        if (before_) {
-            std::error_code ignored;  // what cannot be removed only takes room
-            std::filesystem::remove_all(path_of(*before_), ignored);
-        }
-        before_ = std::exchange(last_, state.epoch);
-        latest_ = Clock::now();
+        remove_all_but(state.epoch, std::exchange(latest_, state.epoch));
+        written_ = Clock::now();
     }
 
 private:
     using Clock = std::chrono::steady_clock;
 
     [[nodiscard]] std::filesystem::path path_of(std::int64_t epoch) const { return plan_.folder / ("epoch-" + std::to_string(epoch)); }
+
+    /// Also what an attempt left that this one goes on from.
+    void remove_all_but(std::int64_t epoch, std::optional<std::int64_t> before) const {
+        std::error_code ignored;  // what cannot be removed only takes room
+        std::vector<std::filesystem::path> old;
+        for (const auto& entry : std::filesystem::directory_iterator{plan_.folder, ignored}) {
+            const bool kept = entry.path() == path_of(epoch) || (before && entry.path() == path_of(*before));
+            if (!kept && entry.path().filename().string().starts_with("epoch-")) old.push_back(entry.path());
+        }
+        for (const std::filesystem::path& each : old) std::filesystem::remove_all(each, ignored);
+    }
+
+    /// Throws Error naming the file when it cannot be written. Design note: LibTorch's own way to a file throws a second time, in a
+    /// destructor, when the disk is full.
+    static void save(::torch::serialize::OutputArchive& archive, const std::filesystem::path& file) {
+        std::ofstream out{file, std::ios::binary};
+        archive.save_to([&](const void* data, std::size_t bytes) {
+            out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+            return bytes;
+        });
+        if (!out.flush()) throw Error{Errc::store, file.string() + ": cannot be written"};
+    }
 
     static void write(const std::filesystem::path& folder, TrainingState& state) {
         const Unmetered outside;
@@ -113,14 +133,14 @@ private:
         ::torch::serialize::OutputArchive optimizer;
         state.optimizer.get().save(optimizer);
         training.write("optimizer", optimizer);
-        training.save_to((folder / "training.pt").string());
+        save(training, folder / "training.pt");
         if (!state.best.weights.empty()) {
             ::torch::serialize::OutputArchive best;
             for (std::size_t i = 0; i < state.best.weights.size(); ++i)
                 best.write(tensor_name(static_cast<std::int64_t>(i)), state.best.weights[i]);
-            best.save_to((folder / "best.pt").string());
+            save(best, folder / "best.pt");
         }
-        const LossScale::State& scale = state.loss_scale.state();
+        const LossScale::State scale = state.loss_scale.state();
         const CheckpointCounters counters{.epoch = state.epoch,
                                           .step = state.step,
                                           .metrics = state.metrics,
@@ -177,9 +197,8 @@ private:
     static std::string tensor_name(std::int64_t number) { return "tensor_" + std::to_string(number); }
 
     CheckpointPlan plan_;
-    Clock::time_point latest_ = Clock::now();
-    std::optional<std::int64_t> last_;    ///< epoch of the last that was written here
-    std::optional<std::int64_t> before_;  ///< and of the one before it
+    std::optional<std::int64_t> latest_;  ///< epoch of the one written last, or resumed from
+    Clock::time_point written_ = Clock::now();
 };
 
 }  // namespace hpo::torch

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -135,10 +136,14 @@ private:
     /// None after the last epoch: what is left to do is soon done again from the one before.
     void keep_checkpoint() {
         TrainingState& state = *state_;
-        if (state.epoch >= plan_.epochs || !checkpoints_.due()) return;
+        if (state.epoch >= plan_.epochs || state.best.exhausted(state.epoch, plan_.patience) || !checkpoints_.due()) return;
         attempt_.enter("checkpoint");
-        checkpoints_.write(state);
-        attempt_.progress().checkpointed(state.epoch);
+        try {
+            checkpoints_.write(state);
+            attempt_.progress().checkpointed(state.epoch);
+        } catch (const std::exception& error) {  // a training that goes well is not ended for it
+            attempt_.progress().log(std::string{"no checkpoint: "} + error.what());
+        }
     }
 
     [[nodiscard]] AttemptOutcome stopped() const {
@@ -158,9 +163,19 @@ private:
         }
         AttemptOutcome outcome = measured_outcome(task_, *state.model, plan_, state.metrics, attempt_);
         outcome.approximate = approximate();
-        if (!plan_.model_folder.empty()) save_model(task_, *state.model, plan_.model_folder, attempt_);
+        if (!plan_.model_folder.empty()) keep_model();
         if (plan_.patience > 0) outcome.attributes.insert_or_assign("best_epoch", std::to_string(state.best.epoch));
         return outcome;
+    }
+
+    /// Where the model cannot be written, its folder is left empty: what the trial found out counts all the same.
+    void keep_model() {
+        try {
+            save_model(task_, *state_->model, plan_.model_folder, attempt_);
+        } catch (const std::exception& error) {
+            attempt_.progress().log(std::string{"no saved model: "} + error.what());
+            empty_folder(plan_.model_folder);
+        }
     }
 
     [[nodiscard]] bool approximate() const {
