@@ -125,8 +125,8 @@ TEST_CASE("a checkpoint or a model that cannot be written costs the trial nothin
 TEST_CASE("a file that is to hold the whole model must not hold more") {
     const hpo::tests::TemporaryDirectory home;
     const auto layer = [] { return torch::nn::Linear{2, 2}; };
-    const torch::nn::Sequential large{layer(), layer(), layer()};
-    const torch::nn::Sequential small{layer(), layer()};
+    torch::nn::Sequential large{layer(), layer(), layer()};
+    torch::nn::Sequential small{layer(), layer()};
     save_weights(*large, home.path("large.safetensors"));
     const auto stored = hpo::weights::Weights::open(home.path("large.safetensors"));
     CHECK_THROWS_WITH(load_whole(*small, stored), Contains("has tensor '2.bias', which the model lacks"));
