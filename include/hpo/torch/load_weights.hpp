@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -71,29 +72,23 @@ inline void check_filling(const Filling& filling, const std::string& who) {
                     ::torch::isFloatingType(wanted) ? "F32, F16, BF16 or F64" : std::string{::torch::toString(wanted)});
 }
 
-}  // namespace detail
-
-/// Gives each parameter and buffer of a module the numbers of the stored tensor of its name, with `prefix` before it; floating types
-/// are converted. Throws Error naming file and tensor, and changes nothing then, when one is missing or of another shape or type, or
-/// when the file has weights that the module ought to have: below `prefix` and the name of one of the module's children.
-/// Stored tensors elsewhere (a pooler, a head) are passed over, and so are whole numbers (`position_ids`), which are no weights, and
-/// the one named `superfluous`.
-inline void load_weights(::torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix = {},
-                         std::string_view superfluous = {}) {
-    std::vector<detail::Filling> fillings;
+/// The fillings that load_weights makes, with its errors.
+[[nodiscard]] inline std::vector<Filling> plan_fillings(const ::torch::nn::Module& module, const weights::Weights& weights,
+                                                        const std::string& prefix, std::string_view superfluous) {
+    std::vector<Filling> fillings;
     std::set<std::string, std::less<>> used;
     std::vector<std::string> missing;
     const auto plan = [&](const auto& items) {
         for (const auto& item : items) {
             std::string name = prefix + item.key();
-            if (weights.find(name) == nullptr && weights.find(detail::older_name(name)) != nullptr) name = detail::older_name(name);
+            if (weights.find(name) == nullptr && weights.find(older_name(name)) != nullptr) name = older_name(name);
             const weights::Tensor* const stored = weights.find(name);
             if (stored == nullptr) {
                 missing.push_back(name);
                 continue;
             }
             fillings.push_back({item.value(), stored});
-            detail::check_filling(fillings.back(), weights.place() + ": tensor '" + name + "'");
+            check_filling(fillings.back(), weights.place() + ": tensor '" + name + "'");
             used.insert(std::move(name));
         }
     };
@@ -106,33 +101,54 @@ inline void load_weights(::torch::nn::Module& module, const weights::Weights& we
     for (const auto& child : module.named_children()) {
         const std::string part = prefix + child.key() + ".";
         for (auto each = weights.tensors().lower_bound(part); each != weights.tensors().end() && each->first.starts_with(part); ++each) {
-            if (used.contains(each->first) || !detail::holds_weights(each->second.dtype) ||
-                each->first == prefix + std::string{superfluous})
+            if (used.contains(each->first) || !holds_weights(each->second.dtype) || each->first == prefix + std::string{superfluous})
                 continue;
             throw Error{Errc::bad_value, weights.place() + ": has tensor '" + each->first + "', which the model lacks"};
         }
     }
+    return fillings;
+}
+
+inline void fill(std::vector<Filling>& fillings) {
     const ::torch::NoGradGuard no_gradients;
     const Unmetered outside;  // what is read lies on the host for a moment
-    for (detail::Filling& filling : fillings) {
+    for (Filling& filling : fillings) {
         const ::torch::Tensor read = ::torch::empty(filling.stored->shape, *scalar_type(filling.stored->dtype));
         if (read.numel() > 0) std::memcpy(read.data_ptr(), filling.stored->bytes.data(), filling.stored->bytes.size());
         filling.target.copy_(read);
     }
 }
 
-/// As load_weights, for a file that holds this module and nothing else. Throws Error also for weights that have no place in it, unless
-/// they lie below `passed_over`, one of the file's parts.
+}  // namespace detail
+
+/// Gives each parameter and buffer of a module the numbers of the stored tensor of its name, with `prefix` before it; floating types
+/// are converted. Throws Error naming file and tensor, and changes nothing then, when one is missing or of another shape or type, or
+/// when the file has weights that the module ought to have: below `prefix` and the name of one of the module's children.
+/// Stored tensors elsewhere (a pooler, a head) are passed over, and so are whole numbers (`position_ids`), which are no weights, and
+/// the one named `superfluous`.
+inline void load_weights(::torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix = {},
+                         std::string_view superfluous = {}) {
+    auto fillings = detail::plan_fillings(module, weights, prefix, superfluous);
+    detail::fill(fillings);
+}
+
+/// As load_weights, for a file that holds this module and nothing else. Throws Error, and changes nothing then, also for weights that have
+/// no place in it. What lies below `passed_over`, one of the module's children, is left as it is, whatever the file has of it.
 inline void load_whole(::torch::nn::Module& module, const weights::Weights& weights, const std::string& passed_over = {}) {
+    std::vector<detail::Filling> fillings;
+    if (passed_over.empty()) fillings = detail::plan_fillings(module, weights, "", "");
+    for (const auto& child : module.named_children()) {
+        if (passed_over.empty() || child.key() == passed_over) continue;
+        const auto more = detail::plan_fillings(*child.value(), weights, child.key() + ".", "");
+        fillings.insert(fillings.end(), more.begin(), more.end());
+    }
     for (const auto& [name, stored] : weights.tensors()) {
         if (!detail::holds_weights(stored.dtype) || (!passed_over.empty() && name.starts_with(passed_over + "."))) continue;
-        const bool known = module.named_parameters().contains(name) || module.named_buffers().contains(name);
-        if (!known) throw Error{Errc::bad_value, weights.place() + ": has tensor '" + name + "', which the model lacks"};
+        const bool placed =
+            std::any_of(fillings.begin(), fillings.end(), [&tensor = stored](const auto& each) { return each.stored == &tensor; });
+        if (!placed) throw Error{Errc::bad_value, weights.place() + ": has tensor '" + name + "', which the model lacks"};
     }
-    if (passed_over.empty()) return load_weights(module, weights);
-    for (const auto& child : module.named_children()) {
-        if (child.key() != passed_over) load_weights(*child.value(), weights, child.key() + ".");
-    }
+    detail::fill(fillings);
 }
 
 }  // namespace hpo::torch
