@@ -95,7 +95,10 @@ void print_model(const KeptModel& kept, const TuneResult& result, const Settings
     const Trial* best = result.best();
     if (!best || kept.is_of(best)) return;
     std::cout << "the model of the best trial was not kept; train it again: hpo-tune try " << shell_quoted(settings.arguments().script);
-    for (const char* word : {"store", "study", "seed"}) std::cout << " --" << word << " " << shell_quoted(settings.text(word));
+    for (const char* word : {"store", "study", "seed"}) {
+        const Settings::Setting& setting = settings.all().at(word);
+        if (setting.origin == "command line") std::cout << " --" << word << " " << shell_quoted(setting.text);
+    }
     for (const std::string& assignment : settings.arguments().set) std::cout << " --set " << shell_quoted(assignment);
     for (const std::string& folder_of_plugins : settings.arguments().plugin_dirs)
         std::cout << " --plugin-dir " << shell_quoted(folder_of_plugins);
