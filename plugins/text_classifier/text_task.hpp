@@ -54,6 +54,13 @@ public:
     void arrange(std::vector<std::int64_t>& order, const hpo::torch::EpochOrder& epoch) const override {
         hpo::torch::bucket_by_length(order, epoch, options_.bucket_steps, [this](std::int64_t text) { return texts_->train.length(text); });
     }
+    /// The longest, and where there is one a shorter text: a batch with padding has a mask.
+    [[nodiscard]] std::vector<std::int64_t> heaviest_batch(std::int64_t examples) const override {
+        std::vector<std::int64_t> chosen = Task::heaviest_batch(examples);
+        const std::int64_t shortest = texts_->train.size() - 1;
+        if (examples > 1 && texts_->train.length(shortest) < texts_->train.length(0)) chosen.back() = shortest;
+        return chosen;
+    }
     [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
         return options_.loss.sum(outputs, batch.targets);
     }

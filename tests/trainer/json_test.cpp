@@ -130,6 +130,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     sent.metered_device = "/dev/shm/account";
     sent.model_folder = "/tmp/model";
     sent.saved_model = "/tmp/saved";
+    sent.trace_file = "/tmp/trace";
     const TrainerJob got = there_and_back(sent);
     CHECK(got.study == "s");
     CHECK(got.trial == sent.trial);
@@ -144,7 +145,8 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.resume_step == 5);
     CHECK(got.model_folder == sent.model_folder);
     CHECK(got.saved_model == sent.saved_model);
-    CHECK(encode(sent).size() == 13);
+    CHECK(got.trace_file == sent.trace_file);
+    CHECK(encode(sent).size() == 14);
     CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }
@@ -169,9 +171,10 @@ TEST_CASE("info, profile, problems and reports come back whole") {
                            .effective_batch_parameter = "b",
                            .libtorch_version = "1.13.1",
                            .checkpoints = true,
-                           .saves_models = true};
+                           .saves_models = true,
+                           .peak_sources = {"dry_run"}};
     CHECK(encode(there_and_back(info)) == encode(info));
-    CHECK(encode(info).size() == 9);
+    CHECK(encode(info).size() == 10);
     CHECK(there_and_back(info).checkpoints);
     CHECK(there_and_back(info).saves_models);
     CHECK(there_and_back(info).parameters[0].standard == Value{0.5});
@@ -186,6 +189,17 @@ TEST_CASE("info, profile, problems and reports come back whole") {
     CHECK(encode(there_and_back(profile)) == encode(profile));
     CHECK(encode(profile).size() == 7);
     CHECK(there_and_back(std::optional<Profile>{}) == std::nullopt);
+    const PeakPrediction prediction{.source = PeakSource::probe,
+                                    .requested_bytes = 1,
+                                    .allocated_bytes = 2,
+                                    .reserved_bytes = 3,
+                                    .need = 4,
+                                    .comfort = 5,
+                                    .parts = {{"weights", 6}},
+                                    .uncertainty = 0.25,
+                                    .remark = "r"};
+    CHECK(there_and_back(prediction) == prediction);
+    CHECK(encode(prediction).size() == 9);
     CHECK(std::isnan(there_and_back(Report{.step = 3, .value = std::nan("")}).value));
     CHECK(there_and_back(TrainerProblem{"w", "t"}).what == "t");
 }

@@ -15,6 +15,7 @@
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/memory_reading.hpp"
 #include "hpo/torch/threads.hpp"
+#include "hpo/torch/trace_recorder.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
@@ -36,7 +37,10 @@ public:
     [[nodiscard]] bool stop_requested() const { return progress_.stop_requested(); }
 
     /// The phase that a failure from now on belongs to: build, batch, forward, backward, step, evaluation. `phase` is a literal.
-    void enter(std::string_view phase) { phase_ = phase; }
+    void enter(std::string_view phase) {
+        phase_ = phase;
+        TraceRecorder::instance().enter(phase);
+    }
     [[nodiscard]] std::string_view phase() const { return phase_; }
 
     void mark(std::string_view name, std::optional<std::int64_t> step = std::nullopt) { mark(name, read_memory(settings_.device), step); }

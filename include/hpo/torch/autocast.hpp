@@ -6,15 +6,18 @@
 #include <torch/version.h>
 
 #include "hpo/core/plan.hpp"
+#include "hpo/torch/meta_casts.hpp"
 
 namespace hpo::torch {
 
-/// Whether, and to what, LibTorch casts what this thread computes on a kind of device.
+/// Whether, and to what, LibTorch casts what this thread computes on a kind of device. The CPU's is also that of the meta device
+/// (meta_autocast.hpp).
 struct AutocastState {
     bool enabled = false;
     c10::ScalarType type = c10::ScalarType::BFloat16;
 
     [[nodiscard]] static AutocastState of(c10::DeviceType kind) {
+        if (kind == c10::DeviceType::Meta) kind = c10::DeviceType::CPU;
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
         return {at::autocast::is_autocast_enabled(kind), at::autocast::get_autocast_dtype(kind)};
 #else
@@ -23,6 +26,7 @@ struct AutocastState {
 #endif
     }
     void apply_to(c10::DeviceType kind) const {
+        if (kind == c10::DeviceType::Meta) kind = c10::DeviceType::CPU;
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
         at::autocast::set_autocast_enabled(kind, enabled);
         at::autocast::set_autocast_dtype(kind, type);
@@ -48,7 +52,10 @@ public:
     }
     Autocast(c10::Device device, Precision precision) : Autocast{device.type(), state_for(device, precision)} {}
     ~Autocast() {
-        if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+        if (at::autocast::decrement_nesting() == 0) {
+            at::autocast::clear_cache();
+            MetaCasts::forget();
+        }
         before_.apply_to(kind_);
     }
     Autocast(const Autocast&) = delete;

@@ -19,9 +19,8 @@ using Segment = std::function<::torch::Tensor(const ::torch::Tensor&)>;
 /// The state of a device's random numbers, as it was when the object was made.
 class RandomState {
 public:
-    explicit RandomState(::torch::Device device) : generator_{at::globalContext().defaultGenerator(device)}, state_{current()} {}
-    RandomState(::torch::Device device, ::torch::Tensor state)
-        : generator_{at::globalContext().defaultGenerator(device)}, state_{std::move(state)} {}
+    explicit RandomState(::torch::Device device) : generator_{generator_of(device)}, state_{current()} {}
+    RandomState(::torch::Device device, ::torch::Tensor state) : generator_{generator_of(device)}, state_{std::move(state)} {}
 
     [[nodiscard]] const ::torch::Tensor& tensor() const { return state_; }
     void restore() {
@@ -30,6 +29,10 @@ public:
     }
 
 private:
+    /// The meta device draws nothing: there the CPU's stands in.
+    static const at::Generator& generator_of(::torch::Device device) {
+        return at::globalContext().defaultGenerator(device.is_meta() ? ::torch::Device{::torch::kCPU} : device);
+    }
     [[nodiscard]] ::torch::Tensor current() {
         const std::lock_guard lock{generator_.mutex()};
         return generator_.get_state();

@@ -113,6 +113,7 @@ inline void fill(std::vector<Filling>& fillings) {
     const ::torch::NoGradGuard no_gradients;
     const Unmetered outside;  // what is read lies on the host for a moment
     for (Filling& filling : fillings) {
+        if (filling.target.is_meta()) continue;  // has a shape, and no numbers
         const ::torch::Tensor read = ::torch::empty(filling.stored->shape, *scalar_type(filling.stored->dtype));
         if (read.numel() > 0) std::memcpy(read.data_ptr(), filling.stored->bytes.data(), filling.stored->bytes.size());
         filling.target.copy_(read);

@@ -22,6 +22,7 @@
 
 #include "hpo/device/metered_device.hpp"
 #include "hpo/device/out_of_memory_text.hpp"
+#include "hpo/torch/trace_recorder.hpp"
 
 namespace hpo::torch {
 
@@ -114,6 +115,14 @@ public:
     /// leaves behind. 0: none.
     void refuse_nth(std::int64_t n) { refuse_in_ = n; }
 
+    /// Ends the record of a block of this allocator, whose data this is, as though it had been given back. True when it was recorded.
+    static bool end_record(void* data) {
+        if (!data) return false;
+        const TraceRecorder::Ticket ticket = std::exchange((static_cast<Header*>(data) - 1)->ticket, {});
+        TraceRecorder::instance().give_back(ticket);
+        return ticket.recording != 0;
+    }
+
     c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
     c10::DataPtr allocate(std::size_t bytes) override { return instance().take(bytes); }
@@ -130,6 +139,7 @@ private:
     struct alignas(alignment) Header {
         std::int64_t charged_bytes;      ///< 0: outside the meter
         device::MeteredDevice* charged;  ///< null: only to the process
+        TraceRecorder::Ticket ticket{};
     };
     static_assert(sizeof(Header) == alignment);
 
@@ -143,6 +153,7 @@ private:
         if (!data) return;
         Header* const header = static_cast<Header*>(data) - 1;
         if (header->charged_bytes > 0) instance().give_back(header->charged_bytes, header->charged);
+        TraceRecorder::instance().give_back(header->ticket);
         std::free(header);
     }
 
@@ -161,6 +172,7 @@ private:
                                        " bytes. Error code " + std::to_string(ENOMEM));
         }
         auto* const header = new (block) Header{metered ? bytes : 0, device};
+        if (metered) header->ticket = TraceRecorder::instance().take(bytes);
         void* const data = header + 1;
         return {data, data, &free_block, cpu};
     }
@@ -208,6 +220,8 @@ public:
     ~Unmetered() { --MeteredAllocator::unmetered_depth(); }
     Unmetered(const Unmetered&) = delete;
     Unmetered& operator=(const Unmetered&) = delete;
+    /// True while one lives in this thread.
+    [[nodiscard]] static bool in_force() { return MeteredAllocator::unmetered_depth() > 0; }
 };
 
 }  // namespace hpo::torch

@@ -21,13 +21,22 @@ struct PreparedModel {
     std::vector<std::string> parts;  ///< Task::layers
 };
 
+/// Throws Error naming a parameter that has numbers.
+inline void check_all_meta(const Model& model) {
+    for (const auto& parameter : model.named_parameters()) {
+        if (parameter.value().is_meta()) continue;
+        throw Error{Errc::plugin, "parameter '" + parameter.key() + "' was not made by a factory of LibTorch: a dry run cannot have it"};
+    }
+}
+
 /// Builds the task's model, decides what of it learns, and puts it on the attempt's device.
 [[nodiscard]] inline PreparedModel prepare_model(Task& task, const TuningSettings& tuning, Seed seed, RunningAttempt& attempt) {
     attempt.enter("build");
     ::torch::manual_seed(seed.derive("weights").value);
     PreparedModel prepared{task.build(), task.layers()};
     tune(*prepared.model, prepared.parts, tuning);
-    prepared.model->to(attempt.device());
+    if (attempt.device().is_meta()) check_all_meta(*prepared.model);
+    else prepared.model->to(attempt.device());
     return prepared;
 }
 

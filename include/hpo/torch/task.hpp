@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +65,13 @@ public:
     [[nodiscard]] virtual Metrics evaluate(Model& model, const EvaluationPlan& plan) const = 0;
     /// May change the shuffled order in which an epoch visits all examples, each once. The same arguments give the same order.
     virtual void arrange(std::vector<std::int64_t>& /*order*/, const EpochOrder& /*epoch*/) const {}
+    /// Of all batches of so many training examples that an epoch may meet, one that needs the most memory, for predictions: its examples,
+    /// which may be the same one several times.
+    [[nodiscard]] virtual std::vector<std::int64_t> heaviest_batch(std::int64_t examples) const {
+        std::vector<std::int64_t> first(static_cast<std::size_t>(examples));
+        std::iota(first.begin(), first.end(), std::int64_t{0});
+        return first;
+    }
     /// For a classifier the number of classes: labels and logits are then checked in every batch.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
     /// The names of the model's parts from its input to its output, the embeddings first and the head last ("encoder.layer.0"): every

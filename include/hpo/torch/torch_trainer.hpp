@@ -17,6 +17,8 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
+#include "hpo/torch/dry_run.hpp"
+#include "hpo/torch/predict_peak.hpp"
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/profile.hpp"
 #include "hpo/torch/task.hpp"
@@ -40,6 +42,7 @@ public:
         info.libtorch_version = TORCH_VERSION;
         info.checkpoints = true;
         info.saves_models = true;
+        info.peak_sources = {"dry_run"};
         return info;
     }
 
@@ -70,6 +73,17 @@ public:
             return AttemptOutcome{.kind = OutcomeKind::complete};
         }));
         return profile;
+    }
+
+    /// Metered allocations of other threads meanwhile are taken for the attempt's.
+    [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final {
+        if (source != PeakSource::dry_run) return Trainer::predict(job, source, progress);
+        const memory::AllocationTrace trace = traced_apart("dry run", [&] {
+            const Settings settings{info(), job};
+            const std::unique_ptr<Task> task = make_task(settings, job);
+            return dry_run(*task, plan_of(settings, job), Seed{job.seed}, MetaTarget::cpu, progress);
+        });
+        return metered_prediction(trace);
     }
 
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hpo/core/outcome.hpp"
+#include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/core/profile.hpp"
 #include "hpo/trainer/json_codec.hpp"
@@ -115,6 +116,30 @@ struct JsonMembers<Profile> {
 };
 
 template <>
+struct JsonNames<PeakSource> {
+    static constexpr auto& names = peak_source_names;
+};
+
+template <>
+struct JsonMembers<EstimatePart> {
+    static constexpr std::tuple list{JsonMember{"name", &EstimatePart::name}, JsonMember{"bytes", &EstimatePart::bytes}};
+};
+
+template <>
+struct JsonMembers<PeakPrediction> {
+    using R = PeakPrediction;
+    static constexpr std::tuple list{JsonMember{"source", &R::source},
+                                     JsonMember{"requested_bytes", &R::requested_bytes},
+                                     JsonMember{"allocated_bytes", &R::allocated_bytes},
+                                     JsonMember{"reserved_bytes", &R::reserved_bytes},
+                                     JsonMember{"need", &R::need},
+                                     JsonMember{"comfort", &R::comfort},
+                                     JsonMember{"parts", &R::parts},
+                                     JsonMember{"uncertainty", &R::uncertainty},
+                                     JsonMember{"remark", &R::remark}};
+};
+
+template <>
 struct JsonMembers<TrainerJob> {
     using R = TrainerJob;
     static constexpr std::tuple list{JsonMember{"study", &R::study},
@@ -129,7 +154,8 @@ struct JsonMembers<TrainerJob> {
                                      JsonMember{"resume_step", &R::resume_step},
                                      JsonMember{"metered_device", &R::metered_device},
                                      JsonMember{"model_folder", &R::model_folder},
-                                     JsonMember{"saved_model", &R::saved_model}};
+                                     JsonMember{"saved_model", &R::saved_model},
+                                     JsonMember{"trace_file", &R::trace_file}};
 };
 
 template <>
@@ -156,7 +182,8 @@ struct JsonMembers<TrainerInfo> {
                                      JsonMember{"effective_batch_parameter", &R::effective_batch_parameter},
                                      JsonMember{"libtorch_version", &R::libtorch_version},
                                      JsonMember{"checkpoints", &R::checkpoints},
-                                     JsonMember{"saves_models", &R::saves_models}};
+                                     JsonMember{"saves_models", &R::saves_models},
+                                     JsonMember{"peak_sources", &R::peak_sources}};
 };
 
 template <>

@@ -83,10 +83,15 @@ struct Exported {
     }
     static std::int32_t ask(void* trainer, Text question, Text job, const Host* host, Sink sink) noexcept {
         return answered(sink, [&] {
-            if (as_view(question) != evaluate_question)
-                throw unknown_name("ask", "question", as_view(question), std::vector{std::string{evaluate_question}});
             HostProgress progress{*host};
-            return encode(outcome_of([&] { return self(trainer).evaluate(job_of(job), progress); }));
+            if (as_view(question) == evaluate_question)
+                return encode(outcome_of([&] { return self(trainer).evaluate(job_of(job), progress); }));
+            std::vector<std::string> known{evaluate_question};
+            for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
+                if (as_view(question) == to_text(source)) return encode(self(trainer).predict(job_of(job), source, progress));
+                known.emplace_back(to_text(source));
+            }
+            throw unknown_name("ask", "question", as_view(question), known);
         });
     }
 

@@ -60,7 +60,8 @@ struct Entry {
     std::int32_t (*ask)(void* trainer, Text question, Text job_json, const Host* host, Sink sink) noexcept;
 };
 
-/// What `ask` is asked for: Trainer::evaluate, answered with an AttemptOutcome.
+/// What `ask` is asked for: Trainer::evaluate, answered with an AttemptOutcome. The names of PeakSource are further questions:
+/// Trainer::predict, answered with a PeakPrediction.
 inline constexpr const char* evaluate_question = "evaluate";
 
 /// The struct as this side knows it: what a shorter one lacks is null, what a longer one has more is left out.

@@ -69,6 +69,9 @@ public:
             return {.failure = Failure{.kind = FailureKind::trainer_error, .message = error.what()}};
         }
     }
+    [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) override {
+        return decoded<PeakPrediction>(ask(to_text(source), job, progress), std::string{to_text(source)});
+    }
     /// The answer to any other question; throws Error{plugin} when the plugin does not know it.
     [[nodiscard]] Json ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
         if (!entry_.ask)

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/core/error.hpp"
 #include "hpo/core/outcome.hpp"
+#include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/profile.hpp"
 #include "hpo/core/study.hpp"
@@ -35,6 +37,7 @@ struct TrainerJob {
     std::string metered_device;               ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
     std::string model_folder;                 ///< where `run` writes the finished model: an empty folder; empty: it is not kept
     std::string saved_model;                  ///< for `evaluate`: the folder that an earlier `run` wrote
+    std::string trace_file;                   ///< for `predict`: where the trace is written that it predicts from; empty: nowhere
 
     /// A parameter, else the option of the same name; null when neither is there.
     [[nodiscard]] const Value* find(std::string_view name) const {
@@ -70,6 +73,7 @@ struct TrainerInfo {
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
     bool checkpoints = false;               ///< writes checkpoints where a job has a folder for them, and can resume
     bool saves_models = false;              ///< writes the finished model where a job has a folder for it, and can evaluate it again
+    std::vector<std::string> peak_sources;  ///< how it can predict an attempt's peak: names of PeakSource, strongest first
 };
 
 /// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, while the trainer's function
@@ -115,6 +119,12 @@ public:
     /// text that is the same for the same data only, which `run` tells too. What is wrong with the folder names the file.
     virtual AttemptOutcome evaluate(const TrainerJob& /*job*/, Progress& /*progress*/) {
         return {.failure = Failure{.message = "trainer " + info().name + " saves no models and evaluates none"}};
+    }
+
+    /// The peak of the job's attempt on the plan's device, or on one like it where there is none here: the device is not touched by a dry
+    /// run. Throws Error where the source cannot tell, and says why.
+    [[nodiscard]] virtual PeakPrediction predict(const TrainerJob& /*job*/, PeakSource source, Progress& /*progress*/) {
+        throw Error{Errc::plugin, "trainer " + info().name + " knows no " + std::string{to_text(source)}};
     }
 
     /// @name What is called in a worker: the same, for a trainer that needs long and looks at `stop_requested`

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+#include <torch/torch.h>
+
+#include <string>
+
+#include "hpo/torch/meta_allocator.hpp"
+#include "hpo/torch/meta_factories.hpp"
+#include "hpo/torch/meta_kernels.hpp"
+
+namespace hpo::torch {
+
+/// What the meta device stands in for.
+enum class MetaTarget { cpu, cuda };
+
+/// While it lives, whole training steps can run on LibTorch's meta device: operators that LibTorch has for it in Python only are there,
+/// and a recording sees what the target would be asked for. One at a time in a process.
+///
+/// Design note: operators are registered for as long as the object lives, because a registration is seen by the whole process, and
+/// a process may have plugins that bring their own.
+class MetaDevice {
+public:
+    explicit MetaDevice(MetaTarget target) {
+        MetaAllocator::install();
+        const QuietRegistration quiet;
+        replace_factories();
+        add_operators();
+        if (target == MetaTarget::cpu) move_instead_of_copying();
+    }
+    MetaDevice(const MetaDevice&) = delete;
+    MetaDevice& operator=(const MetaDevice&) = delete;
+
+private:
+    /// LibTorch warns of each operator that is registered twice.
+    class QuietRegistration {
+        struct Silence final : c10::WarningHandler {
+#if TORCH_VERSION_MAJOR >= 2
+            void process(const c10::Warning& /*warning*/) override {}
+        };
+        Silence silence_;
+        c10::WarningUtils::WarningHandlerGuard guard_{&silence_};
+#else
+            void process(const c10::SourceLocation& /*place*/, const std::string& /*text*/, bool /*verbatim*/) override {}
+        };
+        Silence silence_;
+        c10::Warning::WarningHandlerGuard guard_{&silence_};
+#endif
+    };
+
+    void replace_factories() {
+        factories_.impl("empty.memory_format", &detail::meta_empty);
+        factories_.impl("empty_strided", &detail::meta_empty_strided);
+    }
+    void add_operators() {
+        const auto add = [&](const char* name, const char* overload, auto* kernel) {
+            const auto schema = c10::Dispatcher::singleton().findSchema({std::string{"aten::"} + name, overload});
+            if (!schema || schema->hasKernelForDispatchKey(c10::DispatchKey::Meta)) return;
+            operators_.impl((std::string{name} + (*overload ? "." : "") + overload).c_str(), kernel);
+        };
+        add("_local_scalar_dense", "", &meta::local_scalar_dense);
+        add("equal", "", &meta::equal);
+        add("nonzero", "", &meta::nonzero);
+        add("min", "", &meta::extreme);
+        add("max", "", &meta::extreme);
+        add("relu", "", &meta::relu);
+        add("relu_", "", &meta::relu_);
+        add("where", "self", &meta::where);
+        add("native_dropout", "", &meta::native_dropout);
+        add("native_dropout_backward", "", &meta::native_dropout_backward);
+        add("log_sigmoid_forward", "", &meta::log_sigmoid_forward);
+        add("index_select", "", &meta::index_select);
+        add("embedding_dense_backward", "", &meta::embedding_dense_backward);
+        add("mse_loss_backward", "", &meta::mse_loss_backward);
+        add("smooth_l1_loss_backward", "", &meta::smooth_l1_loss_backward);
+        add("binary_cross_entropy", "", &meta::binary_cross_entropy);
+        add("binary_cross_entropy_backward", "", &meta::binary_cross_entropy_backward);
+        add("native_layer_norm", "", &meta::native_layer_norm);
+        add("native_layer_norm_backward", "", &meta::native_layer_norm_backward);
+        add("native_batch_norm", "", &meta::native_batch_norm);
+        add("native_batch_norm_backward", "", &meta::native_batch_norm_backward);
+        add("native_group_norm", "", &meta::native_group_norm);
+        add("native_group_norm_backward", "", &meta::native_group_norm_backward);
+        add("convolution_overrideable", "", &meta::convolution_overrideable);
+        add("convolution_backward_overrideable", "", &meta::convolution_backward_overrideable);
+        add("_adaptive_avg_pool2d", "", &meta::adaptive_avg_pool2d);
+        add("_adaptive_avg_pool2d_backward", "", &meta::adaptive_avg_pool2d_backward);
+        operators_.impl("copy_", &meta::copy_);
+    }
+    /// Between host memory and a CPU "device" nothing is copied: the tensor that arrives takes the account of the one that left.
+    void move_instead_of_copying() { host_.impl("_to_copy", &moved); }
+
+    static ::torch::Tensor moved(const ::torch::Tensor& self, TorchOptional<at::ScalarType> type, TorchOptional<at::Layout> layout,
+                                 TorchOptional<at::Device> device, TorchOptional<bool> pinned, bool non_blocking,
+                                 TorchOptional<at::MemoryFormat> format) {
+        const auto copy = [&] { return at::native::_to_copy(self, type, layout, device, pinned, non_blocking, format); };
+        const bool same_type = !type || *type == self.scalar_type();
+        if (!device || !device->is_meta() || !same_type) return copy();
+        // What was charged is now charged to the copy; what was not (a data set) is not charged for lying elsewhere either.
+        if (MeteredAllocator::end_record(self.storage().data_ptr().get_context())) return copy();
+        const Unmetered outside;
+        return copy();
+    }
+
+    ::torch::Library factories_{::torch::Library::IMPL, "aten", c10::DispatchKey::BackendSelect, __FILE__, __LINE__};
+    ::torch::Library operators_{::torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__};
+    ::torch::Library host_{::torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__};
+};
+
+}  // namespace hpo::torch

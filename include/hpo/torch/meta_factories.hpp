@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/ops/_to_copy_native.h>
+#include <torch/library.h>
+#include <torch/torch.h>
+#include <torch/version.h>
+
+#include "hpo/torch/metered_allocator.hpp"
+
+namespace hpo::torch {
+
+#if TORCH_VERSION_MAJOR >= 2
+template <class T>
+using TorchOptional = std::optional<T>;
+#else
+template <class T>
+using TorchOptional = c10::optional<T>;
+#endif
+
+/// While it lives, this thread's new tensors that would lie in host memory are meta tensors, so that a model is built without memory
+/// for its weights. What writes into them through a pointer crashes.
+class MetaFactories {
+public:
+    MetaFactories() { ++depth(); }
+    ~MetaFactories() { --depth(); }
+    MetaFactories(const MetaFactories&) = delete;
+    MetaFactories& operator=(const MetaFactories&) = delete;
+
+    /// The device on which a tensor for `wanted` is made now.
+    [[nodiscard]] static ::torch::Device device_for(TorchOptional<::torch::Device> wanted) {
+        const ::torch::Device device = wanted.value_or(::torch::Device{::torch::kCPU});
+        return depth() > 0 && device.is_cpu() ? ::torch::Device{::torch::kMeta} : device;
+    }
+
+private:
+    static int& depth() {
+        thread_local int depth = 0;
+        return depth;
+    }
+};
+
+namespace detail {
+
+using FactorySizes = at::IntArrayRef;
+
+[[nodiscard]] inline auto symbolic(FactorySizes sizes) {
+#if TORCH_VERSION_MAJOR >= 2
+    return c10::fromIntArrayRefSlow(sizes);
+#else
+    return c10::fromIntArrayRef(sizes);
+#endif
+}
+
+inline ::torch::Tensor meta_empty(FactorySizes sizes, TorchOptional<at::ScalarType> type, TorchOptional<at::Layout> layout,
+                                  TorchOptional<at::Device> wanted, TorchOptional<bool> pinned, TorchOptional<at::MemoryFormat> format) {
+    const at::Device device = MetaFactories::device_for(wanted);
+    const c10::DispatchKeySet keys{c10::computeDispatchKey(type, layout, device)};
+    return at::_ops::empty_memory_format::redispatch(keys, symbolic(sizes), type, layout, device, pinned, format);
+}
+inline ::torch::Tensor meta_empty_strided(FactorySizes sizes, FactorySizes strides, TorchOptional<at::ScalarType> type,
+                                          TorchOptional<at::Layout> layout, TorchOptional<at::Device> wanted, TorchOptional<bool> pinned) {
+    const at::Device device = MetaFactories::device_for(wanted);
+    const c10::DispatchKeySet keys{c10::computeDispatchKey(type, layout, device)};
+    return at::_ops::empty_strided::redispatch(keys, symbolic(sizes), symbolic(strides), type, layout, device, pinned);
+}
+
+}  // namespace detail
+
+}  // namespace hpo::torch

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/torch/meta_factories.hpp"
+#include "hpo/torch/task.hpp"
+#include "hpo/torch/training_plan.hpp"
+
+namespace hpo::torch {
+
+/// A model for evaluations of which only the memory counts: passes that can need no more than an earlier one are left out.
+class SparedModel final : public Model {
+public:
+    /// Thrown after so many passes that the rest is taken to be alike. Inside torch/ only.
+    struct Enough {};
+
+    explicit SparedModel(Model& whole) : whole_{whole} {}
+
+    [[nodiscard]] ::torch::Tensor forward(const Batch& batch) override {
+        constexpr int most_passes = 64;
+        if (++passes_ > most_passes) throw Enough{};
+        Shape shape;
+        for (const ::torch::Tensor& input : batch.inputs) {
+            const std::vector<std::int64_t> sizes = input.sizes().vec();
+            shape.insert(shape.end(), sizes.begin(), sizes.end());
+        }
+        const bool covered = std::any_of(seen_.begin(), seen_.end(), [&](const Shape& before) { return covers(before, shape); });
+        if (!covered) {
+            seen_.push_back(std::move(shape));
+            const ::torch::Tensor outputs = whole_.forward(batch);
+            output_sizes_ = outputs.sizes().vec();
+            options_ = outputs.options();
+            return outputs;
+        }
+        std::vector<std::int64_t> sizes = output_sizes_;
+        if (!sizes.empty()) sizes.front() = batch.examples();
+        return ::torch::empty(sizes, options_);
+    }
+
+private:
+    using Shape = std::vector<std::int64_t>;  ///< the sizes of all inputs, one after the other
+
+    static bool covers(const Shape& larger, const Shape& smaller) {
+        return larger.size() == smaller.size() && std::equal(smaller.begin(), smaller.end(), larger.begin(), std::less_equal<>{});
+    }
+
+    Model& whole_;
+    int passes_ = 0;
+    std::vector<Shape> seen_;
+    std::vector<std::int64_t> output_sizes_;
+    ::torch::TensorOptions options_;
+};
+
+/// A task with so few examples that one training shows what all of it would need: in each step at most three full micro-batches and the
+/// short one, two full steps and the epoch's short last one, every batch as heavy as any of its size. It is evaluated through a
+/// SparedModel.
+class ShortTask final : public Task {
+public:
+    /// `device`: where the model is built.
+    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device) : whole_{whole}, plan_{plan}, device_{device} {
+        const std::int64_t examples = whole.training_examples();
+        const std::int64_t step = std::min(plan.effective_batch, examples);
+        const std::int64_t micro = std::min(plan.micro_batch, step);
+        plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * micro + step % micro;
+        plan_.micro_batch = micro;
+        plan_.epochs = std::min<std::int64_t>(plan.epochs, 2);
+        plan_.loader_workers = 0;
+        plan_.checkpoints = {};
+        plan_.model_folder.clear();
+        const std::int64_t last = examples % step;
+        examples_ = std::min<std::int64_t>(examples / step, 2) * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro +
+                    last % micro;
+    }
+
+    /// The plan to train it with.
+    [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
+
+    [[nodiscard]] std::shared_ptr<Model> build() override {
+        if (!device_.is_meta()) return whole_.build();
+        const MetaFactories on_meta;
+        return whole_.build();
+    }
+    [[nodiscard]] std::int64_t training_examples() const override { return examples_; }
+    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+        return whole_.training_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device);
+    }
+    [[nodiscard]] ::torch::Tensor loss_sum(const ::torch::Tensor& outputs, const Batch& batch) const override {
+        return whole_.loss_sum(outputs, batch);
+    }
+    [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override {
+        spare(model, [&](Model& spared) { static_cast<void>(whole_.evaluate(spared, plan)); });
+        return {{plan_.metric, 0.0}};
+    }
+    [[nodiscard]] std::optional<std::int64_t> classes() const override { return whole_.classes(); }
+    [[nodiscard]] std::vector<std::string> layers() const override { return whole_.layers(); }
+    void finish(Model& model, const EvaluationPlan& plan, Attributes& attributes) const override {
+        spare(model, [&](Model& spared) { whole_.finish(spared, plan, attributes); });
+    }
+
+private:
+    template <class Evaluation>
+    static void spare(Model& model, const Evaluation& evaluation) {
+        SparedModel spared{model};
+        try {
+            evaluation(spared);
+        } catch (const SparedModel::Enough&) {
+        }
+    }
+
+    Task& whole_;
+    TrainingPlan plan_;
+    ::torch::Device device_;
+    std::int64_t examples_ = 0;
+};
+
+}  // namespace hpo::torch

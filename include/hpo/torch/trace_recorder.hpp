@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "hpo/memory/allocation_trace.hpp"
+
+namespace hpo::torch {
+
+/// Who took and gave back device memory while a Recording lives: the allocators tell, one trace holds it. One recording at a time in a
+/// process; outside of it a call costs one load.
+///
+/// Thread safety: all members.
+class TraceRecorder {
+public:
+    /// What an allocator keeps with a block, and shows when it is given back.
+    struct Ticket {
+        std::int64_t recording = 0;  ///< 0: nobody recorded it
+        std::int64_t block = 0;
+    };
+
+    static TraceRecorder& instance() {
+        static TraceRecorder recorder;
+        return recorder;
+    }
+
+    [[nodiscard]] Ticket take(std::int64_t bytes) {
+        if (!recording_) return {};
+        const std::lock_guard lock{mutex_};
+        if (!recording_) return {};
+        return {recording_, trace_.take({.bytes = bytes, .scope = scope_})};
+    }
+    void give_back(Ticket ticket) {
+        if (ticket.recording == 0 || ticket.recording != recording_) return;
+        const std::lock_guard lock{mutex_};
+        if (ticket.recording == recording_) trace_.give_back(ticket.block);
+    }
+    /// What follows belongs to this phase.
+    void enter(std::string_view phase) {
+        if (!recording_) return;
+        const std::lock_guard lock{mutex_};
+        trace_.enter(phase);
+    }
+
+private:
+    friend class Recording;
+
+    std::atomic<std::int64_t> recording_{0};  ///< number of the one that runs; 0: none
+    std::mutex mutex_;                        ///< of what follows
+    std::int64_t recordings_ = 0;
+    std::uint32_t scope_ = 0;
+    memory::AllocationTrace trace_;
+};
+
+/// While it lives, device memory is recorded.
+class Recording {
+public:
+    Recording() {
+        const std::lock_guard lock{recorder_.mutex_};
+        recorder_.trace_ = {};
+        recorder_.scope_ = 0;
+        recorder_.recording_ = ++recorder_.recordings_;
+    }
+    ~Recording() { recorder_.recording_ = 0; }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+
+    /// Ends it. Blocks that are still held are never given back in the trace.
+    [[nodiscard]] memory::AllocationTrace finish() {
+        const std::lock_guard lock{recorder_.mutex_};
+        recorder_.recording_ = 0;
+        return std::exchange(recorder_.trace_, {});
+    }
+
+private:
+    TraceRecorder& recorder_ = TraceRecorder::instance();
+};
+
+}  // namespace hpo::torch
