@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace hpo::memory {
+
+/// A run of bytes inside a segment of the device's memory.
+struct AllocatorBlock {
+    static constexpr std::int32_t none = -1;
+    enum class State : std::uint8_t { taken, cached, unmapped };
+
+    std::int64_t bytes = 0;
+    std::int64_t requested_bytes = 0;
+    std::uint64_t segment = 0;  ///< its segment's place in the order of addresses
+    std::int64_t offset = 0;    ///< inside the segment
+    std::uint64_t since = 0;    ///< how many searches its pool had seen when it was last put there
+    std::int32_t previous = none;
+    std::int32_t next = none;
+    State state = State::taken;
+    bool small = false;
+
+    [[nodiscard]] bool whole_segment() const { return previous == none && next == none; }
+};
+
+/// The segments of one caching allocator, cut into blocks, and which of them are cached or unmapped.
+///
+/// Thread safety: none. Copies are independent.
+class AllocatorBlocks {
+public:
+    using Index = std::int32_t;
+    static constexpr Index none = AllocatorBlock::none;
+    struct BestFit {  ///< smallest first, then by address
+        std::int64_t bytes = 0;
+        std::uint64_t segment = 0;
+        std::int64_t offset = 0;
+        Index block = none;
+        bool operator<(const BestFit& other) const {
+            return std::tie(bytes, segment, offset) < std::tie(other.bytes, other.segment, other.offset);
+        }
+    };
+    struct ByAddress {
+        std::uint64_t segment = 0;
+        std::int64_t offset = 0;
+        Index block = none;
+        bool operator<(const ByAddress& other) const { return std::tie(segment, offset) < std::tie(other.segment, other.offset); }
+    };
+    /// The small or the large pool.
+    struct Pool {
+        std::set<BestFit> cached;
+        std::set<ByAddress> unmapped;
+        std::uint64_t searches = 0;
+    };
+
+    [[nodiscard]] AllocatorBlock& operator[](Index block) { return blocks_[static_cast<std::size_t>(block)]; }
+    [[nodiscard]] const AllocatorBlock& operator[](Index block) const { return blocks_[static_cast<std::size_t>(block)]; }
+    [[nodiscard]] Pool& pool(bool small) { return small ? small_ : large_; }
+
+    [[nodiscard]] Index add(const AllocatorBlock& block) {
+        if (unused_.empty()) {
+            blocks_.push_back(block);
+            return static_cast<Index>(blocks_.size() - 1);
+        }
+        const Index index = unused_.back();
+        unused_.pop_back();
+        (*this)[index] = block;
+        return index;
+    }
+    void drop(Index block) { unused_.push_back(block); }
+
+    /// Puts a block that is in no set into the one of `state`.
+    void put(Index index, AllocatorBlock::State state) {
+        AllocatorBlock& block = (*this)[index];
+        Pool& home = pool(block.small);
+        block.state = state;
+        block.since = home.searches;
+        if (state == AllocatorBlock::State::cached) home.cached.insert({block.bytes, block.segment, block.offset, index});
+        else home.unmapped.insert({block.segment, block.offset, index});
+    }
+    /// Takes a block out of its set.
+    void take(Index index) {
+        AllocatorBlock& block = (*this)[index];
+        Pool& home = pool(block.small);
+        if (block.state == AllocatorBlock::State::cached) home.cached.erase({block.bytes, block.segment, block.offset, index});
+        else home.unmapped.erase({block.segment, block.offset, index});
+        block.state = AllocatorBlock::State::taken;
+    }
+
+    /// Cuts a taken block behind its first `bytes`; returns the rest, taken too.
+    [[nodiscard]] Index split(Index index, std::int64_t bytes) {
+        AllocatorBlock rest = (*this)[index];
+        rest.bytes -= bytes;
+        rest.offset += bytes;
+        rest.previous = index;
+        const Index added = add(rest);
+        AllocatorBlock& front = (*this)[index];
+        front.bytes = bytes;
+        if (front.next != none) (*this)[front.next].previous = added;
+        front.next = added;
+        return added;
+    }
+    /// Makes a taken block swallow those neighbours that are in the set of `state`.
+    void merge(Index index, AllocatorBlock::State state) {
+        AllocatorBlock& block = (*this)[index];
+        if (const Index before = block.previous; before != none && (*this)[before].state == state) {
+            take(before);
+            const AllocatorBlock& gone = (*this)[before];
+            block.offset = gone.offset;
+            block.bytes += gone.bytes;
+            block.previous = gone.previous;
+            if (block.previous != none) (*this)[block.previous].next = index;
+            drop(before);
+        }
+        if (const Index after = block.next; after != none && (*this)[after].state == state) {
+            take(after);
+            const AllocatorBlock& gone = (*this)[after];
+            block.bytes += gone.bytes;
+            block.next = gone.next;
+            if (block.next != none) (*this)[block.next].previous = index;
+            drop(after);
+        }
+    }
+
+private:
+    std::vector<AllocatorBlock> blocks_;
+    std::vector<Index> unused_;
+    Pool small_;
+    Pool large_;
+};
+
+}  // namespace hpo::memory

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hpo/memory/allocation_trace.hpp"
+#include "hpo/memory/allocator_settings.hpp"
+#include "hpo/memory/caching_allocator.hpp"
+
+namespace hpo::memory {
+
+/// The request that a device could not serve, and what the allocator held then. All bytes.
+struct RefusedRequest {
+    std::size_t event = 0;
+    std::size_t block = 0;  ///< index into AllocationTrace::blocks
+    std::int64_t requested = 0;
+    std::int64_t asked = 0;  ///< the segment that the device was asked for: what LibTorch's message calls the size
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+    friend bool operator==(const RefusedRequest&, const RefusedRequest&) = default;
+};
+
+/// What a caching allocator did with a trace, to its end or to the first request that it could not serve.
+struct ReplayedTrace {
+    AllocatorCounts counts;                        ///< at the end
+    std::size_t allocated_peak_event = 0;          ///< the first after which so much was allocated
+    std::size_t reserved_peak_event = 0;           ///< the first after which so much was reserved
+    std::int64_t allocated_at_reserved_peak = 0;   ///< bytes, after that event
+    std::optional<RefusedRequest> refused;         ///< nothing: every request was served
+    std::int64_t same_from_bytes = 0;              ///< the device's capacities, from this one ...
+    std::int64_t same_to_bytes = unlimited_bytes;  ///< ... to this one, with which all had gone the same way
+
+    [[nodiscard]] bool survived() const { return !refused; }
+    /// Share of what was reserved at the reserved peak that no live block held.
+    [[nodiscard]] double fragmentation() const {
+        if (counts.reserved_peak == 0) return 0;
+        return 1.0 - static_cast<double>(allocated_at_reserved_peak) / static_cast<double>(counts.reserved_peak);
+    }
+    friend bool operator==(const ReplayedTrace&, const ReplayedTrace&) = default;
+};
+
+/// Replays a trace through LibTorch's caching allocator. O(events * log(cached blocks)).
+[[nodiscard]] inline ReplayedTrace simulate(const AllocationTrace& trace, const AllocatorSettings& settings,
+                                            const AllocatorDevice& device = {}) {
+    CachingAllocator allocator{settings, device};
+    std::vector<CachingAllocator::Index> held(trace.blocks.size());
+    ReplayedTrace result;
+    AllocatorCounts before;
+    for (std::size_t i = 0; i < trace.events.size() && !result.refused; ++i) {
+        const std::int64_t event = trace.events[i];
+        if (event < 0) {
+            allocator.give_back(held[static_cast<std::size_t>(-1 - event)]);
+            continue;
+        }
+        const auto block = static_cast<std::size_t>(event);
+        const std::int64_t requested = trace.blocks[block].bytes;
+        const auto taken = allocator.take(requested);
+        const AllocatorCounts now = allocator.counts();
+        if (now.allocated_peak > before.allocated_peak) result.allocated_peak_event = i;
+        if (now.reserved_peak > before.reserved_peak) {
+            result.reserved_peak_event = i;
+            result.allocated_at_reserved_peak = now.allocated;
+        }
+        before = now;
+        if (taken) held[block] = *taken;
+        else
+            result.refused =
+                RefusedRequest{i, block, requested, settings.segment(settings.rounded(requested)), now.allocated, now.reserved};
+    }
+    result.counts = allocator.counts();
+    if (settings.memory_fraction || settings.expandable_segments) {
+        result.same_from_bytes = result.same_to_bytes = device.total_bytes;
+    } else {
+        result.same_from_bytes = allocator.highest_granted() + device.outside_bytes;
+        if (allocator.lowest_refused() < unlimited_bytes) result.same_to_bytes = allocator.lowest_refused() + device.outside_bytes - 1;
+    }
+    return result;
+}
+
+}  // namespace hpo::memory
