@@ -15,7 +15,9 @@
 #include "hpo/text/model_folder.hpp"
 #include "hpo/text/word_counts.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "model_source.hpp"
 #include "saved_text_model.hpp"
+#include "stand_in_texts.hpp"
 #include "text_task.hpp"
 
 namespace text_classifier {
@@ -40,7 +42,10 @@ protected:
             {"train_examples", "int", "[0, inf)", std::int64_t{0}, "texts trained on; 0: all"},
             {"validation_examples", "int", "[0, inf)", std::int64_t{0}, "held-out texts that the metrics are measured on; 0: all"},
             {"report_test", "bool", "", false, "measure the test texts once, after the last epoch, into test_accuracy and test_macro_f1"},
-            {"model", "text", "", string{}, "folder of a published model; empty: an encoder from scratch, of the sizes below"},
+            {"model", "text", "", string{},
+             "folder of a published model; without it and model.name: an encoder from scratch, of the sizes below"},
+            {"model.name", "text", "", string{}, "a published model by its name, such as roberta-base; its folder is MODELS/NAME"},
+            {"models", "text", "", string{}, "the folder with the folders of published models"},
             {"model.layers", "int", "[1, 128]", std::int64_t{2}, "layers of an encoder from scratch"},
             {"model.hidden", "int", "[1, 65536]", std::int64_t{128}, "its numbers for each token; a multiple of model.heads"},
             {"model.heads", "int", "[1, 1024]", std::int64_t{2}, "its attention heads"},
@@ -64,15 +69,18 @@ protected:
     }
 
     [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
-        const std::string folder = job.saved_model.empty() ? settings.text("model") : job.saved_model;
-        auto texts = prepare(settings, {.model = folder, .saved = !job.saved_model.empty()});
+        const ModelSource source = model_source(settings, job);
+        const bool has_data = settings.given("data") && !source.published;
+        const auto texts =
+            has_data ? prepare(settings, {.model = source.folder, .saved = source.saved})
+                     : stand_in_texts(static_cast<std::size_t>(settings.whole("tok.max_length")), hpo::torch::training_plan(settings, job));
         using hpo::torch::balanced_weights;
         const bool balanced = settings.text("train.class_weights") == "balanced";
         const double dropout = settings.number("train.dropout");
         return std::make_unique<TextTask>(texts,
                                           TextTask::Options{
-                                              .encoder = encoder_config(settings, *texts, folder),
-                                              .model = folder,
+                                              .encoder = encoder_config(settings, *texts, source),
+                                              .model = job.shapes_only ? std::string{} : source.folder,
                                               .head = {.pooling = settings.text("head.pooling") == "first" ? Pooling::first : Pooling::mean,
                                                        .depth = settings.whole("head.depth"),
                                                        .width = settings.whole("head.width"),
@@ -88,16 +96,18 @@ protected:
 
 private:
     /// Sizes and ids of the encoder; dropout is a parameter here, whatever a model's folder says.
-    static hpo::text::EncoderConfig encoder_config(const hpo::Settings& settings, const PreparedTexts& texts, const std::string& folder) {
+    static hpo::text::EncoderConfig encoder_config(const hpo::Settings& settings, const PreparedTexts& texts, const ModelSource& source) {
         hpo::text::EncoderConfig config;
-        if (!folder.empty()) {
-            config = hpo::text::read_encoder_config(folder);
+        if (source.published || !source.folder.empty()) {
+            config = source.published ? *source.published : hpo::text::read_encoder_config(source.folder);
             if (settings.whole("tok.max_length") > config.longest()) {
                 throw hpo::bad_value("tok.max_length", std::to_string(settings.whole("tok.max_length")),
-                                     "at most " + std::to_string(config.longest()) + ", the positions of " + folder);
+                                     "at most " + std::to_string(config.longest()) + ", the positions of " +
+                                         (source.published ? settings.text("model.name") : source.folder));
             }
         } else {
-            config = {.vocabulary = static_cast<std::int64_t>(texts.tokenizer.size()),
+            config = {.vocabulary =
+                          settings.given("data") ? static_cast<std::int64_t>(texts.tokenizer.size()) : settings.whole("model.vocabulary"),
                       .hidden = settings.whole("model.hidden"),
                       .layers = settings.whole("model.layers"),
                       .heads = settings.whole("model.heads"),

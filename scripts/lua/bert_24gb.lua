@@ -2,6 +2,10 @@
 --
 --   hpo-tune space scripts/lua/bert_24gb.lua                           how many combinations, for each model
 --   hpo-tune space scripts/lua/bert_24gb.lua --set limits=effective --by model.name
+--   hpo-tune run   scripts/lua/bert_24gb.lua --set models=FOLDER --set data=FILE --device cuda --device-memory 23.56GiB
+--
+-- FOLDER has a folder for each model, as it is distributed (FOLDER/roberta-base with config.json, tokenizer files, safetensors); models that
+-- are not there can be left out with `--fix model.name=roberta-base`. FILE has labelled texts (CSV, TSV, JSON lines). Counting needs neither.
 --
 -- There are two ways to keep large models inside the memory, and the script has both.
 --
@@ -19,6 +23,12 @@ local limits = hpo.option("limits", "narrow", "how large models are kept inside 
 if limits ~= "narrow" and limits ~= "effective" then
   error("limits: got '" .. limits .. "'; expected narrow or effective")
 end
+
+local folder = hpo.option("models", "build/models", "the folder with the models' folders")
+local data   = hpo.option("data", "", "a file of labelled texts, or a folder with train.* and others")
+local text   = hpo.option("text_column", "text", "the column with the texts")
+local label  = hpo.option("label_column", "label", "the column with the labels")
+local epochs = hpo.option("epochs", 3, "passes over the training texts")
 
 local models = {
   "bert-base-uncased", "roberta-base", "microsoft/deberta-v3-base",
@@ -51,7 +61,8 @@ end
 
 return hpo.study {
   name      = "bert-24gb",
-  trainer   = "text_classifier",  -- it takes the folder of a model, `model`: name those that you have
+  trainer   = { "text_classifier", models = folder, data = data ~= "" and data or nil, text_column = text, label_column = label,
+                epochs = epochs },
   objective = { metric = "macro_f1", direction = "maximize" },
   sampler   = "tpe",
   pruner    = "median",

@@ -46,6 +46,18 @@ TEST_CASE("an out-of-memory is written under the names that readers know, typed 
     CHECK_FALSE(attributes.contains("cuda_error"));
 }
 
+TEST_CASE("a trial that accumulates batches by a parameter of its own is written with what it asked for, and with what a plan made of it") {
+    hpo::Trial trial = bert_trial();
+    trial.params.set("train.batch_size", hpo::IntDistribution{8, 256, false, 8}, 48);
+    trial.params.set("train.grad_accum", hpo::IntDistribution{1, 8, false, 1}, 4);
+    const hpo::Failure failure = hpo::classify_text({.type = "c10::OutOfMemoryError", .message = "CUDA out of memory."});
+    hpo::Attempt attempt = attempt_of(48, 48);
+    const auto config = [&] { return hpo::source_attributes(trial, &attempt, &failure).at("oom_config"); };
+    CHECK_THAT(config(), Catch::Contains(R"("batch_size": 48, "grad_accum": 4, )") && Catch::Contains(R"("effective_batch_size": 192, )"));
+    attempt = attempt_of(48, 12);
+    CHECK_THAT(config(), Catch::Contains(R"("batch_size": 12, "grad_accum": 16, )") && Catch::Contains(R"("effective_batch_size": 192, )"));
+}
+
 TEST_CASE("a CUDA error keeps its bare type and 500 characters, counted as characters") {
     const hpo::Trial trial = bert_trial();
     std::string message = "CUDA error: device-side assert triggered ";

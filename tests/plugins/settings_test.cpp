@@ -97,3 +97,13 @@ TEST_CASE("a malformed range is a mistake of the plugin") {
     broken.parameters[1].range = "1 to 64";
     CHECK_THROWS_WITH((hpo::Settings{broken, job()}), Catch::Contains("malformed range"));
 }
+
+TEST_CASE("a job for shapes alone may leave out what has no standard value, and nothing else") {
+    hpo::TrainerJob shapes;
+    shapes.shapes_only = true;
+    const hpo::Settings settings{info(), shapes};
+    CHECK_FALSE(settings.given("folder"));
+    CHECK(settings.given("units"));
+    shapes.params["rate"] = -1.0;
+    CHECK(hpo::Settings::problems(info(), shapes).size() == 1);
+}

@@ -44,6 +44,15 @@ TEST_CASE("the BERT space has 546 combinations for a base model and 108 for a la
     CHECK(counted.continuous == std::vector<std::string>{"optim.lr", "optim.weight_decay", "train.dropout"});
 }
 
+TEST_CASE("the BERT study names the folder of models, and data only where a person names them") {
+    const auto& counted = shipped("bert_24gb.lua").description().trainer_options;
+    CHECK(counted.contains("models"));
+    CHECK_FALSE(counted.contains("data"));
+    const auto named = shipped("bert_24gb.lua", {{"models", "/models"}, {"data", "texts.tsv"}});
+    CHECK(named.description().trainer_options.at("models") == hpo::Value{std::string{"/models"}});
+    CHECK(named.description().trainer_options.at("data") == hpo::Value{std::string{"texts.tsv"}});
+}
+
 TEST_CASE("with the effective batch as the parameter all BERT models have the same 17 x 13") {
     const auto script = shipped("bert_24gb.lua", {{"limits", "effective"}});
     const auto counted = hpo::count(script.space(), {.by = "model.name"});

@@ -70,6 +70,29 @@ TEST_CASE("a plan's micro-batch does not change what is trained") {
     CHECK(a.values[0] > 0.5);
 }
 
+TEST_CASE("batches that are accumulated train as one large batch does, from one of them in memory down") {
+    PointsTrainer trainer;
+    const auto run = [&](std::int64_t batch, std::int64_t batches, std::optional<std::int64_t> micro) {
+        hpo::TrainerJob asked = job(batch, 1);
+        asked.params["train.grad_accum"] = batches;
+        asked.plan.micro_batch = micro;
+        Recorder recorder;
+        const auto outcome = trainer.run(asked, recorder);
+        REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+        return outcome;
+    };
+    const auto whole = run(20, 1, std::nullopt);
+    for (const std::optional<std::int64_t> micro : {std::optional<std::int64_t>{}, {5}, {4}, {3}, {1}}) {
+        const auto parts = run(5, 4, micro);
+        CAPTURE(micro.value_or(0));
+        CHECK(parts.values == whole.values);
+        CHECK(parts.attributes == whole.attributes);
+    }
+    CHECK(run(5, 1, std::nullopt).attributes != whole.attributes);
+    CHECK(run(25, 2, std::nullopt).peak_allocated < run(50, 1, std::nullopt).peak_allocated);
+    CHECK(run(25, 2, 50).peak_allocated == run(25, 2, 25).peak_allocated);
+}
+
 TEST_CASE("the same seed gives the same values, another seed others") {
     PointsTrainer trainer;
     trainer.change = [](Points& task) { task.loss_factor = 1; };
@@ -96,6 +119,11 @@ TEST_CASE("accumulated steps of a model that mixes examples are marked approxima
     Recorder recorder;
     CHECK_FALSE(trainer.run(job(20, 20), recorder).approximate);
     CHECK(trainer.run(job(20, 10), recorder).approximate);
+    auto accumulated = job(10, 10);
+    accumulated.params["train.grad_accum"] = std::int64_t{2};
+    CHECK_FALSE(trainer.run(accumulated, recorder).approximate);
+    accumulated.plan.micro_batch = 5;
+    CHECK(trainer.run(accumulated, recorder).approximate);
 }
 
 TEST_CASE("an attempt tells its memory at start, training, and end, and holds nothing afterwards") {

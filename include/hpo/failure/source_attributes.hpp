@@ -54,10 +54,10 @@ namespace detail {
     };
     const Param* model = param_named(params, {"model.name", "model_name", "model", "model_choice", "architecture", "arch"});
     const auto batch = plan.effective_micro_batch() ? plan.effective_micro_batch() : number({"batch_size", "batch"});
-    const auto accumulation =
-        plan.effective_batch ? plan.accumulation_steps()
-                             : number({"grad_accum", "gradient_accumulation_steps", "gradient_accumulation", "accumulation"}).value_or(1);
-    const auto effective = plan.effective_batch ? plan.effective_batch : batch ? std::optional{*batch * accumulation} : std::nullopt;
+    const auto batches = number({"grad_accum", "gradient_accumulation_steps", "gradient_accumulation", "accumulation"}).value_or(1);
+    const auto accumulation = plan.accumulation_steps() * batches;
+    const auto whole_batch = plan.effective_batch ? plan.effective_batch : batch;
+    const auto effective = whole_batch ? std::optional{*whole_batch * batches} : std::nullopt;
     return "{\"model\": " + (model ? json_text(model->value()) : "null") + ", \"batch_size\": " + whole(batch) +
            ", \"grad_accum\": " + std::to_string(accumulation) +
            ", \"max_length\": " + whole(number({"max_length", "max_len", "max_seq_length", "sequence_length", "seq_len"})) +

@@ -79,9 +79,11 @@ public:
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final {
         if (source != PeakSource::dry_run) return Trainer::predict(job, source, progress);
         const memory::AllocationTrace trace = traced_apart("dry run", [&] {
-            const Settings settings{info(), job};
-            const std::unique_ptr<Task> task = make_task(settings, job);
-            return dry_run(*task, plan_of(settings, job), Seed{job.seed}, MetaTarget::cpu, progress);
+            TrainerJob shapes = job;
+            shapes.shapes_only = true;
+            const Settings settings{info(), shapes};
+            const std::unique_ptr<Task> task = make_task(settings, shapes);
+            return dry_run(*task, plan_of(settings, shapes), Seed{job.seed}, MetaTarget::cpu, progress);
         });
         return metered_prediction(trace);
     }

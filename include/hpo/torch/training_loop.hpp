@@ -179,7 +179,7 @@ private:
     }
 
     [[nodiscard]] bool approximate() const {
-        return task_.mixes_examples() && plan_.micro_batch < std::min(plan_.effective_batch, examples_);
+        return task_.mixes_examples() && plan_.micro_batch < std::min(plan_.batch, examples_);
     }
 
     Task& task_;

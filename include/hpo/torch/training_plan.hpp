@@ -30,8 +30,9 @@ struct CheckpointPlan {
 /// How the loop trains: the part of a job that is the same for every plugin.
 struct TrainingPlan {
     std::int64_t epochs = 1;
-    std::int64_t effective_batch = 1;  ///< examples for one optimizer step
-    std::int64_t micro_batch = 1;      ///< examples in one pass, at most `effective_batch`
+    std::int64_t effective_batch = 1;  ///< examples for one optimizer step: batches of train.batch_size, train.grad_accum of them
+    std::int64_t batch = 1;            ///< examples of one of them
+    std::int64_t micro_batch = 1;      ///< examples in one pass, at most `batch`
     std::int64_t evaluation_batch = 1;
     Precision precision = Precision::fp32;
     OptimizerSettings optimizer;
@@ -49,7 +50,8 @@ struct TrainingPlan {
 /// The parameters and options that the loop itself understands; TorchTrainer adds them to a plugin's own.
 [[nodiscard]] inline std::vector<TrainerParameter> training_parameters() {
     return {
-        {"train.batch_size", "int", "[1, 1048576]", std::int64_t{64}, "examples for one optimizer step (the effective batch)"},
+        {"train.batch_size", "int", "[1, 1048576]", std::int64_t{64}, "examples of a batch, at most so many in memory at a time"},
+        {"train.grad_accum", "int", "[1, 4096]", std::int64_t{1}, "batches for one optimizer step, one after the other in memory"},
         {"optim.kind", "one of sgd, adamw, adafactor", "", std::string{"adamw"}, "optimizer"},
         {"optim.lr", "float", "(0, inf)", 1e-3, "highest learning rate; adafactor's is a share of each tensor's root mean square"},
         {"optim.momentum", "float", "[0, 1)", 0.9, "of sgd"},
@@ -100,8 +102,9 @@ struct TrainingPlan {
         throw bad_value("plan", "precision fp16", "fp32 or bf16, which is what cpu has");
     TrainingPlan plan;
     plan.epochs = settings.whole("epochs");
-    plan.effective_batch = *execution.effective_batch;
-    plan.micro_batch = execution.effective_micro_batch().value_or(plan.effective_batch);
+    plan.batch = *execution.effective_batch;
+    plan.effective_batch = plan.batch * settings.whole("train.grad_accum");
+    plan.micro_batch = execution.effective_micro_batch().value_or(plan.batch);
     plan.evaluation_batch = plan.micro_batch * settings.whole("eval_batch");
     plan.precision = execution.precision;
     plan.optimizer = {.kind = optimizer_kind(settings.text("optim.kind")).value_or(OptimizerKind::adamw),

@@ -155,7 +155,8 @@ struct JsonMembers<TrainerJob> {
                                      JsonMember{"metered_device", &R::metered_device},
                                      JsonMember{"model_folder", &R::model_folder},
                                      JsonMember{"saved_model", &R::saved_model},
-                                     JsonMember{"trace_file", &R::trace_file}};
+                                     JsonMember{"trace_file", &R::trace_file},
+                                     JsonMember{"shapes_only", &R::shapes_only}};
 };
 
 template <>

@@ -44,6 +44,9 @@ public:
     [[nodiscard]] bool truth(std::string_view name) const { return get<bool>(at(name)); }
     [[nodiscard]] const std::string& text(std::string_view name) const { return get<std::string>(at(name)); }
 
+    /// False for a parameter without a standard value that a job for shapes alone leaves out.
+    [[nodiscard]] bool given(std::string_view name) const { return values_.contains(name); }
+
     /// "model.kind = cnn, optim.lr = 0.01, ...": the trial's parameters, for messages.
     [[nodiscard]] const std::string& configuration() const noexcept { return configuration_; }
 
@@ -73,6 +76,7 @@ private:
         for (const TrainerParameter& parameter : info.parameters) {
             const Value* given = job.find(parameter.name);
             if (!given || given->is_null()) given = &parameter.standard;
+            if (given->is_null() && job.shapes_only) continue;
             if (given->is_null()) {
                 errors.push_back(bad_value(parameter.name, "nothing", describe(parameter) + "; the trainer has no standard value"));
                 continue;

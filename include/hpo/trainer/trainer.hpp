@@ -39,6 +39,10 @@ struct TrainerJob {
     std::string saved_model;                  ///< for `evaluate`: the folder that an earlier `run` wrote
     std::string trace_file;                   ///< for `predict`: where the trace is written that it predicts from; empty: nowhere
 
+    /// Only what the attempt's tensors are shaped like counts, as for `predict`: weights and data that are not there may be stood in for,
+    /// and parameters without a standard value may be missing.
+    bool shapes_only = false;
+
     /// A parameter, else the option of the same name; null when neither is there.
     [[nodiscard]] const Value* find(std::string_view name) const {
         if (const auto param = params.find(name); param != params.end()) return &param->second;

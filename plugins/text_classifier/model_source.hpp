@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hpo/core/error.hpp"
+#include "hpo/text/encoder_config.hpp"
+#include "hpo/text/published_encoders.hpp"
+#include "hpo/trainer/settings.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace text_classifier {
+
+/// Where an attempt's encoder comes from.
+struct ModelSource {
+    std::string folder;  ///< of the model; empty: there is none
+    bool saved = false;  ///< an earlier attempt wrote it: its classes are the model's own
+    /// For shapes alone: a published model's sizes, whose folder is missing.
+    std::optional<hpo::text::EncoderConfig> published;
+};
+
+namespace detail {
+
+/// What a folder of this model must have, in words.
+[[nodiscard]] inline std::string wanted_files(std::string_view model) {
+    using Family = hpo::text::EncoderConfig::Family;
+    const auto config = hpo::text::published_encoder(model);
+    std::string tokenizer = "vocab.txt, or vocab.json and merges.txt, or spm.model";
+    if (config) {
+        tokenizer = config->family == Family::bert      ? "vocab.txt"
+                    : config->family == Family::roberta ? "vocab.json and merges.txt"
+                                                        : "spm.model";
+    }
+    return "config.json, model.safetensors (or its shards with their index), " + tokenizer;
+}
+
+[[nodiscard]] inline ModelSource named_model(const std::string& name, const std::string& models, bool shapes_only) {
+    const std::filesystem::path folder = std::filesystem::path{models} / name;
+    if (!models.empty()) {
+        for (const auto& each : {folder, std::filesystem::path{models} / hpo::text::without_organisation(name)}) {
+            if (std::filesystem::is_directory(each)) return {.folder = each.string()};
+        }
+    }
+    if (shapes_only) {
+        const auto config = hpo::text::published_encoder(name);
+        if (!config) throw hpo::unknown_name("model.name", "published model", name, hpo::text::published_encoder_names());
+        return {.published = config};
+    }
+    const std::string wanted = name + "/, a folder with " + wanted_files(name);
+    if (models.empty()) throw hpo::bad_value("models", "nothing", "the folder that has " + wanted);
+    throw hpo::Error{hpo::Errc::bad_value, folder.string() + ": no such folder; expected in " + models + " " + wanted};
+}
+
+}  // namespace detail
+
+/// The model that a job asks for: the saved one, the one in the folder `model`, or the one of that name in the folder `models`. Throws
+/// Error that says which files a missing folder should have.
+[[nodiscard]] inline ModelSource model_source(const hpo::Settings& settings, const hpo::TrainerJob& job) {
+    if (!job.saved_model.empty()) return {.folder = job.saved_model, .saved = true};
+    const std::string& folder = settings.text("model");
+    const std::string& name = settings.text("model.name");
+    if (!folder.empty() && !name.empty()) throw hpo::bad_value("model.name", name + " beside model = " + folder, "one of the two");
+    if (name.empty()) return {.folder = folder};
+    return detail::named_model(name, settings.text("models"), job.shapes_only);
+}
+
+}  // namespace text_classifier
