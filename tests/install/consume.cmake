@@ -21,7 +21,7 @@ if(PLUGIN) # a plugin outside this tree, as docs/writing-a-plugin.md has it
   must(${CMAKE_COMMAND} --build ${WORK}/plugin-build)
   execute_process(COMMAND ${WORK}/prefix/bin/hpo-tune policies trainer --plugin-dir ${WORK}/plugin-build/lib/hpo/trainers
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0 OR NOT output MATCHES "line_fit")
-    message(FATAL_ERROR "hpo-tune policies trainer does not list the plugin line_fit; status ${status}\n${output}")
+  if(NOT status EQUAL 0 OR NOT output MATCHES "adding_problem")
+    message(FATAL_ERROR "hpo-tune policies trainer does not list the plugin adding_problem; status ${status}\n${output}")
   endif()
 endif()

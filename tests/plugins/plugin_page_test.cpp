@@ -28,8 +28,8 @@ std::vector<std::string> blocks_of(const std::string& page) {
 }  // namespace
 
 TEST_CASE("the C++ on the page about plugins is text of files that are compiled") {
-    const std::string sources = text_of("examples/plugins/line_fit/line_fit.hpp") + text_of("examples/plugins/line_fit/line_fit.cpp") +
-                                text_of("plugins/quadratic/quadratic.cpp");
+    const std::string sources = text_of("examples/plugins/adding_problem/adding_problem.hpp") +
+                                text_of("examples/plugins/adding_problem/adding_problem.cpp") + text_of("plugins/quadratic/quadratic.cpp");
     const auto blocks = blocks_of(text_of("docs/writing-a-plugin.md"));
     REQUIRE(blocks.size() == 4);
     for (const std::string& block : blocks) {

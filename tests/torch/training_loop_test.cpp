@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "examples/plugins/line_fit/line_fit.cpp"  // whole, so that what the page about plugins shows is compiled
 #include "hpo/torch/checkpointing.hpp"
 #include "hpo/torch/evaluation.hpp"
 #include "hpo/torch/torch_trainer.hpp"
@@ -283,20 +282,4 @@ TEST_CASE("a classifier's score is that of its confusion matrix") {
     // F1: 2*1/(2+2), 2*3/(4+4), and 0 for the class that is never seen.
     CHECK(score.macro_f1() == Approx((0.5 + 0.75 + 0) / 3));
     CHECK(score.loss() > 0);
-}
-
-TEST_CASE("the example plugin fits its line") {
-    line_fit::LineFit trainer;
-    hpo::TrainerJob job;
-    job.metric = "error";
-    job.params = {{"optim.kind", std::string{"sgd"}}, {"optim.lr", 0.1}};
-    job.options = {{"epochs", std::int64_t{10}}};
-    Recorder recorder;
-    CHECK(trainer.check(job).empty());
-    const auto outcome = trainer.run(job, recorder);
-    REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
-    CHECK(outcome.values[0] < 0.02);
-    CHECK(recorder.reports.front().value > outcome.values[0]);
-    job.options["points"] = std::int64_t{0};
-    CHECK(trainer.check(job).size() == 1);
 }
