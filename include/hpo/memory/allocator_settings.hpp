@@ -48,7 +48,7 @@ inline constexpr std::int64_t unlimited_bytes = std::int64_t{1} << 50;
 
 /// How a process has set LibTorch's caching allocator up: what PYTORCH_CUDA_ALLOC_CONF and setMemoryFraction say.
 struct AllocatorSettings {
-    LibTorchVersion version;
+    LibTorchVersion version{};
     std::int64_t max_split_bytes = std::numeric_limits<std::int64_t>::max();  ///< larger blocks are not split
     /// How much larger than a request of at least max_split_bytes the cached block for it may be.
     std::int64_t max_non_split_rounding_bytes = usual_large_segment_bytes;
@@ -58,7 +58,7 @@ struct AllocatorSettings {
     std::int64_t roundup_bypass_bytes = std::numeric_limits<std::int64_t>::max();  ///< larger sizes are not rounded so
     double garbage_collection_threshold = 0;  ///< share of the allowed memory; 0: never; without a fraction it does nothing
     bool expandable_segments = false;
-    std::optional<double> memory_fraction;  ///< share of the device that the allocator may take
+    std::optional<double> memory_fraction{};  ///< share of the device that the allocator may take
     friend bool operator==(const AllocatorSettings&, const AllocatorSettings&) = default;
 
     /// What a request occupies. `bytes` is above 0.
