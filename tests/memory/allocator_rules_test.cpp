@@ -151,6 +151,7 @@ TEST_CASE("with max_split_size, oversize cached blocks go back before everything
     CHECK(gave_one.retries == 1);  // 50 MiB of the 80 that are wanted: not enough, so the rest goes too
     const AllocatorCounts enough = counts({90 * mib, 12 * mib, -1, -2, 60 * mib}, limit, {.total_bytes = 110 * mib});
     CHECK(enough.retries == 0);
+    CHECK(counts({40 * mib, 40 * mib, -1, -2, 80 * mib}, limit, {.total_bytes = 100 * mib}).retries == 0);  // just enough
     CHECK(enough.reserved == 72 * mib);
 }
 
