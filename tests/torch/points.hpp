@@ -63,11 +63,11 @@ struct Points final : Task {
         x = torch::randn({50, 6});
         y = x.slice(1, 0, 3).argmax(1);  // learnable
     }
-    std::shared_ptr<Model> build() override { return std::make_shared<TwoLayers>(); }
+    std::shared_ptr<Model> build() override { return make_model(); }
     [[nodiscard]] std::int64_t training_examples() const override { return x.size(0); }
-    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device) const override {
+    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         const auto chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
-        return {{x.index_select(0, chosen)}, y.index_select(0, chosen)};
+        return {{x.index_select(0, chosen).to(device)}, y.index_select(0, chosen).to(device)};
     }
     [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const Batch& batch) const override {
         return torch::nn::functional::cross_entropy(outputs, batch.targets,
@@ -84,6 +84,7 @@ struct Points final : Task {
     [[nodiscard]] std::vector<std::string> layers() const override { return parts; }
     void finish(Model& model, const EvaluationPlan&, hpo::Attributes&) const override { at_end(model); }
 
+    std::function<std::shared_ptr<Model>()> make_model = [] { return std::make_shared<TwoLayers>(); };
     torch::Tensor x;
     torch::Tensor y;
     double loss_factor = 1;

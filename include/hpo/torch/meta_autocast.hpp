@@ -28,6 +28,7 @@ public:
             others_ = std::make_unique<::torch::Library>(::torch::Library::IMPL, "_", key, __FILE__, __LINE__);
             others_->fallback(::torch::CppFunction::makeFallthrough());
         }
+        c10::impl::tls_set_dispatch_key_excluded(key, false);  // as every autocast is where nobody has asked for it
         add<at::_ops::linear>("linear");
         add<at::_ops::matmul>("matmul");
         add<at::_ops::mm>("mm");
@@ -41,6 +42,7 @@ public:
         add<at::_ops::scaled_dot_product_attention>("scaled_dot_product_attention");
 #endif
     }
+    ~MetaAutocast() { c10::impl::tls_set_dispatch_key_excluded(key, excluded_before_); }
     MetaAutocast(const MetaAutocast&) = delete;
     MetaAutocast& operator=(const MetaAutocast&) = delete;
 
@@ -83,6 +85,7 @@ private:
 
     std::unique_ptr<::torch::Library> others_;
     ::torch::Library operators_{::torch::Library::IMPL, "aten", key, __FILE__, __LINE__};
+    bool excluded_before_ = c10::impl::tls_is_dispatch_key_excluded(key);
     c10::impl::IncludeDispatchKeyGuard in_this_thread_{key};
 };
 

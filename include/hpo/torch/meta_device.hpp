@@ -13,9 +13,6 @@
 
 namespace hpo::torch {
 
-/// What the meta device stands in for.
-enum class MetaTarget { cpu, cuda };
-
 /// While it lives, whole training steps can run on LibTorch's meta device: operators that LibTorch has for it in Python only are there,
 /// and a recording sees what the target would be asked for. One at a time in a process.
 ///
@@ -27,7 +24,7 @@ public:
         MetaAllocator::install();
         const QuietRegistration quiet;
         replace_factories();
-        add_operators();
+        add_operators(target);
         if (target == MetaTarget::cpu) move_instead_of_copying();
     }
     MetaDevice(const MetaDevice&) = delete;
@@ -54,7 +51,7 @@ private:
         factories_.impl("empty.memory_format", &detail::meta_empty);
         factories_.impl("empty_strided", &detail::meta_empty_strided);
     }
-    void add_operators() {
+    void add_operators(MetaTarget target) {
         const auto add = [&](const char* name, const char* overload, auto* kernel) {
             const auto schema = c10::Dispatcher::singleton().findSchema({std::string{"aten::"} + name, overload});
             if (!schema || schema->hasKernelForDispatchKey(c10::DispatchKey::Meta)) return;
@@ -68,6 +65,7 @@ private:
         add("relu", "", &meta::relu);
         add("relu_", "", &meta::relu_);
         add("where", "self", &meta::where);
+        add("where", "self_out", &meta::where_out);
         add("native_dropout", "", &meta::native_dropout);
         add("native_dropout_backward", "", &meta::native_dropout_backward);
         add("log_sigmoid_forward", "", &meta::log_sigmoid_forward);
@@ -83,21 +81,25 @@ private:
         add("native_batch_norm_backward", "", &meta::native_batch_norm_backward);
         add("native_group_norm", "", &meta::native_group_norm);
         add("native_group_norm_backward", "", &meta::native_group_norm_backward);
-        add("convolution_overrideable", "", &meta::convolution_overrideable);
-        add("convolution_backward_overrideable", "", &meta::convolution_backward_overrideable);
+        const bool cpu = target == MetaTarget::cpu;
+        add("convolution_overrideable", "", cpu ? &meta::onednn_convolution : &meta::plain_convolution);
+        add("convolution_backward_overrideable", "", cpu ? &meta::onednn_convolution_backward : &meta::plain_convolution_backward);
         add("_adaptive_avg_pool2d", "", &meta::adaptive_avg_pool2d);
         add("_adaptive_avg_pool2d_backward", "", &meta::adaptive_avg_pool2d_backward);
         operators_.impl("copy_", &meta::copy_);
+        if (!cpu) return;
+        operators_.impl("add.Tensor", &meta::host_add);
+        operators_.impl("add_.Tensor", &meta::host_add_);
     }
     /// Between host memory and a CPU "device" nothing is copied: the tensor that arrives takes the account of the one that left.
-    void move_instead_of_copying() { host_.impl("_to_copy", &moved); }
+    void move_instead_of_copying() { operators_.impl("_to_copy", &moved); }
 
     static ::torch::Tensor moved(const ::torch::Tensor& self, TorchOptional<at::ScalarType> type, TorchOptional<at::Layout> layout,
                                  TorchOptional<at::Device> device, TorchOptional<bool> pinned, bool non_blocking,
                                  TorchOptional<at::MemoryFormat> format) {
         const auto copy = [&] { return at::native::_to_copy(self, type, layout, device, pinned, non_blocking, format); };
         const bool same_type = !type || *type == self.scalar_type();
-        if (!device || !device->is_meta() || !same_type) return copy();
+        if (!self.is_cpu() || !same_type) return copy();
         // What was charged is now charged to the copy; what was not (a data set) is not charged for lying elsewhere either.
         if (MeteredAllocator::end_record(self.storage().data_ptr().get_context())) return copy();
         const Unmetered outside;
@@ -106,7 +108,6 @@ private:
 
     ::torch::Library factories_{::torch::Library::IMPL, "aten", c10::DispatchKey::BackendSelect, __FILE__, __LINE__};
     ::torch::Library operators_{::torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__};
-    ::torch::Library host_{::torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__};
 };
 
 }  // namespace hpo::torch

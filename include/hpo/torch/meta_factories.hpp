@@ -19,6 +19,9 @@ template <class T>
 using TorchOptional = c10::optional<T>;
 #endif
 
+/// What the meta device stands in for.
+enum class MetaTarget { cpu, cuda };
+
 /// While it lives, this thread's new tensors that would lie in host memory are meta tensors, so that a model is built without memory
 /// for its weights. What writes into them through a pointer crashes.
 class MetaFactories {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/ops/add_meta_dispatch.h>
 #include <torch/torch.h>
 
 #include <array>
@@ -43,6 +44,10 @@ inline Tensor& relu_(Tensor& self) { return self; }
     const Tensor& placed = self.is_meta() ? self : condition;
     return at::empty(shape, placed.options().dtype(at::result_type(self, other)));
 }
+inline Tensor& where_out(const Tensor& condition, const Tensor& self, const Tensor& other, Tensor& out) {
+    out.resize_(at::infer_size(at::infer_size(condition.sizes(), self.sizes()), other.sizes()));
+    return out;
+}
 [[nodiscard]] inline std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double /*p*/, TorchOptional<bool> /*train*/) {
     return {at::empty_like(input), at::empty_like(input, input.options().dtype(at::kBool))};
 }
@@ -51,6 +56,26 @@ inline Tensor& relu_(Tensor& self) { return self; }
 }
 [[nodiscard]] inline std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
     return {at::empty_like(self), at::empty_like(self)};
+}
+/// @}
+
+/// @name Sums of unlike types on the CPU, which first copies what is of another type than the sum
+/// @{
+[[nodiscard]] inline Tensor converted(const Tensor& operand, at::ScalarType type) {
+    const bool copied = operand.scalar_type() != type && operand.dim() > 0;
+    return copied ? at::empty(operand.sizes(), operand.options().dtype(type)) : Tensor{};
+}
+[[nodiscard]] inline Tensor host_add(const Tensor& self, const Tensor& other, const at::Scalar& alpha) {
+    const at::ScalarType type = at::result_type(self, other);
+    const Tensor sum = at::meta::add(self, other, alpha);
+    static_cast<void>(std::pair{converted(self, type), converted(other, type)});
+    return sum;
+}
+inline Tensor& host_add_(Tensor& self, const Tensor& other, const at::Scalar& alpha) {
+    const at::ScalarType type = at::result_type(self, other);
+    const Tensor sum = converted(self, type);  // before it is cast back
+    static_cast<void>(std::pair{converted(self, type), converted(other, type)});
+    return at::meta::add_(self, other, alpha);
 }
 /// @}
 
@@ -156,9 +181,8 @@ struct Sweep {
     }
 };
 
-[[nodiscard]] inline Tensor convolution_overrideable(const Tensor& input, const Tensor& weight, const MaybeTensor& /*bias*/, Sizes stride,
-                                                     Sizes padding, Sizes dilation, bool transposed, Sizes output_padding,
-                                                     std::int64_t groups) {
+[[nodiscard]] inline Tensor plain_convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& /*bias*/, Sizes stride,
+                                              Sizes padding, Sizes dilation, bool transposed, Sizes output_padding, std::int64_t groups) {
     std::vector<std::int64_t> shape{input.size(0), transposed ? weight.size(1) * groups : weight.size(0)};
     for (std::int64_t axis = 2; axis < input.dim(); ++axis) {
         const auto at = static_cast<std::size_t>(axis - 2);
@@ -167,12 +191,49 @@ struct Sweep {
     }
     return at::empty(shape, input.options(), input.suggest_memory_format());
 }
-[[nodiscard]] inline Three convolution_backward_overrideable(const Tensor& gradient, const Tensor& input, const Tensor& weight,
-                                                             Sizes /*stride*/, Sizes /*padding*/, Sizes /*dilation*/, bool /*transposed*/,
-                                                             Sizes /*output_padding*/, std::int64_t /*groups*/,
-                                                             std::array<bool, 3> wanted) {
+[[nodiscard]] inline Three plain_convolution_backward(const Tensor& gradient, const Tensor& input, const Tensor& weight, Sizes /*stride*/,
+                                                      Sizes /*padding*/, Sizes /*dilation*/, bool /*transposed*/, Sizes /*output_padding*/,
+                                                      std::int64_t /*groups*/, std::array<bool, 3> wanted) {
     return {wanted[0] ? at::empty_like(input) : Tensor{}, wanted[1] ? at::empty_like(weight) : Tensor{},
             wanted[2] ? at::empty({gradient.size(1)}, weight.options()) : Tensor{}};
+}
+
+/// What oneDNN, which convolves fp32 on the CPU, makes on the way: its own arrangement of weights and outputs, and of their gradients.
+/// Channels that it fills up to whole blocks, and the scratch of its algorithms, are left out.
+[[nodiscard]] inline Tensor onednn_convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, Sizes stride,
+                                               Sizes padding, Sizes dilation, bool transposed, Sizes output_padding, std::int64_t groups) {
+    const auto output = [&] {
+        return plain_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+    };
+    Tensor arranged_weight = at::empty_like(weight);
+    const Tensor arranged_output = output();
+    arranged_weight.reset();
+    return output();
+}
+[[nodiscard]] inline Three onednn_convolution_backward(const Tensor& gradient, const Tensor& input, const Tensor& weight, Sizes stride,
+                                                       Sizes padding, Sizes dilation, bool transposed, Sizes output_padding,
+                                                       std::int64_t groups, std::array<bool, 3> wanted) {
+    const auto gradients = [&](std::array<bool, 3> some) {
+        return plain_convolution_backward(gradient, input, weight, stride, padding, dilation, transposed, output_padding, groups, some);
+    };
+    Tensor of_input;
+    if (wanted[0]) {
+        Tensor arranged_gradient = at::empty_like(gradient);
+        Tensor arranged_weight = at::empty_like(weight);
+        const Tensor arranged = at::empty_like(input);
+        arranged_weight.reset();
+        arranged_gradient.reset();
+        of_input = std::get<0>(gradients({true, false, false}));
+    }
+    if (!wanted[1] && !wanted[2]) return {of_input, Tensor{}, Tensor{}};
+    Tensor arranged_input = at::empty_like(input);
+    Tensor arranged_gradient = at::empty_like(gradient);
+    const Tensor arranged = at::empty_like(weight);
+    arranged_input.reset();
+    arranged_gradient.reset();
+    auto rest = gradients({false, wanted[1], wanted[2]});
+    std::get<0>(rest) = of_input;
+    return rest;
 }
 [[nodiscard]] inline Tensor adaptive_avg_pool2d(const Tensor& self, Sizes outputs) {
     std::vector<std::int64_t> shape(self.sizes().begin(), self.sizes().end() - 2);

@@ -18,12 +18,18 @@ namespace hpo::torch {
 
 /// Why a dry run could not go through, in a line: an operator without a meta kernel is named.
 [[nodiscard]] inline std::string dry_run_problem(const std::string& message) {
-    const std::string begin = "Could not run '";
-    const std::size_t name = message.find(begin);
-    const std::size_t end = name == std::string::npos ? name : message.find('\'', name + begin.size());
-    if (end != std::string::npos && message.find("'Meta' backend", end) != std::string::npos)
-        return "LibTorch has no meta kernel for " + message.substr(name + begin.size(), end - name - begin.size());
-    return message.substr(0, message.find('\n'));
+    const std::string line = message.substr(0, message.find('\n'));
+    const std::string quoted =
+        "Could not run '";  // LibTorch 1.13 and others: Could not run 'aten::x' with arguments from the 'Meta' backend.
+    const std::string plain = ": attempted to run this operator with Meta tensors";  // later ones: aten::x: attempted to ...
+    std::string name;
+    if (const auto begin = line.find(quoted); begin != std::string::npos && line.find("'Meta' backend") != std::string::npos) {
+        const std::size_t first = begin + quoted.size();
+        name = line.substr(first, line.find('\'', first) - first);
+    } else if (const auto end = line.find(plain); end != std::string::npos) {
+        name = line.substr(0, end);
+    }
+    return name.empty() ? line : "LibTorch has no meta kernel for " + name;
 }
 
 /// What `trace()`, which makes a trace in a thread of its own, threw as an Error that says so in a line.

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/device/metered_device.hpp"
+#include "hpo/torch/dry_run.hpp"
+#include "hpo/torch/metered_allocator.hpp"
+#include "image_classifier/image_classifier.hpp"
+#include "points.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+#include "text_classifier/text_classifier.hpp"
+
+using hpo::PeakPrediction;
+using hpo::PeakSource;
+using hpo::TrainerJob;
+using hpo::tests::TemporaryDirectory;
+
+namespace {
+
+hpo::Value text(const char* word) { return hpo::Value{std::string{word}}; }
+
+TrainerJob image_job(const char* kind) {
+    TrainerJob job;
+    job.params = {{"train.batch_size", std::int64_t{32}}, {"optim.lr", 1e-3}, {"model.kind", text(kind)}};
+    job.options = {{"train_examples", std::int64_t{150}}, {"validation_examples", std::int64_t{50}}, {"epochs", std::int64_t{2}}};
+    return job;
+}
+
+/// Texts of 20 to 80 words in two classes, of which 32 tokens are kept.
+TrainerJob text_job(const std::filesystem::path& folder) {
+    const auto file = folder / "texts.tsv";
+    std::ofstream out{file};
+    out << "text\tlabel\n";
+    for (int i = 0; i < 100; ++i) {
+        for (int word = 0; word < 20 + (i * 37) % 60; ++word) out << "word" << (i * 7 + word) % 50 << " ";
+        out << "\t" << (i % 2 == 0 ? "even" : "odd") << "\n";
+    }
+    TrainerJob job;
+    job.params = {{"train.batch_size", std::int64_t{12}}, {"optim.lr", 1e-3}};
+    job.options = {{"data", file.string()},
+                   {"epochs", std::int64_t{2}},
+                   {"tok.max_length", std::int64_t{32}},
+                   {"model.hidden", std::int64_t{64}},
+                   {"model.intermediate", std::int64_t{256}}};
+    return job;
+}
+
+PeakPrediction predicted(hpo::Trainer& trainer, const TrainerJob& job) {
+    points::Recorder nobody;
+    return trainer.predict(job, PeakSource::dry_run, nobody);
+}
+
+/// The peak of a whole attempt on a metered device.
+std::int64_t measured(hpo::Trainer& trainer, TrainerJob job) {
+    const TemporaryDirectory place;
+    const auto device = hpo::device::MeteredDevice::create(place.path() / "device", std::int64_t{4} << 30);
+    job.metered_device = (place.path() / "device").string();
+    points::Recorder nobody;
+    const auto outcome = trainer.run(job, nobody);
+    CAPTURE(outcome.failure ? outcome.failure->message : "");
+    REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+    return outcome.peak_allocated.value();
+}
+
+/// Holds a prediction against the attempt; `share` is how far it may be off.
+void compare(hpo::Trainer& trainer, const TrainerJob& job, double share) {
+    const PeakPrediction prediction = predicted(trainer, job);
+    const auto peak = static_cast<double>(measured(trainer, job));
+    CHECK(static_cast<double>(prediction.need) == Approx(peak).epsilon(share));
+    std::int64_t sum = 0;
+    for (const auto& part : prediction.parts) sum += part.bytes;
+    CHECK(sum == prediction.need);
+}
+
+struct Case {
+    std::string name;
+    std::function<void(TrainerJob&)> change;
+};
+
+}  // namespace
+
+TEST_CASE("a dry run predicts the peak of linear layers under every lever, to the last few bytes") {
+    image_classifier::ImageClassifier trainer;
+    const std::vector<Case> cases{
+        {"plain", [](TrainerJob&) {}},
+        {"a short micro-batch and a short step", [](TrainerJob& job) { job.plan.micro_batch = 12; }},
+        {"sgd, dropout",
+         [](TrainerJob& job) {
+             job.params["optim.kind"] = text("sgd");
+             job.params["train.dropout"] = 0.5;
+         }},
+        {"checkpointing",
+         [](TrainerJob& job) {
+             job.plan.activation_checkpointing = true;
+             job.params["model.depth"] = std::int64_t{5};
+         }},
+        {"a probe, whose peak is in the forward pass", [](TrainerJob& job) { job.params["train.tuning"] = text("probe"); }},
+        {"evaluation in large batches", [](TrainerJob& job) { job.options["eval_batch"] = std::int64_t{64}; }},
+        {"clipping, smoothing, class weights",
+         [](TrainerJob& job) {
+             job.params["optim.clip_norm"] = 1.0;
+             job.params["train.label_smoothing"] = 0.1;
+             job.params["train.class_weights"] = text("balanced");
+         }},
+        {"bf16", [](TrainerJob& job) { job.plan.precision = hpo::Precision::bf16; }},
+    };
+    for (const Case& each : cases) {
+        CAPTURE(each.name);
+        TrainerJob job = image_job("mlp");
+        each.change(job);
+        compare(trainer, job, 5e-4);
+    }
+}
+
+TEST_CASE("a dry run predicts the peak of an encoder under every lever") {
+    const TemporaryDirectory place;
+    text_classifier::TextClassifier trainer;
+    const std::vector<Case> cases{
+        {"plain", [](TrainerJob&) {}},
+        {"micro-batch", [](TrainerJob& job) { job.plan.micro_batch = 5; }},
+        {"checkpointing", [](TrainerJob& job) { job.plan.activation_checkpointing = true; }},
+        {"lora", [](TrainerJob& job) { job.params["train.tuning"] = text("lora"); }},
+        {"adafactor, frozen embeddings",
+         [](TrainerJob& job) {
+             job.params["optim.kind"] = text("adafactor");
+             job.params["train.frozen_embeddings"] = true;
+         }},
+        {"early stopping", [](TrainerJob& job) { job.options["train.patience"] = std::int64_t{1}; }},
+        {"bf16", [](TrainerJob& job) { job.plan.precision = hpo::Precision::bf16; }},
+    };
+    for (const Case& each : cases) {
+        CAPTURE(each.name);
+        TrainerJob job = text_job(place.path());
+        each.change(job);
+        compare(trainer, job, 1e-3);
+    }
+}
+
+TEST_CASE("a dry run knows most of what oneDNN makes on the way of a convolution") {
+    image_classifier::ImageClassifier trainer;
+    for (const char* kind : {"cnn", "resnet"}) {
+        for (const char* norm : {"group", "batch"}) {
+            CAPTURE(kind, norm);
+            TrainerJob job = image_job(kind);
+            job.options["norm"] = text(norm);
+            compare(trainer, job, 0.05);
+        }
+    }
+}
+
+TEST_CASE("a dry run of what no machine has costs no memory and touches no device") {
+    image_classifier::ImageClassifier trainer;
+    TrainerJob job = image_job("mlp");
+    job.params["model.width"] = std::int64_t{65536};
+    job.params["model.depth"] = std::int64_t{32};
+    job.metered_device = "/nonexistent/device";
+    const std::int64_t held = hpo::torch::MeteredAllocator::instance().allocated_bytes();
+    const PeakPrediction prediction = predicted(trainer, job);
+    constexpr std::int64_t weights = std::int64_t{31} * 65536 * 65536 * 4;
+    CHECK(prediction.need > 4 * weights);  // with gradients and two moments
+    CHECK(prediction.parts.at(0).bytes > weights);
+    CHECK(hpo::torch::MeteredAllocator::instance().allocated_bytes() == held);
+}
+
+TEST_CASE("a dry run leaves LibTorch as it was") {
+    image_classifier::ImageClassifier trainer;
+    const PeakPrediction first = predicted(trainer, image_job("cnn"));
+    CHECK(predicted(trainer, image_job("cnn")) == first);
+    CHECK(torch::empty({3}).device().is_cpu());
+    CHECK(torch::ones({3}).sum().item<double>() == 3);
+    CHECK_THROWS(torch::ones({2}, torch::kMeta).to(torch::kCPU));
+}
+
+TEST_CASE("what a dry run cannot run is named") {
+    struct Sorted final : hpo::torch::Model {
+        torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
+        torch::Tensor forward(const hpo::torch::Batch& batch) override {
+            return layer(batch.inputs.at(0)) * std::get<0>(torch::mode(layer->weight)).sum();
+        }
+    };
+    points::PointsTrainer trainer;
+    trainer.change = [](points::Points& task) {
+        task.make_model = [] { return std::make_shared<Sorted>(); };
+        task.parts.clear();
+    };
+    TrainerJob job;
+    job.params = {{"train.batch_size", std::int64_t{8}}, {"optim.lr", 0.1}};
+    CHECK_THROWS_WITH(predicted(trainer, job), Catch::Contains("aten::mode"));
+}
