@@ -213,9 +213,9 @@ TEST_CASE("the range of capacities that a replay names replays alike to its ends
     hpo::Rng rng{7};
     int bounded = 0;
     for (int round = 0; round < 2000; ++round) {
-        const AllocationTrace trace = test::random_trace(rng, 40);
+        const AllocationTrace trace = hpo::tests::random_trace(rng, 40);
         const std::int64_t peak = simulate(trace, {}).counts.reserved_peak;
-        const std::int64_t capacity = peak / 2 + test::draw(rng, 0, peak);
+        const std::int64_t capacity = peak / 2 + hpo::tests::draw(rng, 0, peak);
         const ReplayedTrace replay = simulate(trace, {}, {.total_bytes = capacity});
         REQUIRE(replay.same_from_bytes <= capacity);
         REQUIRE(capacity <= replay.same_to_bytes);
@@ -232,9 +232,9 @@ TEST_CASE("the range of capacities that a replay names replays alike to its ends
 TEST_CASE("the need survives with up to 64 MiB more and not with less; comfort never retries") {
     hpo::Rng rng{11};
     for (int round = 0; round < 300; ++round) {
-        const AllocationTrace trace = test::random_trace(rng, 60);
-        const AllocatorSettings settings = round % 3 == 0 ? test::random_settings(rng) : AllocatorSettings{};
-        const std::int64_t outside = rng.below(2) == 0 ? 0 : test::draw(rng, 0, 700 * mib);
+        const AllocationTrace trace = hpo::tests::random_trace(rng, 60);
+        const AllocatorSettings settings = round % 3 == 0 ? hpo::tests::random_settings(rng) : AllocatorSettings{};
+        const std::int64_t outside = rng.below(2) == 0 ? 0 : hpo::tests::draw(rng, 0, 700 * mib);
         const bool exact = !settings.memory_fraction && !settings.expandable_segments;
         const auto with = [&](std::int64_t capacity) {
             return simulate(trace, settings, {.total_bytes = capacity, .outside_bytes = outside});
@@ -277,7 +277,7 @@ TEST_CASE("the order of segments' addresses changes what is reserved little") {
     hpo::Rng rng{3};
     int differs = 0;
     for (int round = 0; round < 500; ++round) {
-        const AllocationTrace trace = test::random_trace(rng, 200);
+        const AllocationTrace trace = hpo::tests::random_trace(rng, 200);
         const auto ascending = simulate(trace, {}).counts;
         const auto shuffled = simulate(trace, {}, {.address_order = rng()}).counts;
         CHECK(shuffled.requested_peak == ascending.requested_peak);

@@ -14,15 +14,15 @@ TEST_CASE("The model of the caching allocator equals a plain one on 100000 rando
     std::int64_t refused = 0;
     std::int64_t retries = 0;
     for (int round = 0; round < 100000; ++round) {
-        const AllocationTrace trace = test::random_trace(rng, test::draw(rng, 2, 60));
-        const AllocatorSettings settings = test::random_settings(rng);
+        const AllocationTrace trace = hpo::tests::random_trace(rng, hpo::tests::draw(rng, 2, 60));
+        const AllocatorSettings settings = hpo::tests::random_settings(rng);
         const std::int64_t wanted = simulate(trace, settings).counts.reserved_peak;
         AllocatorDevice device;
         if (rng.below(4) != 0) device.total_bytes = wanted / 2 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(wanted)));
         if (rng.below(3) == 0) device.outside_bytes = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(wanted / 4)));
         if (rng.below(3) == 0) device.address_order = rng();
         ReplayedTrace model = simulate(trace, settings, device);
-        const ReplayedTrace plain = test::replay_plainly(trace, settings, device);
+        const ReplayedTrace plain = hpo::tests::replay_plainly(trace, settings, device);
         model.same_from_bytes = plain.same_from_bytes;
         model.same_to_bytes = plain.same_to_bytes;
         if (!(model == plain)) {

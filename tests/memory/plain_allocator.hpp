@@ -12,7 +12,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/allocator_replay.hpp"
 
-namespace test {
+namespace hpo::tests {
 
 /// The rules of LibTorch's caching allocator once more, with nothing but lists that are looked through from end to end. Slow; what the
 /// model must be equal to.
@@ -35,7 +35,7 @@ public:
         std::size_t piece = 0;
     };
 
-    PlainAllocator(const hpo::memory::AllocatorSettings& settings, const hpo::memory::AllocatorDevice& device)
+    PlainAllocator(const memory::AllocatorSettings& settings, const memory::AllocatorDevice& device)
         : settings_{settings}, device_{device}, limit_{device.total_bytes - device.outside_bytes} {
         if (settings.memory_fraction) allowed_ = static_cast<std::int64_t>(*settings.memory_fraction * double(device.total_bytes));
     }
@@ -190,7 +190,7 @@ private:
     }
     [[nodiscard]] std::uint64_t place() {
         std::uint64_t place = device_.address_order + ++taken_segments_;
-        return device_.address_order == 0 ? place : hpo::Rng::split_mix(place);
+        return device_.address_order == 0 ? place : Rng::split_mix(place);
     }
     [[nodiscard]] std::optional<At> extend(std::int64_t size, bool small) {
         const std::int64_t page = small ? kib(2048) : settings_.large_segment_bytes;
@@ -306,8 +306,8 @@ private:
         }
     }
 
-    hpo::memory::AllocatorSettings settings_;
-    hpo::memory::AllocatorDevice device_;
+    memory::AllocatorSettings settings_;
+    memory::AllocatorDevice device_;
     std::int64_t limit_;
     std::optional<std::int64_t> allowed_;
     std::vector<Segment> segments_;
@@ -316,10 +316,10 @@ private:
 };
 
 /// What `simulate` answers, told by the plain allocator.
-inline hpo::memory::ReplayedTrace replay_plainly(const hpo::memory::AllocationTrace& trace, const hpo::memory::AllocatorSettings& settings,
-                                                 const hpo::memory::AllocatorDevice& device) {
+inline memory::ReplayedTrace replay_plainly(const memory::AllocationTrace& trace, const memory::AllocatorSettings& settings,
+                                            const memory::AllocatorDevice& device) {
     PlainAllocator allocator{settings, device};
-    hpo::memory::ReplayedTrace result;
+    memory::ReplayedTrace result;
     for (std::size_t i = 0; i < trace.events.size() && !result.refused; ++i) {
         const std::int64_t event = trace.events[i];
         if (event < 0) {
@@ -338,8 +338,7 @@ inline hpo::memory::ReplayedTrace replay_plainly(const hpo::memory::AllocationTr
                 result.allocated_peak_event = i;
             }
         } else {
-            result.refused =
-                hpo::memory::RefusedRequest{i, std::size_t(event), bytes, allocator.asked(bytes), allocated, allocator.reserved()};
+            result.refused = memory::RefusedRequest{i, std::size_t(event), bytes, allocator.asked(bytes), allocated, allocator.reserved()};
         }
         if (allocator.reserved_peak > result.counts.reserved_peak) {
             result.counts.reserved_peak = allocator.reserved_peak;
@@ -353,4 +352,4 @@ inline hpo::memory::ReplayedTrace replay_plainly(const hpo::memory::AllocationTr
     return result;
 }
 
-}  // namespace test
+}  // namespace hpo::tests

@@ -11,14 +11,14 @@
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/memory/allocator_settings.hpp"
 
-namespace test {
+namespace hpo::tests {
 
-inline std::int64_t draw(hpo::Rng& rng, std::int64_t from, std::int64_t to) {
+inline std::int64_t draw(Rng& rng, std::int64_t from, std::int64_t to) {
     return from + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(to - from + 1)));
 }
 
 /// Blocks of all pools and segment sizes; of a few sizes each time, so that they fit each other's holes.
-inline hpo::memory::AllocationTrace random_trace(hpo::Rng& rng, std::int64_t events) {
+inline memory::AllocationTrace random_trace(Rng& rng, std::int64_t events) {
     static constexpr std::int64_t kib = 1024;
     static constexpr std::int64_t mib = 1024 * kib;
     std::vector<std::int64_t> sizes;
@@ -32,7 +32,7 @@ inline hpo::memory::AllocationTrace random_trace(hpo::Rng& rng, std::int64_t eve
             default: sizes.push_back(512 * draw(rng, 1, 5000)); break;
         }
     }
-    hpo::memory::AllocationTrace trace;
+    memory::AllocationTrace trace;
     std::vector<std::int64_t> live;
     for (std::int64_t i = 0; i < events; ++i) {
         if (!live.empty() && rng.below(100) < 42) {
@@ -47,9 +47,9 @@ inline hpo::memory::AllocationTrace random_trace(hpo::Rng& rng, std::int64_t eve
 }
 
 /// Settings that LibTorch accepts.
-inline hpo::memory::AllocatorSettings random_settings(hpo::Rng& rng) {
+inline memory::AllocatorSettings random_settings(Rng& rng) {
     static constexpr std::int64_t mib = 1 << 20;
-    hpo::memory::AllocatorSettings settings;
+    memory::AllocatorSettings settings;
     if (rng.below(3) == 0) settings.large_segment_bytes = settings.max_non_split_rounding_bytes = mib * draw(rng, 11, 40);
     if (rng.below(3) == 0) settings.max_split_bytes = settings.large_segment_bytes + mib * draw(rng, 0, 20);
     if (rng.below(4) == 0) settings.max_non_split_rounding_bytes = settings.large_segment_bytes + mib * draw(rng, 0, 20);
@@ -63,4 +63,4 @@ inline hpo::memory::AllocatorSettings random_settings(hpo::Rng& rng) {
     return settings;
 }
 
-}  // namespace test
+}  // namespace hpo::tests

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -18,48 +13,10 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/new_file.hpp"
 #include "hpo/weights/safetensors.hpp"
 
 namespace hpo::weights {
-
-namespace detail {
-
-/// A file under another name until it is whole; without `commit` nothing is left of it.
-class NewFile {
-public:
-    explicit NewFile(const std::filesystem::path& file) : final_{file}, name_{file.string() + "." + std::to_string(::getpid()) + ".part"} {
-        descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (descriptor_ < 0) throw failed();
-    }
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
-    ~NewFile() {
-        if (descriptor_ < 0) return;
-        ::close(descriptor_);
-        ::unlink(name_.c_str());
-    }
-    void write(std::span<const std::byte> bytes) {
-        while (!bytes.empty()) {
-            const auto count = ::write(descriptor_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
-            if (count < 0 && errno == EINTR) continue;
-            if (count < 0) throw failed();
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-        }
-    }
-    void commit() {
-        if (::fsync(descriptor_) != 0 || ::rename(name_.c_str(), final_.c_str()) != 0) throw failed();
-        ::close(std::exchange(descriptor_, -1));
-    }
-
-private:
-    [[nodiscard]] Error failed() const { return {Errc::store, final_.string() + ": cannot be written: " + std::strerror(errno)}; }
-
-    std::filesystem::path final_;
-    std::string name_;
-    int descriptor_ = -1;
-};
-
-}  // namespace detail
 
 /// Writes a safetensors file: the same tensors and metadata give the same bytes. Readers see the old file or the whole new
 /// one. Widest elements come first, then by name, so that every tensor is aligned. Throws Error for a tensor whose bytes do not fit its
@@ -98,7 +55,7 @@ inline void write_safetensors(const std::filesystem::path& file, const TensorMap
     std::array<std::byte, 8> length{};
     for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(text.size() >> (8 * i) & 0xff);
 
-    detail::NewFile output{file};
+    NewFile output{file};
     output.write(length);
     output.write(std::as_bytes(std::span{text}));
     for (const auto* each : order) output.write(each->second.bytes);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/memory/trace_file.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include "hpo/memory/allocator_replay.hpp"
+#include "memory/random_trace.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace hpo::memory;
+
+namespace {
+
+AllocationTrace small_trace() {
+    AllocationTrace trace;
+    trace.scopes.emplace_back("encoder aten::mm");
+    trace.enter("build");
+    trace.take({.bytes = 300, .scope = 1});
+    trace.enter("forward");
+    trace.give_back(trace.take({.bytes = 1}));
+    trace.take({.bytes = std::int64_t{1} << 40});
+    trace.give_back(0);
+    return trace;
+}
+std::string error_of(std::string_view bytes) {
+    try {
+        (void)decode_trace(bytes, "x.trace");
+    } catch (const hpo::Error& error) {
+        return error.what();
+    }
+    return "none";
+}
+
+}  // namespace
+
+TEST_CASE("a trace comes back from its file as it was") {
+    const hpo::tests::TemporaryDirectory directory;
+    const std::filesystem::path file = directory.path() / "a.trace";
+    hpo::Rng rng{4};
+    for (int round = 0; round < 50; ++round) {
+        AllocationTrace trace = hpo::tests::random_trace(rng, 300);
+        for (auto& block : trace.blocks) {
+            if (rng.below(2) == 0) block.scope = static_cast<std::uint32_t>(trace.scopes.size());
+            if (block.scope == trace.scopes.size()) trace.scopes.push_back(std::string(rng.below(300), 'm'));
+        }
+        trace.phases = {{0, "build"}, {17, "forward"}, {17, "a phase of nothing"}, {300, "end"}};
+        write_trace(file, trace);
+        CHECK(read_trace(file) == trace);
+    }
+    CHECK(decode_trace(encode_trace({}), "nothing") == AllocationTrace{});
+    CHECK(decode_trace(encode_trace(small_trace()), "x") == small_trace());
+}
+
+TEST_CASE("the bytes of a trace are those that the format says") {
+    CHECK(encode_trace(small_trace()) == std::string{"hpotrace"
+                                                     "\x01"
+                                                     "\x02"
+                                                     "\0"
+                                                     "\x10"
+                                                     "encoder aten::mm"
+                                                     "\x03"
+                                                     "\xac\x02\x01"
+                                                     "\x01\0"
+                                                     "\x80\x80\x80\x80\x80\x20\0"
+                                                     "\x05"
+                                                     "\0\0\x01\0\x03"
+                                                     "\x02"
+                                                     "\0\x05"
+                                                     "build"
+                                                     "\x01\x07"
+                                                     "forward",
+                                                     64});
+}
+
+TEST_CASE("ten events of a training take less than three bytes each") {
+    AllocationTrace trace;
+    for (int i = 0; i < 5000; ++i) trace.give_back(trace.take({.bytes = 512 * (1 + i % 7)}));
+    CHECK(encode_trace(trace).size() < 30000);
+}
+
+TEST_CASE("every cut and every wrong byte of a trace file is an error of one line or another whole trace") {
+    const std::string whole = encode_trace(small_trace());
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        const std::string error = error_of(std::string_view{whole}.substr(0, length));
+        CHECK(error.starts_with("x.trace: "));
+    }
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        for (int value = 0; value < 256; ++value) {
+            std::string wrong = whole;
+            wrong[at] = static_cast<char>(value);
+            try {
+                const AllocationTrace other = decode_trace(wrong, "x");
+                CHECK(decode_trace(encode_trace(other), "x") == other);
+                (void)simulate(other, {});
+            } catch (const hpo::Error& error) {
+                CHECK(std::string{error.what()}.find('\n') == std::string::npos);
+            }
+        }
+    }
+}
+
+TEST_CASE("what is not a trace is said, with the byte") {
+    CHECK(error_of("") == "x.trace: not an allocation trace");
+    CHECK(error_of("hpotrace\x02") == "x.trace: an allocation trace of version 2; expected version 1");
+    CHECK(error_of(encode_trace(small_trace()) + "!") == "x.trace: byte 64: damaged allocation trace: more than a trace");
+    CHECK(error_of(std::string{"hpotrace\x01\x01\0\x01\x05\x03", 14}) == "x.trace: byte 14: damaged allocation trace: scope 3 of 1");
+    CHECK(error_of(std::string{"hpotrace\x01\x01\0\0\x01\x01\0", 15}) ==
+          "x.trace: byte 14: damaged allocation trace: a block is given back that nobody holds");
+    CHECK(error_of(std::string{"hpotrace\x01\xff\xff\x03", 12}) ==
+          "x.trace: byte 12: damaged allocation trace: a length of 65535 with less behind it");
+    CHECK_THROWS_WITH(read_trace("/nowhere/a.trace"), "/nowhere/a.trace: cannot be read");
+    CHECK_THROWS_WITH(write_trace("/nowhere/a.trace", {}), "/nowhere/a.trace: cannot be written: No such file or directory");
+    AllocationTrace backwards;
+    backwards.blocks.resize(2, {.bytes = 1});
+    backwards.events = {1, 0};
+    CHECK_THROWS_WITH(encode_trace(backwards), "allocation trace: blocks are not taken in the order of their numbers");
+}
