@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/admission.hpp"
 
+#include "hpo/memory/dry_run.hpp"
 #include "hpo/memory/formula.hpp"
 #include "support/catch.hpp"
 
@@ -65,4 +66,23 @@ TEST_CASE("a plan without a batch runs or is refused as it is") {
 TEST_CASE("a device of 0 bytes refuses with a finite violation") {
     CHECK(admit(0, 64).answer == Answer::infeasible);
     CHECK(admit(0, 64).violation == Approx(109));
+}
+
+TEST_CASE("evidence is fetched anew for each plan that is tried") {
+    const hpo::ParamSet params;
+    hpo::ExecutionPlan plan;
+    plan.effective_batch = 64;
+    std::vector<std::int64_t> asked;
+    const auto predict = [&](const hpo::ExecutionPlan& tried) {
+        asked.push_back(*tried.effective_micro_batch());
+        hpo::MemoryEvidence evidence;
+        evidence.prediction.emplace();
+        evidence.prediction->need = evidence.prediction->comfort = asked.back() * asked.back();
+        return evidence;
+    };
+    const hpo::Admission admission = hpo::admit(hpo::memory::DryRun{}, hpo::AdmissionQuery{params, plan, 400, hpo::History{}}, predict);
+    CHECK(admission.answer == Answer::shrink);
+    CHECK(admission.plan.micro_batch == 16);
+    CHECK(admission.estimate.need == 256);
+    CHECK(asked == std::vector<std::int64_t>{64, 32, 16});
 }

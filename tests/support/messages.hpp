@@ -21,8 +21,14 @@ inline TrainerJob sample_job() {
 }
 /// One of each kind.
 inline std::vector<worker::Request> all_requests() {
-    return {worker::RunJob{sample_job()},        worker::EvaluateModel{sample_job()}, worker::GoOn{}, worker::Stop{},
-            worker::AskProfile{sample_job(), 7}, worker::AskCheck{sample_job(), 8},   worker::Quit{}};
+    return {worker::RunJob{sample_job()},
+            worker::EvaluateModel{sample_job()},
+            worker::GoOn{},
+            worker::Stop{},
+            worker::AskProfile{sample_job(), 7},
+            worker::AskPeak{sample_job(), PeakSource::probe, 1 << 20, 9},
+            worker::AskCheck{sample_job(), 8},
+            worker::Quit{}};
 }
 inline std::vector<worker::Event> all_events() {
     AttemptOutcome failed;
@@ -35,7 +41,12 @@ inline std::vector<worker::Event> all_events() {
             worker::Checkpointed{1},
             worker::Ended{{.kind = OutcomeKind::complete, .values = {0.5}}},
             worker::Ended{failed, true},
-            worker::Answered{.id = 7, .profile = Profile{.parameters = 1}, .problems = {{"a", "b"}}, .remarks = {"c"}, .error = "e"}};
+            worker::Answered{.id = 7,
+                             .profile = Profile{.parameters = 1},
+                             .peak = PeakPrediction{.need = 3, .parts = {{"weights", 3}}},
+                             .problems = {{"a", "b"}},
+                             .remarks = {"c"},
+                             .error = "e"}};
 }
 
 /// The line with a few bytes changed, doubled or lost, or cut short, or nothing but random bytes.

@@ -3,6 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "hpo/memory/dry_run.hpp"
 #include "hpo/memory/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
@@ -64,8 +65,19 @@ public:
     }
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity_bytes_; }
-    [[nodiscard]] std::optional<Profile> profile(const ParamSet&, const ExecutionPlan&) override { return std::nullopt; }
+    /// As a worker would predict it, times `lie`.
+    [[nodiscard]] MemoryEvidence evidence(const ParamSet&, const ExecutionPlan& plan, Evidence wanted) override {
+        MemoryEvidence evidence;
+        if (wanted != Evidence::dry_run) return evidence;
+        asked.push_back(plan);
+        evidence.prediction.emplace();
+        evidence.prediction->need = evidence.prediction->comfort =
+            static_cast<std::int64_t>(lie * static_cast<double>(plan.effective_micro_batch().value_or(1) * mebibyte));
+        return evidence;
+    }
 
+    std::vector<ExecutionPlan> asked;
+    double lie = 1;
     std::vector<ExecutionPlan> plans;
     std::vector<std::uint64_t> seeds;
 
@@ -476,4 +488,45 @@ TEST_CASE("memory that somebody else held is no verdict on the configuration") {
     long_story.failure = Failure{.kind = FailureKind::trainer_error, .message = std::string(50'000'000, 'x')};
     tuner::explain(long_story, std::nullopt);
     CHECK(long_story.failure->message.size() < 20'000);
+}
+
+TEST_CASE("a dry run shrinks before launch, asked anew for each plan, and nothing fails") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"});
+    bool shrank = false;
+    for (const Trial& trial : result.trials) {
+        REQUIRE(trial.attempts.size() == 1);
+        CHECK(trial.attempts[0].estimate->source == "dry_run");
+        CHECK(*trial.attempts[0].estimate->need == *trial.attempts[0].peak_allocated);
+        shrank = shrank || trial.attempts[0].plan.micro_batch == 64;
+    }
+    CHECK(shrank);
+    CHECK(executor.asked.size() > 30);
+}
+
+TEST_CASE("a prediction that turns out wrong is told once") {
+    struct Listener final : TuneObserver {
+        void mispredicted(const Trial& trial, const std::string& how) override {
+            told.push_back(how);
+            CHECK(trial.number >= 0);
+        }
+        std::vector<std::string> told;
+    };
+    const Space large = [](SpaceTrial& trial) { trial.suggest_categorical("batch", {std::int64_t{64}}); };
+    const auto told_at = [&](double lie) {
+        Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::Fail{}};
+        store::InMemory store;
+        MemoryBound executor{100 * mebibyte};
+        executor.lie = lie;
+        Listener listener;
+        static_cast<void>(tuner.optimize(store, "s", large, executor, {.trials = 3, .effective_batch_parameter = "batch"}, listener));
+        return listener.told;
+    };
+    CHECK(told_at(1).empty());
+    CHECK(told_at(1.05).empty());
+    CHECK(told_at(0.95).empty());
+    CHECK(told_at(0.5) == std::vector<std::string>{"its dry_run predicted 32.00 MiB, and it took 64.00 MiB"});
+    CHECK(told_at(1.25) == std::vector<std::string>{"its dry_run predicted 80.00 MiB, and it took 64.00 MiB"});
 }

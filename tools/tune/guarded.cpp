@@ -34,10 +34,10 @@ public:
     /// False when time is up.
     bool examine(const ParamSet& params) {
         const ExecutionPlan plan = first_plan(settings_, info_, params, device_);
-        const std::optional<Profile> profile = pool_ ? pool_->profile(params, plan) : std::nullopt;
         const History nothing{};
         const Admission admission =
-            admit(guard_, MemoryQuery{params, plan, profile ? &*profile : nullptr, result_.capacity_bytes, nothing});
+            admit(guard_, AdmissionQuery{params, plan, result_.capacity_bytes, nothing},
+                  [&](const ExecutionPlan& tried) { return pool_ ? pool_->evidence(params, tried, guard_.evidence()) : MemoryEvidence{}; });
         ++result_.looked_at;
         if (admission.answer == Admission::Answer::infeasible) ++result_.refused;
         else if (admission.answer == Admission::Answer::shrink) ++result_.shrunk;

@@ -156,6 +156,10 @@ void Progress::rejected(const Rejection& rejection) {
     if (settings_.style == ProgressStyle::plain) line("refused before launch: " + rejection.reason);
 }
 
+void Progress::mispredicted(const Trial& trial, const std::string& how) {
+    note("trial " + std::to_string(trial.number) + ": " + how + "; hpo-analyze oom tells how good the other predictions were");
+}
+
 void Progress::note(const std::string& text) {
     erase_block();
     std::fprintf(settings_.out, "hpo-tune: note: %s\n", text.c_str());

@@ -48,6 +48,7 @@ public:
     void reported(const Trial& trial, const Report& report) override;
     void memory_marked(const Trial& trial, const MemoryMark& mark) override;
     void attempt_ended(const Trial& trial, const Attempt& attempt) override;
+    void mispredicted(const Trial& trial, const std::string& how) override;
     void trial_finished(const Trial& trial) override;
     void rejected(const Rejection& rejection) override;
     void others_changed(const std::vector<Trial>& trials) override;

@@ -20,8 +20,10 @@ struct Profile {
 
 /// What a memory guard must know about the model before it can answer.
 enum class Evidence {
-    none,   ///< parameters and plan are enough
-    shape,  ///< a Profile
+    none,     ///< parameters and plan are enough
+    shape,    ///< a Profile
+    dry_run,  ///< a PeakPrediction from a dry run; where there is none from a probe, else a Profile
+    probe,    ///< a PeakPrediction from a probe; where there is none a Profile
 };
 
 }  // namespace hpo

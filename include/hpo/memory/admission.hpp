@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
+#include <cstdint>
 #include <string>
 
 #include "hpo/core/bytes.hpp"
+#include "hpo/core/memory_evidence.hpp"
 #include "hpo/memory/concept.hpp"
 
 namespace hpo {
@@ -22,17 +25,32 @@ struct Admission {
     std::string reason;
 };
 
+/// A proposal, and the least micro-batch that its plan may come down to.
+struct AdmissionQuery {
+    const ParamSet& params;
+    const ExecutionPlan& plan;
+    std::optional<std::int64_t> capacity_bytes;
+    const History& history;
+    std::int64_t least_micro_batch = 1;
+};
+
 /// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch`
-/// (the effective batch stays), else refuses. O(log(micro-batch)) estimates.
-template <MemoryGuard G>
-[[nodiscard]] Admission admit(const G& guard, const MemoryQuery& query, std::int64_t least_micro_batch = 1) {
-    Admission admission{Admission::Answer::run, query.plan, guard.estimate(query), 0, {}};
+/// (the effective batch stays), else refuses. O(log(micro-batch)) estimates; `evidence(plan)`, a MemoryEvidence, is fetched for each.
+template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
+[[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
+    Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
+    const auto estimate = [&] {
+        const MemoryEvidence known = evidence(admission.plan);
+        admission.estimate =
+            guard.estimate(MemoryQuery{query.params, admission.plan, known.profile ? &*known.profile : nullptr, query.capacity_bytes,
+                                       query.history, known.prediction ? &*known.prediction : nullptr});
+    };
     const auto fits = [&] {
         return !query.capacity_bytes || !admission.estimate.need || *admission.estimate.need <= *query.capacity_bytes;
     };
-    while (!fits()) {
+    for (estimate(); !fits(); estimate()) {
         const auto micro = admission.plan.effective_micro_batch();
-        if (!micro || *micro <= least_micro_batch) {
+        if (!micro || *micro <= query.least_micro_batch) {
             admission.answer = Admission::Answer::infeasible;
             admission.violation =
                 static_cast<double>(*admission.estimate.need) / static_cast<double>(std::max<std::int64_t>(1, *query.capacity_bytes)) - 1;
@@ -42,11 +60,22 @@ template <MemoryGuard G>
             break;
         }
         admission.answer = Admission::Answer::shrink;
-        admission.plan.micro_batch = std::max(least_micro_batch, *micro / 2);
-        admission.estimate = guard.estimate(MemoryQuery{query.params, admission.plan, query.profile, query.capacity_bytes, query.history});
+        admission.plan.micro_batch = std::max(query.least_micro_batch, *micro / 2);
     }
     admission.plan.cap_bytes = admission.estimate.cap_bytes;
     return admission;
+}
+
+/// The same with what the query knows, whatever the plan.
+template <MemoryGuard G>
+[[nodiscard]] Admission admit(const G& guard, const MemoryQuery& query, std::int64_t least_micro_batch = 1) {
+    return admit(guard, AdmissionQuery{query.params, query.plan, query.capacity_bytes, query.history, least_micro_batch},
+                 [&](const ExecutionPlan&) {
+                     MemoryEvidence known;
+                     if (query.profile) known.profile = *query.profile;
+                     if (query.prediction) known.prediction = *query.prediction;
+                     return known;
+                 });
 }
 
 }  // namespace hpo

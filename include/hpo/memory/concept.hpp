@@ -6,6 +6,7 @@
 
 #include "hpo/core/estimate.hpp"
 #include "hpo/core/history.hpp"
+#include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/profile.hpp"
 
@@ -15,9 +16,10 @@ namespace hpo {
 struct MemoryQuery {
     const ParamSet& params;
     const ExecutionPlan& plan;
-    const Profile* profile = nullptr;            ///< null unless the guard asked for Evidence::shape and the trainer gave it
+    const Profile* profile = nullptr;            ///< null unless the guard asked for Evidence and the trainer gave this
     std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device; nothing: not limited
     const History& history;
+    const PeakPrediction* prediction = nullptr;  ///< of this plan; null as `profile` is
 };
 
 /// Predicts an attempt's peak memory before launch: a pure function of the query.

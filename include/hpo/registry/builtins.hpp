@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "hpo/memory/dry_run.hpp"
 #include "hpo/memory/formula.hpp"
 #include "hpo/memory/limit.hpp"
+#include "hpo/memory/probe.hpp"
 #include "hpo/memory/unlimited.hpp"
 #include "hpo/pruner/median.hpp"
 #include "hpo/pruner/none.hpp"
@@ -36,7 +38,9 @@ using BuiltinPruners = TypeList<
 using BuiltinMemoryGuards = TypeList<
     memory::Unlimited,
     memory::Limit,
-    memory::Formula>;
+    memory::Formula,
+    memory::Probe,
+    memory::DryRun>;
 using BuiltinRecoveries = TypeList<
     recovery::Fail,
     recovery::Prune,

@@ -24,6 +24,19 @@ requires MemoryGuard<std::invoke_result_t<Make>>
     profile.activation_fixed_bytes = 1'000;
     profile.activation_bytes_per_example = 3'000'000;
     const Profile nothing;
+    struct Known {
+        const Profile* profile = nullptr;
+        const PeakPrediction* prediction = nullptr;
+    };
+    PeakPrediction prediction;
+    prediction.need = 16'000'000;
+    prediction.comfort = 17'000'000;
+    prediction.parts = {{"weights", 4'000'000}, {"activations", 11'999'000}};
+    prediction.uncertainty = 0.07;
+    const PeakPrediction of_nothing;
+    PeakPrediction absurd;
+    absurd.need = absurd.comfort = std::numeric_limits<std::int64_t>::max();
+    absurd.uncertainty = 1e9;
     const ParamSet params;
     const History history{};
     const auto same = [](const Estimate& a, const Estimate& b) {
@@ -33,7 +46,8 @@ requires MemoryGuard<std::invoke_result_t<Make>>
     using Bytes = std::optional<std::int64_t>;
     try {
         auto guard = make();
-        for (const Profile* const known : std::vector<const Profile*>{nullptr, &nothing, &profile}) {
+        for (const Known known : std::vector<Known>{
+                 {}, {&nothing}, {&profile}, {nullptr, &of_nothing}, {nullptr, &prediction}, {&profile, &prediction}, {nullptr, &absurd}}) {
             for (const Bytes capacity :
                  {Bytes{}, Bytes{0}, Bytes{1}, Bytes{100'000'000}, Bytes{std::numeric_limits<std::int64_t>::max()}}) {
                 Bytes larger;  // the need at twice the micro-batch
@@ -41,7 +55,7 @@ requires MemoryGuard<std::invoke_result_t<Make>>
                     ExecutionPlan plan;
                     plan.effective_batch = std::int64_t{1} << 40;
                     plan.micro_batch = micro;
-                    const MemoryQuery query{params, plan, known, capacity, history};
+                    const MemoryQuery query{params, plan, known.profile, capacity, history, known.prediction};
                     const Estimate estimate = guard.estimate(query);
                     report.expect(!estimate.source.empty(), "an estimate names its source");
                     report.expect(!estimate.need || *estimate.need >= 0, "a need is not negative");
@@ -63,12 +77,12 @@ requires MemoryGuard<std::invoke_result_t<Make>>
                 }
                 ExecutionPlan plan;
                 plan.effective_batch = 1000;
-                const Admission admission = admit(guard, {params, plan, known, capacity, history});
+                const Admission admission = admit(guard, {params, plan, known.profile, capacity, history, known.prediction});
                 report.expect(admission.plan.effective_batch == 1000, "admission keeps the effective batch");
                 report.expect((admission.answer == Admission::Answer::infeasible) == (admission.violation > 0),
                               "a refusal has a violation above 0");
                 const ExecutionPlan bare;
-                (void)guard.estimate({params, bare, known, capacity, history});
+                (void)guard.estimate({params, bare, known.profile, capacity, history, known.prediction});
             }
         }
     } catch (const std::exception& error) {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "hpo/core/memory_evidence.hpp"
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
-#include "hpo/core/profile.hpp"
 
 namespace hpo {
 
@@ -56,8 +56,10 @@ public:
     virtual void interrupt() = 0;
     /// Memory that jobs may take on the plan's device, in bytes; nothing: not limited or not known.
     [[nodiscard]] virtual std::optional<std::int64_t> capacity_bytes() const = 0;
-    /// The model's shape under these parameters, or nothing when the trainer cannot tell.
-    [[nodiscard]] virtual std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) = 0;
+    /// What is known of an attempt's memory before it starts, from the strongest source that answers and is no stronger than `wanted`.
+    [[nodiscard]] virtual MemoryEvidence evidence(const ParamSet& /*params*/, const ExecutionPlan& /*plan*/, Evidence /*wanted*/) {
+        return {};
+    }
 };
 
 }  // namespace hpo

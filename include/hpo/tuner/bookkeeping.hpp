@@ -11,6 +11,7 @@
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
+#include "hpo/tuner/prediction_miss.hpp"
 
 namespace hpo::tuner {
 
@@ -98,6 +99,11 @@ public:
         Trial& current = trial(number);
         store_.end_attempt(current, current.attempts.back());
         observer_.attempt_ended(current, current.attempts.back());
+        if (told_misprediction_) return;
+        if (const auto how = prediction_miss(current.attempts.back())) {
+            told_misprediction_ = true;
+            observer_.mispredicted(current, *how);
+        }
     }
     /// Before another attempt: the trial's reports after `last_kept` become the last attempt's own.
     void restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept) {
@@ -173,6 +179,7 @@ private:
     std::vector<Rejection> rejections_;
     KnownDistributions distributions_;
     std::int64_t done_ = 0;
+    bool told_misprediction_ = false;
     std::optional<Run> run_;
     Stopwatch since_heartbeat_;
     std::optional<Stopwatch> since_refusal_;  ///< when there was last no trial to begin

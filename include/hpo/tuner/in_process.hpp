@@ -95,9 +95,6 @@ public:
     void wait(ExecutorEvents& /*events*/, double /*timeout_seconds*/) override {}
     void interrupt() override {}
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
-    [[nodiscard]] std::optional<Profile> profile(const ParamSet& /*params*/, const ExecutionPlan& /*plan*/) override {
-        return std::nullopt;
-    }
 
 private:
     Function function_;

@@ -61,6 +61,8 @@ public:
     virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
     virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}
     virtual void attempt_ended(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
+    /// The first attempt of this call whose predicted peak was wrong by more than a tenth; `how` says what it took instead.
+    virtual void mispredicted(const Trial& /*trial*/, const std::string& /*how*/) {}
     virtual void trial_finished(const Trial& /*trial*/) {}
     virtual void rejected(const Rejection& /*rejection*/) {}
     /// Other processes have begun or finished trials; these are all, with their latest state.

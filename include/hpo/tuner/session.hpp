@@ -136,11 +136,9 @@ private:
                 params = suggest_params(policies_.sampler, space_, context, seed, fixed, round);
                 ExecutionPlan plan = options_.plan;
                 copy_effective_batch(params, plan);
-                std::optional<Profile> profile;
-                if (policies_.guard.evidence() != Evidence::none) profile = executor_.profile(params, plan);
                 admission =
-                    admit(policies_.guard, MemoryQuery{params, plan, profile ? &*profile : nullptr, executor_.capacity_bytes(), history},
-                          options_.least_micro_batch);
+                    admit(policies_.guard, AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch},
+                          [&](const ExecutionPlan& tried) { return executor_.evidence(params, tried, policies_.guard.evidence()); });
                 if (admission.answer != Admission::Answer::infeasible) break;
                 books_.reject(Rejection{.params = params,
                                         .estimate = admission.estimate,

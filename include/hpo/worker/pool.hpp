@@ -19,21 +19,18 @@
 #include "hpo/trainer/executor.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/attempt_end.hpp"
+#include "hpo/worker/check_answer.hpp"
 #include "hpo/worker/happening.hpp"
+#include "hpo/worker/memory_questions.hpp"
 #include "hpo/worker/metered_account.hpp"
 #include "hpo/worker/oom_killer.hpp"
 #include "hpo/worker/orders.hpp"
 #include "hpo/worker/pool_config.hpp"
 #include "hpo/worker/remote_worker.hpp"
+#include "hpo/worker/reply.hpp"
 #include "hpo/worker/seat.hpp"
 
 namespace hpo::worker {
-
-/// What a trainer says to a check: what is wrong, and the lines that it logged while it looked.
-struct CheckAnswer {
-    std::vector<TrainerProblem> problems;
-    std::vector<std::string> remarks;
-};
 
 /// Runs attempts in worker processes that stay warm between jobs, on one event loop. A worker that dies costs its
 /// attempt, with a Failure that says how, and nothing else; the next job finds a new one.
@@ -110,22 +107,16 @@ public:
         return metered_ ? std::optional{metered_->occupancy()} : std::nullopt;
     }
 
-    /// Asks an idle worker, or one more that is kept for questions; nothing also when no answer comes in time. Not asked
-    /// any more after two questions in a row without an answer: every trial would wait for one.
-    [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) override {
-        if (silences_ >= 2) return std::nullopt;
-        TrainerJob job = trainer_job(Job{.params = params, .plan = plan});
-        job.metered_device.clear();  // measured on host memory: a model that does not fit the device has a size too
-        job.plan.cap_bytes.reset();
-        const Reply reply = ask(AskProfile{std::move(job)}, config_.profile_timeout);
-        if (!reply.answer) {
-            const std::string consequence = ++silences_ < 2 ? "" : "; it is not asked any more, and memory is estimated without it";
-            if (config_.note) config_.note("trainer " + config_.trainer + ": profile: " + reply.silence + consequence);
-            return std::nullopt;
-        }
-        silences_ = 0;
-        return reply.answer->profile;
+    /// @name Questions about an attempt's memory, put to an idle worker or to one more that is kept for questions
+    /// On host memory, without the plan's cap: a model that does not fit the device has a size too.
+    /// @{
+    [[nodiscard]] MemoryEvidence evidence(const ParamSet& params, const ExecutionPlan& plan, Evidence wanted) override {
+        return questions_.gather(*info_, unlimited_job(params, plan), wanted, Asker{*this});
     }
+    [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) {
+        return questions_.profile(unlimited_job(params, plan), Asker{*this});
+    }
+    /// @}
 
     /// What the trainer finds with these parameters, without training. Throws Error{plugin} when it cannot say.
     [[nodiscard]] CheckAnswer check(const ParamSet& params, const ExecutionPlan& plan) {
@@ -136,10 +127,12 @@ public:
     }
 
 private:
-    /// The answer to a question, or why there is none.
-    struct Reply {
-        std::optional<Answered> answer;
-        std::string silence;
+    struct Asker {
+        Pool& pool;
+        template <class Question>
+        Reply operator()(Question question, std::chrono::milliseconds timeout) const {
+            return pool.ask(std::move(question), timeout);
+        }
     };
 
     Environment environment_of(const ExecutionPlan& plan) const { return worker_environment(config_.environment, plan, config_.threads); }
@@ -158,6 +151,12 @@ private:
         TrainerJob result = worker::trainer_job(config_, *info_, job);
         if (metered_ && job.plan.device == "cpu") result.metered_device = metered_->file().string();
         return result;
+    }
+
+    TrainerJob unlimited_job(const ParamSet& params, const ExecutionPlan& plan) const {
+        TrainerJob job = worker::trainer_job(config_, *info_, Job{.params = params, .plan = plan});
+        job.plan.cap_bytes.reset();
+        return job;
     }
 
     void dismiss(Seat& seat) {
@@ -290,7 +289,7 @@ private:
     std::shared_ptr<RemoteWorker> scout_;  ///< answers questions while every other is busy
     std::optional<TrainerInfo> info_;
     Failure latest_death_;
-    int silences_ = 0;           ///< questions for a profile in a row that were not answered
+    MemoryQuestions questions_{config_};
     std::int64_t question_ = 0;  ///< number of the latest; the answer to another is passed over
     std::optional<Answered> answer_;
     std::deque<Happening> happened_;

@@ -35,8 +35,10 @@ struct PoolConfig {
     /// For an answer to profile. The event loop waits for it: keep it below the time after which a store takes a study
     /// without heartbeats for dead.
     std::chrono::milliseconds profile_timeout{20'000};
-    std::chrono::milliseconds stop_grace{10'000};  ///< from a request to stop until SIGTERM
-    std::chrono::milliseconds kill_grace{2'000};   ///< from SIGTERM until SIGKILL
+    std::chrono::milliseconds prediction_timeout{10'000};           ///< for a dry run's or a probe's; the event loop waits for it, too
+    std::int64_t prediction_memory_bytes = std::int64_t{4} << 30U;  ///< host memory that a worker may take for one beside what it has
+    std::chrono::milliseconds stop_grace{10'000};                   ///< from a request to stop until SIGTERM
+    std::chrono::milliseconds kill_grace{2'000};                    ///< from SIGTERM until SIGKILL
 
     /// Told, as one line, what goes wrong and costs no attempt; may be empty.
     std::function<void(const std::string&)> note;

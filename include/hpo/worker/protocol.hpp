@@ -38,6 +38,13 @@ struct AskProfile {
     TrainerJob job;
     std::int64_t id = 0;  ///< comes back with the answer
 };
+struct AskPeak {  ///< TrainerJob::trace_file; answered with a prediction or an error
+    static constexpr std::string_view op = "predict";
+    TrainerJob job;
+    PeakSource source = PeakSource::dry_run;
+    std::int64_t most_memory_bytes = 0;  ///< that the worker's process may take beside what it has; 0: any
+    std::int64_t id = 0;                 ///< comes back with the answer
+};
 struct AskCheck {
     static constexpr std::string_view op = "check";
     TrainerJob job;
@@ -46,7 +53,7 @@ struct AskCheck {
 struct Quit {
     static constexpr std::string_view op = "quit";
 };
-using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, AskProfile, AskCheck, Quit>;
+using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, AskProfile, AskPeak, AskCheck, Quit>;
 /// @}
 
 /// @name From the worker
@@ -80,10 +87,11 @@ struct Ended {
     AttemptOutcome outcome;
     bool leaving = false;  ///< the process is poisoned and ends
 };
-struct Answered {  ///< to AskProfile and AskCheck
+struct Answered {  ///< to AskProfile, AskPeak and AskCheck
     static constexpr std::string_view op = "answer";
     std::int64_t id = 0;  ///< of the question
     std::optional<Profile> profile;
+    std::optional<PeakPrediction> peak;
     std::vector<TrainerProblem> problems;
     std::vector<std::string> remarks;  ///< what the trainer logged while it checked
     std::optional<std::string> error;
@@ -147,6 +155,12 @@ struct JsonMembers<worker::AskProfile> {
     static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}, JsonMember{"id", &worker::AskProfile::id}};
 };
 template <>
+struct JsonMembers<worker::AskPeak> {
+    using R = worker::AskPeak;
+    static constexpr std::tuple list{JsonMember{"job", &R::job}, JsonMember{"source", &R::source},
+                                     JsonMember{"most_memory_bytes", &R::most_memory_bytes}, JsonMember{"id", &R::id}};
+};
+template <>
 struct JsonMembers<worker::AskCheck> {
     static constexpr std::tuple list{JsonMember{"job", &worker::AskCheck::job}, JsonMember{"id", &worker::AskCheck::id}};
 };
@@ -184,9 +198,9 @@ struct JsonMembers<worker::Ended> {
 };
 template <>
 struct JsonMembers<worker::Answered> {
-    static constexpr std::tuple list{JsonMember{"id", &worker::Answered::id}, JsonMember{"profile", &worker::Answered::profile},
-                                     JsonMember{"problems", &worker::Answered::problems}, JsonMember{"remarks", &worker::Answered::remarks},
-                                     JsonMember{"error", &worker::Answered::error}};
+    static constexpr std::tuple list{JsonMember{"id", &worker::Answered::id},           JsonMember{"profile", &worker::Answered::profile},
+                                     JsonMember{"peak", &worker::Answered::peak},       JsonMember{"problems", &worker::Answered::problems},
+                                     JsonMember{"remarks", &worker::Answered::remarks}, JsonMember{"error", &worker::Answered::error}};
 };
 
 }  // namespace hpo

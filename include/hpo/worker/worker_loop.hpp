@@ -18,6 +18,7 @@
 
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/channel.hpp"
+#include "hpo/worker/host_memory_limit.hpp"
 #include "hpo/worker/protocol.hpp"
 
 namespace hpo::worker {
@@ -134,6 +135,14 @@ private:
             answer(request.id, [&](Answered& to, Progress& progress) { to.profile = trainer_.stoppable_profile(request.job, progress); });
         });
     }
+    void obey(AskPeak& request) {
+        begin([this, request = std::move(request)] {
+            answer(request.id, [&](Answered& to, Progress& progress) {
+                const HostMemoryLimit limit{request.most_memory_bytes};
+                to.peak = trainer_.predict(request.job, request.source, progress);
+            });
+        });
+    }
     void obey(AskCheck& request) {
         begin([this, request = std::move(request)] {
             answer(request.id, [&](Answered& to, QuestionProgress& progress) {
@@ -179,7 +188,7 @@ private:
         QuestionProgress progress{progress_};
         try {
             fill(answered, progress);
-        } catch (const Error& error) {
+        } catch (const std::exception& error) {  // an Error, or the limit on memory
             answered.error = error.what();
         }
         finish(std::move(answered));

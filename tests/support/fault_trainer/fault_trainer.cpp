@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -48,7 +49,8 @@ public:
                 .levers = {"micro_batch"},
                 .effective_batch_parameter = "batch",
                 .libtorch_version = "",
-                .checkpoints = true};
+                .checkpoints = true,
+                .peak_sources = {"dry_run", "probe"}};
     }
 
     AttemptOutcome run(const TrainerJob& job, hpo::Progress& progress) override {
@@ -166,6 +168,31 @@ public:
                             .optimizer_bytes = 8,
                             .activation_fixed_bytes = 16,
                             .activation_bytes_per_example = 4};
+    }
+
+    /// 100 bytes and 10 for each example; "SOMETHING_in_dry_run", "SOMETHING_in_probe" and "SOMETHING_in_predict" go wrong.
+    [[nodiscard]] hpo::PeakPrediction predict(const TrainerJob& job, hpo::PeakSource source, hpo::Progress&) override {
+        const hpo::Settings settings{info(), job};
+        std::string fault = settings.text("fault");
+        for (const std::string place : {"_in_predict", source == hpo::PeakSource::dry_run ? "_in_dry_run" : "_in_probe"}) {
+            if (fault.ends_with(place)) fault.resize(fault.size() - place.size());
+        }
+        if (fault == "throw") throw std::runtime_error("no meta kernel for aten::frob of trial " + std::to_string(job.trial));
+        if (fault == "hang") spin();
+        if (fault == "segv") std::raise(SIGSEGV);
+        if (fault == "terabyte") {
+            std::vector<std::unique_ptr<char[]>> eaten;
+            for (int i = 0; i < 1 << 14; ++i) eaten.emplace_back(new char[std::size_t{64} << 20U]);
+            throw std::runtime_error("a terabyte was given");
+        }
+        const std::int64_t activations = 10 * job.plan.effective_micro_batch().value_or(settings.whole("batch"));
+        hpo::PeakPrediction prediction{.source = source, .uncertainty = source == hpo::PeakSource::dry_run ? 0 : 0.1};
+        prediction.parts = {{"weights", 100}, {"activations", activations}};
+        prediction.requested_bytes = prediction.allocated_bytes = prediction.reserved_bytes = 100 + activations;
+        prediction.need = prediction.comfort = 100 + activations;
+        if (fault == "nonsense") prediction.need = -5;
+        if (!job.metered_device.empty() || job.plan.cap_bytes) prediction.need = prediction.comfort = 1;  // it is to be asked without
+        return prediction;
     }
 
     [[nodiscard]] std::vector<hpo::TrainerProblem> check(const TrainerJob& job) override {

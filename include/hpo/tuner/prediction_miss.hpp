@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "hpo/core/bytes.hpp"
+#include "hpo/core/peak_prediction.hpp"
+#include "hpo/core/trial.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+
+namespace hpo::tuner {
+
+/// In words, how far a predicted peak was from what the attempt took, where that is more than a tenth and a mebibyte; nothing where it
+/// came about, and where nobody knows: only attempts that reached their end, or the end of the memory, tell it.
+///
+/// What is held against the measurement is what was predicted for the allocator: the guard's margin and what lies outside it (the
+/// device's context) are taken off. Between need and comfort everything was predicted.
+[[nodiscard]] inline std::optional<std::string> prediction_miss(const Attempt& attempt) {
+    constexpr double tolerance = 0.1;
+    constexpr std::int64_t too_small_to_tell = 1 << 20;
+    if (!attempt.estimate || !attempt.estimate->need) return std::nullopt;
+    const Estimate& estimate = *attempt.estimate;
+    if (std::find(peak_source_names.begin(), peak_source_names.end(), estimate.source) == peak_source_names.end()) return std::nullopt;
+    std::int64_t low = *estimate.need;
+    for (const EstimatePart& part : estimate.parts) {
+        if (part.name == memory::margin_part || part.name == "context") low -= part.bytes;
+    }
+    const std::int64_t high = std::max(low, estimate.comfort.value_or(low) - (*estimate.need - low));
+    const bool complete = attempt.outcome == OutcomeKind::complete;
+    std::optional<std::int64_t> took = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
+    if (!complete) {
+        const auto& failure = attempt.failure;
+        if (!failure || failure->kind != FailureKind::out_of_memory || !failure->memory.allocated) return std::nullopt;
+        took = *failure->memory.allocated + failure->requested_bytes.value_or(0);
+    }
+    if (!took) return std::nullopt;
+    const std::int64_t told = *took > high ? high : low;
+    const bool beyond = *took > high || (complete && *took < low);
+    const auto difference = static_cast<double>(*took - told);
+    if (!beyond || std::fabs(difference) <= too_small_to_tell || std::fabs(difference) <= tolerance * static_cast<double>(told))
+        return std::nullopt;
+    return "its " + estimate.source + " predicted " + format_bytes(told) + ", and it " + (complete ? "took " : "asked for ") +
+           format_bytes(*took);
+}
+
+}  // namespace hpo::tuner

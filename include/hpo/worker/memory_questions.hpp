@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "hpo/core/bytes.hpp"
+#include "hpo/core/memory_evidence.hpp"
+#include "hpo/core/time.hpp"
+#include "hpo/worker/pool_config.hpp"
+#include "hpo/worker/reply.hpp"
+
+namespace hpo::worker {
+
+/// What is wrong with a prediction that a plugin gave; empty: nothing.
+[[nodiscard]] inline std::string nonsense_in(const PeakPrediction& prediction) {
+    const auto bytes = [](const char* what, std::int64_t value) { return std::string{what} + " of " + std::to_string(value) + " bytes"; };
+    if (prediction.need < 0) return bytes("a need", prediction.need);
+    if (prediction.comfort < prediction.need) return bytes("a comfort below the need,", prediction.comfort);
+    if (!(prediction.uncertainty >= 0) || !std::isfinite(prediction.uncertainty)) return "an uncertainty that is no share";
+    for (const EstimatePart& part : prediction.parts) {
+        if (part.bytes < 0) return bytes(("a part " + part.name).c_str(), part.bytes);
+    }
+    return {};
+}
+
+/// Asks workers what an attempt will take: a dry run, then a probe, then the model's shape, until one answers. Whoever dies of a question,
+/// does not answer in time or is slow to say that it cannot costs nothing but time, and is not asked any more after the second time in a
+/// row: every trial would wait for it. What goes wrong is noted, once.
+class MemoryQuestions {
+public:
+    /// `config` must outlive this object.
+    explicit MemoryQuestions(const PoolConfig& config) : config_{config} {}
+
+    /// `ask(question, timeout)` is a Reply. Nothing also when the trainer cannot tell.
+    template <class Ask>
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job, const Ask& ask) {
+        Rung& rung = rungs_.back();
+        if (rung.given_up()) return std::nullopt;
+        const Reply reply = ask(AskProfile{job}, config_.profile_timeout);
+        if (!reply.answer) {
+            ++rung.losses;
+            note("profile: " + reply.silence + (rung.given_up() ? "; it is not asked any more, and memory is estimated without it" : ""));
+            return std::nullopt;
+        }
+        rung.losses = 0;
+        return reply.answer->profile;
+    }
+
+    /// A prediction, or why there is none.
+    struct Told {
+        std::optional<PeakPrediction> prediction;
+        std::string why_not;
+    };
+    template <class Ask>
+    [[nodiscard]] Told predict(const TrainerInfo& info, const TrainerJob& job, PeakSource source, const Ask& ask) {
+        const std::string name{to_text(source)};
+        Rung& rung = rungs_.at(static_cast<std::size_t>(source));
+        if (rung.given_up()) return {std::nullopt, rung.latest};
+        if (std::find(info.peak_sources.begin(), info.peak_sources.end(), name) == info.peak_sources.end())
+            return refuse(rung, name, "trainer " + info.name + " has none");
+        const Stopwatch watch;
+        const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
+        if (!reply.answer) {
+            ++rung.losses;
+            return refuse(rung, name, reply.silence);
+        }
+        const std::string problem = reply.answer->error   ? in_short(*reply.answer->error)
+                                    : !reply.answer->peak ? "an empty answer"
+                                                          : nonsense_in(*reply.answer->peak);
+        if (!problem.empty()) {
+            constexpr double long_seconds = 1;
+            rung.losses = watch.seconds() < long_seconds ? 0 : rung.losses + 1;
+            return refuse(rung, name, problem);
+        }
+        rung.losses = 0;
+        return {reply.answer->peak, {}};
+    }
+
+    /// The strongest that answers and is no stronger than `wanted`.
+    template <class Ask>
+    [[nodiscard]] MemoryEvidence gather(const TrainerInfo& info, const TrainerJob& job, Evidence wanted, const Ask& ask) {
+        MemoryEvidence evidence;
+        if (wanted == Evidence::none) return evidence;
+        for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
+            if (wanted == Evidence::shape || (wanted == Evidence::probe && source == PeakSource::dry_run)) continue;
+            Told told = predict(info, job, source, ask);
+            if (told.prediction) {
+                if (!evidence.remark.empty()) told.prediction->remark += (told.prediction->remark.empty() ? "" : "; ") + evidence.remark;
+                evidence.prediction = std::move(told.prediction);
+                return evidence;
+            }
+            evidence.remark += (evidence.remark.empty() ? "no " : "; no ") + std::string{to_text(source)} + ": " + told.why_not;
+        }
+        evidence.profile = profile_of_any_batch(job, ask);
+        return evidence;
+    }
+
+private:
+    /// What became of one kind of question.
+    struct Rung {
+        int losses = 0;              ///< in a row: no answer in time, or a late error
+        std::string latest;          ///< why there was none
+        std::set<std::string> told;  ///< whys that were noted, without their figures
+        [[nodiscard]] bool given_up() const { return losses >= 2; }
+    };
+
+    void note(const std::string& what) const {
+        if (config_.note) config_.note("trainer " + config_.trainer + ": " + what);
+    }
+    Told refuse(Rung& rung, const std::string& name, const std::string& why) {
+        rung.latest = why;
+        std::string kind = why;
+        std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+        if (rung.given_up() || rung.told.insert(std::move(kind)).second)
+            note(name + ": " + why + (rung.given_up() ? "; it is not asked any more" : ""));
+        return {std::nullopt, why};
+    }
+    /// A worker's error without what the plugin's border and the source put in front.
+    [[nodiscard]] std::string in_short(std::string_view text) const {
+        if (text.find("std::bad_alloc") != std::string_view::npos) {
+            return "more host memory was asked for than the " + format_bytes(config_.prediction_memory_bytes) +
+                   " that a prediction may take";
+        }
+        for (const std::string& place : {"trainer " + config_.trainer + ": ", std::string{"ask: "}, std::string{"dry run: "}}) {
+            if (text.starts_with(place)) text.remove_prefix(place.size());
+        }
+        return std::string{text};
+    }
+    /// A shape is told for each example: the micro-batch does not change it, and a guard that tries several asks once.
+    template <class Ask>
+    std::optional<Profile> profile_of_any_batch(TrainerJob job, const Ask& ask) {
+        job.plan.micro_batch.reset();
+        std::string key = json_line(encode(job));
+        if (key != latest_job_) {
+            latest_profile_ = profile(job, ask);
+            latest_job_ = std::move(key);
+        }
+        return latest_profile_;
+    }
+
+    const PoolConfig& config_;
+    std::array<Rung, peak_source_names.size() + 1> rungs_;  ///< by PeakSource, then the profile
+    std::string latest_job_;
+    std::optional<Profile> latest_profile_;
+};
+
+}  // namespace hpo::worker

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hpo/worker/protocol.hpp"
+
+namespace hpo::worker {
+
+/// A worker's answer to a question, or why there is none.
+struct Reply {
+    std::optional<Answered> answer;
+    std::string silence;
+};
+
+}  // namespace hpo::worker

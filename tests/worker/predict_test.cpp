@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include <memory>
+#include <new>
+
+#include "hpo/worker/host_memory_limit.hpp"
+#include "support/catch.hpp"
+#include "support/pool.hpp"
+
+using namespace hpo;
+using namespace hpo::test;
+
+namespace {
+
+/// A pool that keeps its notes.
+struct Noted {
+    std::vector<std::string> notes;
+    worker::PoolConfig config = [this] {
+        auto fault = fault_config();
+        fault.prediction_timeout = 1500ms;
+        fault.note = [this](const std::string& text) { notes.push_back(text); };
+        return fault;
+    }();
+};
+
+ParamSet fault(const std::string& name) { return fault_job(0, name).params; }
+
+ExecutionPlan batch(std::int64_t effective, std::optional<std::int64_t> micro = std::nullopt) {
+    ExecutionPlan plan;
+    plan.effective_batch = effective;
+    plan.micro_batch = micro;
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("a worker predicts an attempt's peak under its plan, from the source that was asked for") {
+    Noted noted;
+    noted.config.device_budget_bytes = 1;  // the device's account and the plan's cap are left out of it
+    worker::Pool pool{noted.config};
+    ExecutionPlan plan = batch(64, 8);
+    plan.cap_bytes = 1;
+    const MemoryEvidence dry = pool.evidence(fault("none"), plan, Evidence::dry_run);
+    REQUIRE(dry.prediction);
+    CHECK(dry.prediction->need == 180);
+    CHECK(dry.prediction->source == PeakSource::dry_run);
+    CHECK(dry.prediction->remark.empty());
+    CHECK_FALSE(dry.profile);
+    CHECK(pool.evidence(fault("none"), batch(64), Evidence::dry_run).prediction->need == 740);
+    CHECK(pool.evidence(fault("none"), batch(64), Evidence::probe).prediction->source == PeakSource::probe);
+    CHECK(pool.evidence(fault("none"), batch(64), Evidence::shape).profile->weight_bytes == 8);
+    CHECK_FALSE(pool.evidence(fault("none"), batch(64), Evidence::none).profile);
+    CHECK(noted.notes.empty());
+}
+
+TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and each reason is named once") {
+    Noted noted;
+    worker::Pool pool{noted.config};
+    for (int i = 0; i < 4; ++i) {
+        const MemoryEvidence found = pool.evidence(fault("throw_in_dry_run"), batch(8), Evidence::dry_run);
+        REQUIRE(found.prediction);
+        CHECK(found.prediction->source == PeakSource::probe);
+        CHECK(found.prediction->remark == "no dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0");
+    }
+    CHECK(noted.notes == std::vector<std::string>{"trainer fault: dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0"});
+    const MemoryEvidence shape = pool.evidence(fault("throw_in_predict"), batch(8), Evidence::dry_run);
+    CHECK_FALSE(shape.prediction);
+    CHECK(shape.profile->weight_bytes == 8);
+    CHECK(shape.remark ==
+          "no dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0; no probe: std::runtime_error: no meta kernel for "
+          "aten::frob of trial 0");
+    CHECK(pool.evidence(fault("nonsense_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark == "no dry_run: a need of -5 bytes");
+    // An error that comes at once costs nothing: other parameters are still asked about.
+    CHECK(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
+}
+
+TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any more after the second in a row") {
+    Noted noted;
+    worker::Pool pool{noted.config};
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(pool.evidence(fault("segv_in_dry_run"), batch(8), Evidence::dry_run).prediction->source == PeakSource::probe);
+    CHECK(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
+    CHECK(pool.evidence(fault("hang_in_dry_run"), batch(8), Evidence::dry_run).prediction->source == PeakSource::probe);
+    const MemoryEvidence last = pool.evidence(fault("segv_in_dry_run"), batch(8), Evidence::dry_run);
+    CHECK(last.prediction->source == PeakSource::probe);
+    CHECK(std::chrono::steady_clock::now() - begin < 60s);
+    for (int i = 0; i < 3; ++i) {
+        const MemoryEvidence found = pool.evidence(fault("none"), batch(8), Evidence::dry_run);
+        CHECK(found.prediction->source == PeakSource::probe);
+        CHECK(found.prediction->remark == last.prediction->remark);
+    }
+    REQUIRE(noted.notes.size() == 3);
+    CHECK_THAT(noted.notes[0], Catch::StartsWith("trainer fault: dry_run: no answer: the process was ended by SIGSEGV"));
+    CHECK(noted.notes[1] == "trainer fault: dry_run: no answer within 1.5 s");
+    CHECK_THAT(noted.notes[2], Catch::EndsWith("; it is not asked any more"));
+    CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+}
+
+TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains on") {
+    Noted noted;
+    noted.config.prediction_memory_bytes = std::int64_t{1} << 30U;
+    noted.config.prediction_timeout = 20'000ms;
+    worker::Pool pool{noted.config};
+    CHECK(pool.evidence(fault("terabyte_in_dry_run"), batch(8), Evidence::dry_run).prediction->source == PeakSource::probe);
+    CHECK(noted.notes ==
+          std::vector<std::string>{"trainer fault: dry_run: more host memory was asked for than the 1.00 GiB that a prediction may take"});
+    CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
+}
+
+TEST_CASE("a limit on host memory holds while its object lives") {
+    constexpr std::size_t bytes = std::size_t{256} << 20U;
+    const auto take = [] { return std::unique_ptr<char[]>{new (std::nothrow) char[bytes]}; };
+    {
+        const worker::HostMemoryLimit limit{64 << 20};
+        CHECK_FALSE(take());
+    }
+    CHECK(take());
+    const worker::HostMemoryLimit none{0};
+    CHECK(take());
+}
