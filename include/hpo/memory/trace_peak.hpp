@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,37 +31,46 @@ struct TracePeak {
     return peak;
 }
 
-/// What the blocks that live after an event are for: weights, gradients, optimizer, activations, workspace, in that order, told by the
-/// phase that took them and by whether they outlived it. Their sum is what live blocks have asked for. O(events).
-[[nodiscard]] inline std::vector<EstimatePart> parts_after(const AllocationTrace& trace, std::size_t event) {
-    static constexpr std::array<std::string_view, 5> names{"weights", "gradients", "optimizer", "activations", "workspace"};
-    enum Part : std::size_t { weights, gradients, optimizer, activations, workspace };
+/// What a block of device memory is for.
+enum class TracePart : std::uint8_t { weights, gradients, optimizer, activations, workspace };
+
+inline constexpr std::array<std::string_view, 5> trace_part_names{"weights", "gradients", "optimizer", "activations", "workspace"};
+
+/// What each block of a trace is for, told by the phase that took it and by whether it outlived it. O(events).
+[[nodiscard]] inline std::vector<TracePart> parts_of_blocks(const AllocationTrace& trace) {
     constexpr std::size_t never = static_cast<std::size_t>(-1);
-    std::vector<std::size_t> taken(trace.blocks.size(), never);
     std::vector<std::size_t> given_back(trace.blocks.size(), never);
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
-        const std::int64_t each = trace.events[i];
-        if (each >= 0) taken[static_cast<std::size_t>(each)] = i;
-        else given_back[static_cast<std::size_t>(-1 - each)] = i;
+        if (trace.events[i] < 0) given_back[static_cast<std::size_t>(-1 - trace.events[i])] = i;
     }
-    std::array<std::int64_t, names.size()> bytes{};
-    std::size_t phase = 0;                                               // number of the first phase that begins after the block was taken
-    for (std::size_t block = 0; block < trace.blocks.size(); ++block) {  // blocks are in the order in which they were taken
-        if (taken[block] > event) break;
-        while (phase < trace.phases.size() && trace.phases[phase].first_event <= taken[block]) ++phase;
-        if (given_back[block] <= event) continue;
+    std::vector<TracePart> parts(trace.blocks.size(), TracePart::workspace);
+    std::size_t phase = 0;  // number of the first phase that begins after the event
+    for (std::size_t i = 0; i < trace.events.size(); ++i) {
+        if (trace.events[i] < 0) continue;
+        const auto block = static_cast<std::size_t>(trace.events[i]);
+        while (phase < trace.phases.size() && trace.phases[phase].first_event <= i) ++phase;
         const std::string_view name = phase == 0 ? std::string_view{} : trace.phases[phase - 1].name;
-        const std::size_t end = phase < trace.phases.size() ? trace.phases[phase].first_event : never;
-        const bool outlives = given_back[block] >= end;
-        const Part part = name == "build" && outlives                                                  ? weights
-                          : name == "backward" && outlives                                             ? gradients
-                          : name == "step" && outlives                                                 ? optimizer
-                          : name == "batch" || name == "evaluation" || (name == "forward" && outlives) ? activations
-                                                                                                       : workspace;
-        bytes[part] += trace.blocks[block].bytes;
+        const bool outlives = given_back[block] >= (phase < trace.phases.size() ? trace.phases[phase].first_event : never);
+        parts[block] = name == "build" && outlives                                                  ? TracePart::weights
+                       : name == "backward" && outlives                                             ? TracePart::gradients
+                       : name == "step" && outlives                                                 ? TracePart::optimizer
+                       : name == "batch" || name == "evaluation" || (name == "forward" && outlives) ? TracePart::activations
+                                                                                                    : TracePart::workspace;
     }
+    return parts;
+}
+
+/// What the blocks that live after an event are for: weights, gradients, optimizer, activations, workspace, in that order. Their sum is
+/// what live blocks have asked for. O(events).
+[[nodiscard]] inline std::vector<EstimatePart> parts_after(const AllocationTrace& trace, std::size_t event) {
+    const std::vector<TracePart> parts_of = parts_of_blocks(trace);
     std::vector<EstimatePart> parts;
-    for (std::size_t i = 0; i < names.size(); ++i) parts.push_back({std::string{names[i]}, bytes[i]});
+    for (const std::string_view name : trace_part_names) parts.push_back({std::string{name}, 0});
+    for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
+        const std::int64_t each = trace.events[i];
+        const auto block = static_cast<std::size_t>(each >= 0 ? each : -1 - each);
+        parts[static_cast<std::size_t>(parts_of[block])].bytes += each >= 0 ? trace.blocks[block].bytes : -trace.blocks[block].bytes;
+    }
     return parts;
 }
 
