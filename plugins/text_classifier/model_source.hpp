@@ -28,11 +28,12 @@ namespace detail {
 [[nodiscard]] inline std::string wanted_files(std::string_view model) {
     using Family = hpo::text::EncoderConfig::Family;
     const auto config = hpo::text::published_encoder(model);
-    std::string tokenizer = "vocab.txt, or vocab.json and merges.txt, or spm.model";
+    std::string tokenizer = "vocab.txt, or vocab.json and merges.txt, or spm.model, or sentencepiece.bpe.model";
     if (config) {
-        tokenizer = config->family == Family::bert      ? "vocab.txt"
-                    : config->family == Family::roberta ? "vocab.json and merges.txt"
-                                                        : "spm.model";
+        tokenizer = config->family == Family::bert                                         ? "vocab.txt"
+                    : config->family == Family::roberta && model.find("xlm") != model.npos ? "sentencepiece.bpe.model"
+                    : config->family == Family::roberta                                    ? "vocab.json and merges.txt"
+                                                                                           : "spm.model";
     }
     return "config.json, model.safetensors (or its shards with their index), " + tokenizer;
 }

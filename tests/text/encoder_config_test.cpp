@@ -109,7 +109,7 @@ TEST_CASE("variants of DeBERTa other than v3 are refused by field") {
         std::string refusal;
     };
     const std::vector<Case> cases{
-        {"model_type", "deberta", "unknown model_type 'deberta'; did you mean 'roberta'?; known: bert, roberta, deberta-v2"},
+        {"model_type", "deberta", "unknown model_type 'deberta'; did you mean 'roberta'?; known: bert, roberta, xlm-roberta, deberta-v2"},
         {"relative_attention", nullptr, "relative_attention: got nothing; expected true, all that is supported"},
         {"relative_attention", false, "relative_attention: got false; expected true, all that is supported"},
         {"position_biased_input", true, "position_biased_input: got true; expected false, all that is supported"},
@@ -150,9 +150,9 @@ TEST_CASE("a configuration that no encoder here has is refused by file and field
         std::string refusal;
     };
     const std::vector<Case> cases{
-        {"model_type", "distilbert", "unknown model_type 'distilbert'; known: bert, roberta, deberta-v2"},
-        {"model_type", nullptr, "model_type: got nothing; expected one of bert, roberta, deberta-v2"},
-        {"model_type", 3, "model_type: got 3; expected one of bert, roberta, deberta-v2"},
+        {"model_type", "distilbert", "unknown model_type 'distilbert'; known: bert, roberta, xlm-roberta, deberta-v2"},
+        {"model_type", nullptr, "model_type: got nothing; expected one of bert, roberta, xlm-roberta, deberta-v2"},
+        {"model_type", 3, "model_type: got 3; expected one of bert, roberta, xlm-roberta, deberta-v2"},
         {"hidden_size", nullptr, "hidden_size: got nothing; expected a whole number from 1 to 16777216"},
         {"hidden_size", "768", "hidden_size: got \"768\"; expected a whole number from 1 to 16777216"},
         {"hidden_size", 0, "hidden_size: got 0; expected a whole number from 1 to 16777216"},

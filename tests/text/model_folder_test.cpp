@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/tiny_encoders.hpp"
 
 using namespace hpo::text;
 using Catch::Contains;
@@ -120,6 +121,32 @@ TEST_CASE("tokens that are added to a vocabulary are found in texts") {
     const Tokenizer tokenizer = spoiled.read();
     CHECK(tokenizer.size() == 901);
     CHECK(tokenizer.encode("  [NEW][MASK]") == std::vector<TokenId>{tokenizer.special().first, 900, 4, tokenizer.special().last});
+}
+
+TEST_CASE("an XLM-RoBERTa's ids are those of its SentencePiece model with four special tokens before them") {
+    constexpr char normal = 1;
+    constexpr char unknown = 2;
+    constexpr char control = 3;
+    using Pieces = std::vector<std::pair<std::string, char>>;
+    const Pieces pieces{{"<unk>", unknown},  {"<s>", control},       {"</s>", control},
+                        {"\u2581a", normal}, {"\u2581game", normal}, {"s", normal}};
+    const hpo::tests::TemporaryDirectory folder;
+    std::ofstream{folder.file("config.json")} << R"({"model_type": "xlm-roberta", "vocab_size": 8})";
+    hpo::tests::write_sentence_pieces(folder.path("sentencepiece.bpe.model"), pieces);
+    const Tokenizer tokenizer = read_tokenizer(folder.path());
+    CHECK(tokenizer.size() == 8);
+    CHECK(tokenizer.special().pad == 1);
+    CHECK(tokenizer.encode("a games zz a") == std::vector<TokenId>{0, 4, 5, 6, 3, 4, 2});
+    CHECK(tokenizer.encode("a <mask> a") == std::vector<TokenId>{0, 4, 7, 4, 2});
+    std::ofstream{folder.file("tokenizer_config.json")} << R"({"tokenizer_class": "CamembertTokenizer"})";
+    CHECK_THROWS_WITH(read_tokenizer(folder.path()), Contains("'CamembertTokenizer'; expected one of XLMRobertaTokenizer"));
+    std::filesystem::remove(folder.path("tokenizer_config.json"));
+    hpo::tests::write_sentence_pieces(folder.path("sentencepiece.bpe.model"), {pieces.begin() + 1, pieces.end()});
+    CHECK_THROWS_WITH(read_tokenizer(folder.path()), Contains("sentencepiece.bpe.model: "));
+    hpo::tests::write_sentence_pieces(folder.path("sentencepiece.bpe.model"), {{"<s>", control}, {"</s>", control}, {"<unk>", unknown}});
+    CHECK_THROWS_WITH(read_tokenizer(folder.path()), Contains("do not begin with <unk>, <s>, </s>"));
+    std::ofstream{folder.file("config.json")} << R"({"model_type": "camembert"})";
+    CHECK_THROWS_WITH(read_tokenizer(folder.path()), Contains("(sentencepiece.bpe.model alone is not read)"));
 }
 
 TEST_CASE("a generic class of tokenizers is read by its files") {

@@ -9,6 +9,7 @@
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/tiny_encoders.hpp"
 #include "text_classifier/text_classifier.hpp"
 
 using Catch::Contains;
@@ -30,14 +31,6 @@ hpo::TrainerJob asked(const std::string& model) {
 hpo::PeakPrediction predicted(const hpo::TrainerJob& job) {
     points::Recorder recorder;
     return TextClassifier{}.predict(job, hpo::PeakSource::dry_run, recorder);
-}
-
-/// A tiny BERT's folder.
-void write_model(const std::filesystem::path& folder) {
-    const std::filesystem::path source = HPO_SOURCE_DIR "/tests/torch/encoders/bert";
-    std::filesystem::create_directories(folder);
-    for (const char* name : {"config.json", "model.safetensors"}) std::filesystem::copy(source / name, folder / name);
-    std::ofstream{folder / "vocab.txt"} << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nlibrary\ngame\n";
 }
 
 /// `count` texts of two classes, `words` words each, the last with one less.
@@ -92,7 +85,10 @@ TEST_CASE("a published model is found by its name in the folder of models, with 
     CHECK_THAT(problem(),
                Contains("models/roberta-base: no such folder") && Contains("vocab.json and merges.txt") && !Contains("vocab.txt"));
 
-    write_model(home.path("models/somebody/tiny-bert"));
+    job.params["model.name"] = std::string{"xlm-roberta-base"};
+    CHECK_THAT(problem(), Contains("model.safetensors") && Contains("sentencepiece.bpe.model") && !Contains("vocab"));
+
+    hpo::tests::write_tiny_bert(home.path("models/somebody/tiny-bert"));
     job.params["model.name"] = std::string{"somebody/tiny-bert"};
     CHECK(problem() == "0 problems");
     points::Recorder recorder;
@@ -111,7 +107,7 @@ TEST_CASE("memory is predicted without a model's folder and without data, as for
     hpo::TrainerJob job = asked("tiny-bert");
     job.params["tok.max_length"] = std::int64_t{10};
     CHECK_THROWS_WITH(predicted(job), Contains("unknown published model 'tiny-bert'") && Contains("bert-base-uncased"));
-    write_model(home.path("tiny-bert"));
+    hpo::tests::write_tiny_bert(home.path("tiny-bert"));
     job.options["models"] = home.path().string();
     const auto without_data = predicted(job);
     job.options["data"] = write_texts(home.path("texts.tsv"), 40, 8);

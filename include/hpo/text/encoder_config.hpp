@@ -96,8 +96,8 @@ inline void read_deberta(const ConfigFields& fields, EncoderConfig& config) {
 
 }  // namespace detail
 
-/// The encoder that a model folder's `config.json` describes: model_type "bert", "roberta" or "deberta-v2" (DeBERTa-v3 has it). Throws
-/// Error naming file and field.
+/// The encoder that a model folder's `config.json` describes: model_type "bert", "roberta", "xlm-roberta" or "deberta-v2" (DeBERTa-v3 has
+/// it). Throws Error naming file and field.
 [[nodiscard]] inline EncoderConfig read_encoder_config(const std::filesystem::path& folder) {
     using Family = EncoderConfig::Family;
     using Named = std::pair<std::string_view, Activation>;
@@ -105,9 +105,9 @@ inline void read_deberta(const ConfigFields& fields, EncoderConfig& config) {
     const nlohmann::json document = read_json_file(file);
     const detail::ConfigFields fields{document, file.string()};
     using Type = std::pair<std::string_view, Family>;
-    EncoderConfig config{
-        .family = fields.choice<Family>(
-            "model_type", std::array{Type{"bert", Family::bert}, Type{"roberta", Family::roberta}, Type{"deberta-v2", Family::deberta}})};
+    EncoderConfig config{.family = fields.choice<Family>(
+                             "model_type", std::array{Type{"bert", Family::bert}, Type{"roberta", Family::roberta},
+                                                      Type{"xlm-roberta", Family::roberta}, Type{"deberta-v2", Family::deberta}})};
     const bool deberta = config.family == Family::deberta;
     constexpr std::int64_t most_layers = 1024;
     config.vocabulary = fields.whole("vocab_size", {});

@@ -72,7 +72,9 @@ template <Subwords S>
                                 .pad = must_have("pad_token", names.pad),
                                 .unknown = must_have("unk_token", names.unknown)};
     if (!id_of("mask_token", names.mask, names.mask_absorbs) && names.mask_follows)
-        added.push_back({.content = settings.text("mask_token", names.mask), .id = static_cast<TokenId>(vocabulary.size())});
+        added.push_back({.content = settings.text("mask_token", names.mask),
+                         .id = static_cast<TokenId>(vocabulary.size()),
+                         .absorbs = names.mask_absorbs});
     return {std::move(subwords), special, std::move(added)};
 }
 
@@ -101,6 +103,33 @@ template <Subwords S>
         settings, {"<s>", "</s>", "<pad>", "<unk>", "<mask>", AddedToken::Absorbs::space_before}, file.string());
 }
 
+/// XLM-RoBERTa's, whose ids are not those of its SentencePiece model: <s>, <pad>, </s> and <unk> come first, then the model's pieces but
+/// for its own first three.
+[[nodiscard]] inline Tokenizer read_shifted_sentence_piece(const std::filesystem::path& file, const TokenizerSettings& settings) {
+    using Piece = SentencePieceModel::Piece;
+    using Kind = SentencePieceModel::Kind;
+    static constexpr std::string_view families[] = {"XLMRoberta"};
+    require_class(settings, families);
+    SentencePieceModel model = read_sentence_piece_model(file);
+    std::vector<Piece>& pieces = model.pieces;
+    const auto begins_with = [&](std::size_t id, std::string_view text) { return id < pieces.size() && pieces[id].text == text; };
+    if (!begins_with(0, "<unk>") || !begins_with(1, "<s>") || !begins_with(2, "</s>") || model.unknown != 0)
+        throw Error{Errc::bad_value, file.string() + ": its pieces do not begin with <unk>, <s>, </s>, as XLM-RoBERTa's do"};
+    pieces.erase(pieces.begin(), pieces.begin() + 3);
+    const Piece first[] = {{"<s>", 0, Kind::control}, {"<pad>", 0, Kind::control}, {"</s>", 0, Kind::control}, {"<unk>", 0, Kind::unknown}};
+    pieces.insert(pieces.begin(), std::begin(first), std::end(first));
+    model.unknown = 3;
+    return frame_subwords(SentencePiece{std::move(model), file.string()}, settings,
+                          {.first = "<s>",
+                           .last = "</s>",
+                           .pad = "<pad>",
+                           .unknown = "<unk>",
+                           .mask = "<mask>",
+                           .mask_absorbs = AddedToken::Absorbs::space_before,
+                           .mask_follows = true},
+                          file.string());
+}
+
 /// DeBERTa-v3's, whose vocabulary has its special tokens except for the mask.
 [[nodiscard]] inline Tokenizer read_sentence_piece(const std::filesystem::path& folder, const TokenizerSettings& settings) {
     static constexpr std::string_view families[] = {"DebertaV2"};
@@ -126,8 +155,9 @@ template <Subwords S>
 }  // namespace detail
 
 /// The tokenizer of a model folder as it is distributed: WordPiece from `vocab.txt`, byte-level BPE from `vocab.json` and
-/// `merges.txt`, SentencePiece from `spm.model`, set up by tokenizer_config.json and special_tokens_map.json where they are. Throws Error
-/// naming file and field, also when there are more tokens than `vocab_size` in config.json.
+/// `merges.txt`, SentencePiece from `spm.model` or, of an XLM-RoBERTa, `sentencepiece.bpe.model`, set up by tokenizer_config.json and
+/// special_tokens_map.json where they are. Throws Error naming file and field, also when there are more tokens than `vocab_size` in
+/// config.json.
 [[nodiscard]] inline Tokenizer read_tokenizer(const std::filesystem::path& folder) {
     const auto has = [&](const char* name) { return std::filesystem::exists(folder / name); };
     const std::filesystem::path config_file = folder / "config.json";
@@ -137,6 +167,9 @@ template <Subwords S>
         if (has("vocab.txt")) return detail::read_word_piece(folder / "vocab.txt", settings);
         if (has("vocab.json") && has("merges.txt")) return detail::read_byte_level_bpe(folder, settings);
         if (has("spm.model")) return detail::read_sentence_piece(folder, settings);
+        const std::filesystem::path shifted = folder / "sentencepiece.bpe.model";  // other families shift their ids otherwise
+        if (std::filesystem::exists(shifted) && config.contains("model_type") && config.at("model_type") == "xlm-roberta")
+            return detail::read_shifted_sentence_piece(shifted, settings);
         std::string others;
         for (const char* name : {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model"}) {
             if (has(name)) others += std::string{" ("} + name + " alone is not read)";

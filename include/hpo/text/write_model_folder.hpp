@@ -52,8 +52,8 @@ inline void write_word_pieces(const Tokenizer& tokenizer, const std::filesystem:
 
 /// Copies what a model folder has besides its weights: configuration and tokenizer, to another. Throws Error naming the file.
 inline void copy_model_files(const std::filesystem::path& from, const std::filesystem::path& to) {
-    for (const char* name : {"config.json", "vocab.txt", "vocab.json", "merges.txt", "spm.model", "added_tokens.json",
-                             "tokenizer_config.json", "special_tokens_map.json"}) {
+    for (const char* name : {"config.json", "vocab.txt", "vocab.json", "merges.txt", "spm.model", "sentencepiece.bpe.model",
+                             "added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"}) {
         if (!std::filesystem::exists(from / name)) continue;
         std::error_code error;
         std::filesystem::copy_file(from / name, to / name, error);
