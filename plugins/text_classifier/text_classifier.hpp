@@ -206,7 +206,7 @@ private:
             .class_counts = balance.counts,
             .remarks = {"training: " + balance_text(balance, labels),
                         "held out: " + balance_text(hpo::dataset::label_balance(validation.labels(), labels.size()), labels)},
-            .hash = content_hash(set)};
+            .hash = content_hash(hpo::dataset::TextDataset{.labels = labels, .train = train, .validation = validation, .test = {}})};
         if (const std::int64_t common = texts_in_common(train, validation); common > 0)
             texts.remarks.push_back(std::to_string(common) + " held-out texts are trained on, too");
         if (const std::string& folder = reading.model; !folder.empty()) {

@@ -76,7 +76,7 @@ struct PreparedTexts {
     EncodedTexts test;
     std::vector<std::int64_t> class_counts;  ///< of the training texts
     std::vector<std::string> remarks;        ///< what a person should know of the data, a line each
-    std::string hash;                        ///< of the whole data set
+    std::string hash;                        ///< of the texts that are trained on and of those held out
 };
 
 }  // namespace text_classifier

@@ -214,4 +214,5 @@ TEST_CASE("the hash of a data set depends on what it says, not on how it is writ
     changed.replace(changed.find("17,c"), 4, "17,a");
     CHECK(content_hash(read_dataset({.data = files.write("c.csv", changed)})) != hash);
     CHECK(content_hash(read_dataset({.data = files.path() / "a.csv", .split = {.test = 0.2}})) != hash);
+    CHECK(content_hash(read_dataset({.data = files.path() / "a.csv", .split = {.seed = 1}})) != hash);
 }

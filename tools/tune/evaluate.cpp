@@ -95,13 +95,15 @@ std::optional<bool> same_data(const ModelManifest& then, const ModelManifest& no
     return then.data_hash == now.data_hash;
 }
 
-void print_text(const ModelManifest& then, const ModelManifest& now) {
+void print_text(const ModelManifest& then, const ModelManifest& now, const Attributes& attributes) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& [name, value] : now.metrics) {
         const auto before = then.metrics.find(name);
         rows.push_back({name, number(value), before == then.metrics.end() ? "" : number(before->second)});
     }
     std::cout << table({"metric", "now", "when it was trained"}, rows);
+    if (const auto examples = attributes.find("validation_examples"); examples != attributes.end())
+        std::cout << "measured on " << examples->second << " examples\n";
     const auto same = same_data(then, now);
     std::cout << "data: ";
     if (!same)
@@ -158,7 +160,7 @@ int evaluate(const EvaluateOptions& options) {
                       {"peak_bytes", tools::or_null(outcome.peak_allocated)}});
     } else if (complete) {
         std::cout << folder.string() << ": trial " << then.trial << " of study " << then.study << ", trainer " << then.trainer << "\n";
-        print_text(then, now);
+        print_text(then, now, outcome.attributes);
     }
     if (complete) return 0;
     std::cerr << "hpo-tune: error: " << folder.string() << ": " << tools::one_line(problem, 2000) << "\n";

@@ -158,7 +158,8 @@ namespace detail {
     return hash.finish();
 }
 
-/// The hash of a whole data set, for the manifest of a model: 64 characters.
+/// The hash of a data set, or of what is used of it, for the manifest of a model: 64 characters. The same texts divided in another way
+/// have another.
 [[nodiscard]] inline std::string content_hash(const TextDataset& dataset) {
     Sha256 hash;
     for (const Examples* part : {&dataset.train, &dataset.validation, &dataset.test}) hash.add(content_hash(*part, dataset.labels));

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "hpo/testing/trainer_contract.hpp"
+#include "hpo/testing/trainer_problems.hpp"
 
 namespace hpo::testing {
 
 /// What a trainer promises about the models that it saves and the checkpoints that it writes, held against one job that it accepts and
 /// that takes a short time. A trainer that does neither must say so. Needs no test framework: an empty answer is a pass.
-class SavingContract {
+class SavingContract : private TrainerProblems {
 public:
     /// `scratch` is an empty folder that may be written; what lies in it afterwards is of no use.
     SavingContract(TrainerContract::MakeTrainer make, TrainerJob job, std::filesystem::path scratch)
@@ -34,16 +35,10 @@ public:
             if (trainer_->info().saves_models) check_model();
             if (trainer_->info().checkpoints && told_.size() > 1) check_checkpoints();
         }
-        return std::move(found_);
+        return take();
     }
 
 private:
-    void expect(bool promise, std::string where, std::string what) {
-        if (!promise) found_.push_back({std::move(where), std::move(what)});
-    }
-    static AttemptOutcome run(Trainer& trainer, const TrainerJob& job, Progress& progress) {
-        return outcome_of([&] { return trainer.run(job, progress); });
-    }
     [[nodiscard]] AttemptOutcome evaluate(Trainer& trainer, const std::filesystem::path& folder) const {
         TrainerJob job = job_;
         job.saved_model = folder.string();
@@ -121,7 +116,6 @@ private:
     std::unique_ptr<Trainer> trainer_;
     AttemptOutcome whole_;      ///< of a run that nothing stopped
     std::vector<Report> told_;  ///< by it
-    std::vector<TrainerProblem> found_;
 };
 
 /// All promises about models and checkpoints that a trainer breaks.

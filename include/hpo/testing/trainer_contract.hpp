@@ -15,6 +15,7 @@
 
 #include "hpo/core/error.hpp"
 #include "hpo/core/plan_fields.hpp"
+#include "hpo/testing/trainer_problems.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::testing {
@@ -40,22 +41,6 @@ private:
     std::size_t stop_after_;
 };
 
-/// What `work` gives; what it throws is a failed outcome, as in a worker.
-template <class Work>
-[[nodiscard]] AttemptOutcome outcome_of(Work&& work) {
-    try {
-        return work();
-    } catch (const std::exception& error) {
-        AttemptOutcome outcome;
-        outcome.failure = Failure{.message = error.what()};
-        return outcome;
-    }
-}
-
-[[nodiscard]] inline std::string failure_text(const AttemptOutcome& outcome) {
-    return outcome.failure ? outcome.failure->message : "no failure";
-}
-
 [[nodiscard]] inline bool same_reports(const std::vector<Report>& some, const std::vector<Report>& others) {
     return std::equal(some.begin(), some.end(), others.begin(), others.end(),
                       [](const Report& a, const Report& b) { return a.step == b.step && a.value == b.value; });
@@ -63,7 +48,7 @@ template <class Work>
 
 /// What every trainer promises, held against one job that it accepts and that takes a short time. Needs no test
 /// framework: an empty answer is a pass, otherwise `where` names the promise and `what` says how it was broken.
-class TrainerContract {
+class TrainerContract : private TrainerProblems {
 public:
     using MakeTrainer = std::function<std::unique_ptr<Trainer>()>;
 
@@ -76,17 +61,10 @@ public:
         check_run();
         check_stop();
         check_profile();
-        return std::move(found_);
+        return take();
     }
 
 private:
-    void expect(bool promise, std::string where, std::string what) {
-        if (!promise) found_.push_back({std::move(where), std::move(what)});
-    }
-    static AttemptOutcome run(Trainer& trainer, const TrainerJob& job, Progress& progress) {
-        return outcome_of([&] { return trainer.run(job, progress); });
-    }
-
     void check_info() {
         const TrainerInfo info = trainer_->info();
         expect(!info.name.empty() && !info.summary.empty(), "info", "name or summary is empty");
@@ -209,7 +187,6 @@ private:
     TrainerJob job_;
     std::unique_ptr<Trainer> trainer_;
     std::size_t reports_ = 0;
-    std::vector<TrainerProblem> found_;
 };
 
 /// All promises that a trainer breaks, given a job that it accepts and that takes a short time.

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -143,11 +144,11 @@ inline void load_whole(::torch::nn::Module& module, const weights::Weights& weig
         const auto more = detail::plan_fillings(*child.value(), weights, child.key() + ".", "");
         fillings.insert(fillings.end(), more.begin(), more.end());
     }
+    std::unordered_set<const weights::Tensor*> placed;
+    for (const detail::Filling& filling : fillings) placed.insert(filling.stored);
     for (const auto& [name, stored] : weights.tensors()) {
         if (!detail::holds_weights(stored.dtype) || (!passed_over.empty() && name.starts_with(passed_over + "."))) continue;
-        const bool placed =
-            std::any_of(fillings.begin(), fillings.end(), [&tensor = stored](const auto& each) { return each.stored == &tensor; });
-        if (!placed) throw Error{Errc::bad_value, weights.place() + ": has tensor '" + name + "', which the model lacks"};
+        if (!placed.contains(&stored)) throw Error{Errc::bad_value, weights.place() + ": has tensor '" + name + "', which the model lacks"};
     }
     detail::fill(fillings);
 }

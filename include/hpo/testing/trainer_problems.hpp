@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::testing {
+
+/// What `work` gives; what it throws is a failed outcome, as in a worker.
+template <class Work>
+[[nodiscard]] AttemptOutcome outcome_of(Work&& work) {
+    try {
+        return work();
+    } catch (const std::exception& error) {
+        AttemptOutcome outcome;
+        outcome.failure = Failure{.message = error.what()};
+        return outcome;
+    }
+}
+
+[[nodiscard]] inline std::string failure_text(const AttemptOutcome& outcome) {
+    return outcome.failure ? outcome.failure->message : "no failure";
+}
+
+/// The promises that a trainer was seen to break.
+class TrainerProblems {
+public:
+    void expect(bool promise, std::string where, std::string what) {
+        if (!promise) found_.push_back({std::move(where), std::move(what)});
+    }
+    /// They are taken.
+    [[nodiscard]] std::vector<TrainerProblem> take() { return std::exchange(found_, {}); }
+
+    static AttemptOutcome run(Trainer& trainer, const TrainerJob& job, Progress& progress) {
+        return outcome_of([&] { return trainer.run(job, progress); });
+    }
+
+private:
+    std::vector<TrainerProblem> found_;
+};
+
+}  // namespace hpo::testing
