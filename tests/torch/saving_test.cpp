@@ -53,18 +53,26 @@ std::string text_of(const hpo::AttemptOutcome& outcome) { return outcome.failure
 
 TEST_CASE("an attempt that goes on from a checkpoint ends with the bits of one that was not interrupted") {
     using hpo::Value;
-    const std::vector<std::vector<std::pair<std::string, Value>>> kinds{
-        {{"optim.kind", std::string{"adamw"}}, {"optim.schedule", std::string{"cosine"}}, {"optim.warmup", 0.2}},
-        {{"optim.kind", std::string{"sgd"}}, {"optim.nesterov", true}, {"optim.clip_norm", 1.0}},
-        {{"optim.kind", std::string{"adafactor"}}, {"optim.layer_decay", 0.5}},
-        {{"train.tuning", std::string{"lora"}}, {"lora.rank", std::int64_t{2}}, {"lora.dropout", 0.5}},
-        {{"train.tuning", std::string{"probe"}}},
-        {{"train.patience", std::int64_t{50}}},
+    struct Kind {
+        std::vector<std::pair<std::string, Value>> options;
+        hpo::Precision precision = hpo::Precision::fp32;
     };
-    for (const auto& options : kinds) {
-        CAPTURE(options[0].first, hpo::display_text(options[0].second));
+    const std::vector<Kind> kinds{
+        {{{"optim.kind", std::string{"adamw"}}, {"optim.schedule", std::string{"cosine"}}, {"optim.warmup", 0.2}}},
+        {{{"optim.kind", std::string{"sgd"}}, {"optim.nesterov", true}, {"optim.clip_norm", 1.0}}},
+        {{{"optim.kind", std::string{"adafactor"}}, {"optim.layer_decay", 0.5}}},
+        {{{"train.tuning", std::string{"lora"}}, {"lora.rank", std::int64_t{2}}, {"lora.dropout", 0.5}}},
+        {{{"train.tuning", std::string{"probe"}}}},
+        {{{"train.patience", std::int64_t{50}}}},
+        {{{"optim.kind", std::string{"adamw"}}, {"optim.clip_norm", 1.0}}, hpo::Precision::bf16},
+        {{{"train.tuning", std::string{"lora"}}, {"train.patience", std::int64_t{50}}}, hpo::Precision::bf16},
+    };
+    for (const auto& [options, precision] : kinds) {
+        CAPTURE(options[0].first, hpo::display_text(options[0].second), to_text(precision));
+        hpo::TrainerJob asked = saving_job(options);
+        asked.plan.precision = precision;
         const hpo::tests::TemporaryDirectory home;
-        const Run whole = run(saving_job(options), home.path("whole"));
+        const Run whole = run(asked, home.path("whole"));
         INFO(text_of(whole.outcome));
         REQUIRE(whole.outcome.kind == hpo::OutcomeKind::complete);
         REQUIRE_FALSE(whole.weights.empty());
@@ -72,10 +80,10 @@ TEST_CASE("an attempt that goes on from a checkpoint ends with the bits of one t
         for (const std::size_t stop : {2, 4, 6}) {
             CAPTURE(stop);
             const auto folder = home.path("stopped after " + std::to_string(stop));
-            const Run first = run(saving_job(options), folder, stop);
+            const Run first = run(asked, folder, stop);
             CHECK(first.outcome.kind == hpo::OutcomeKind::stopped);
             CHECK(first.weights.empty());
-            hpo::TrainerJob rest = saving_job(options);
+            hpo::TrainerJob rest = asked;
             rest.resume_step = first.progress.checkpoints.back();
             const Run second = run(rest, folder);
             INFO(text_of(second.outcome));

@@ -19,6 +19,7 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/tiny_encoders.hpp"
 
 using namespace text_classifier;
 using hpo::torch::MeteredAllocator;
@@ -57,30 +58,6 @@ struct Texts {
     std::string file = write_texts(folder.path());
 };
 
-/// A published model's folder: a tiny BERT whose vocabulary has the words of the texts.
-void write_model(const std::filesystem::path& folder) {
-    const std::filesystem::path source = HPO_SOURCE_DIR "/tests/torch/encoders/bert";
-    for (const char* name : {"config.json", "model.safetensors"}) std::filesystem::copy(source / name, folder / name);
-    std::ofstream{folder / "vocab.txt"} << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nlibrary\ngame\nfont\na\nthe\nfor\nwith\ntool\n";
-}
-
-/// The same for a tiny DeBERTa-v3, with a SentencePiece model of whole words.
-void write_deberta(const std::filesystem::path& folder) {
-    const std::filesystem::path source = HPO_SOURCE_DIR "/tests/torch/encoders/deberta";
-    for (const char* name : {"config.json", "model.safetensors"}) std::filesystem::copy(source / name, folder / name);
-    const auto field = [](char number_and_kind, const std::string& bytes) {
-        return std::string{number_and_kind, static_cast<char>(bytes.size())} + bytes;
-    };
-    const std::string control = "\x18\x03";
-    const std::string unknown = "\x18\x02";
-    std::string model;
-    for (const std::string piece : {"[PAD]", "[CLS]", "[SEP]"}) model += field('\x0a', field('\x0a', piece) + control);
-    model += field('\x0a', field('\x0a', "[UNK]") + unknown);
-    for (const std::string word : {"library", "game", "font", "a", "the", "for", "with", "tool"})
-        model += field('\x0a', field('\x0a', "\u2581" + word));
-    std::ofstream{folder / "spm.model", std::ios::binary} << model << field('\x1a', "\x18\x01");
-}
-
 hpo::TrainerJob small_job(const Texts& texts) {
     hpo::TrainerJob job;
     job.params = {{"model.layers", std::int64_t{1}},        {"model.hidden", std::int64_t{16}},
@@ -108,6 +85,15 @@ hpo::AttemptOutcome complete(TextClassifier& trainer, const hpo::TrainerJob& job
     if (outcome.failure) FAIL(outcome.failure->where + ": " + outcome.failure->message);
     REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
     return outcome;
+}
+
+/// The same for a published model's folder.
+hpo::TrainerJob folder_job(const Texts& texts, const hpo::tests::TemporaryDirectory& model, std::int64_t epochs) {
+    hpo::TrainerJob job = small_job(texts);
+    job.options["model"] = model.path().string();
+    job.options["tok.max_length"] = std::int64_t{10};
+    job.options["epochs"] = epochs;
+    return job;
 }
 
 /// Two classes of texts of unequal length, for a tiny encoder.
@@ -324,12 +310,9 @@ TEST_CASE("a check tells the balance of the labels, and what is wrong with data 
 TEST_CASE("a published model's folder gives tokenizer, sizes and weights") {
     const Texts texts;
     const hpo::tests::TemporaryDirectory model;
-    write_model(model.path());
+    hpo::tests::write_tiny_bert(model.path());
     TextClassifier trainer;
-    auto job = small_job(texts);
-    job.options["model"] = model.path().string();
-    job.options["tok.max_length"] = std::int64_t{10};
-    job.options["epochs"] = std::int64_t{20};
+    auto job = folder_job(texts, model, 20);
     job.params["optim.lr"] = 0.01;
     job.params["train.dropout"] = 0.0;
     job.params["train.attention_dropout"] = 0.0;
@@ -351,7 +334,7 @@ TEST_CASE("bad data and bad models fail a check and an attempt with file and fie
         std::ofstream{folder / "data/train.tsv"} << "section\ttext\ngames\ta game\nfonts\tthe font\ngames\tfor a game\n";
         std::ofstream{folder / "data/validation.tsv"} << "section\ttext\ngames\tgame\nfonts\tfont\n";
         std::ofstream{folder / "data/test.tsv"} << "section\ttext\nfonts\tfont font\n";
-        write_model(folder / "model");
+        hpo::tests::write_tiny_bert(folder / "model");
     };
     const auto replace = [](const std::string& name, const std::string& content) {
         return [=](const fs::path& folder) { std::ofstream{folder / name, std::ios::binary} << content; };
@@ -503,12 +486,9 @@ TEST_CASE("texts are classified under bf16 about as in fp32, and loader workers 
 TEST_CASE("a DeBERTa's model folder is fine-tuned like any other, whole, with frozen layers or with additions of low rank") {
     const Texts texts;
     const hpo::tests::TemporaryDirectory model;
-    write_deberta(model.path());
+    hpo::tests::write_tiny_deberta(model.path());
     TextClassifier trainer;
-    auto job = small_job(texts);
-    job.options["model"] = model.path().string();
-    job.options["tok.max_length"] = std::int64_t{10};
-    job.options["epochs"] = std::int64_t{12};
+    auto job = folder_job(texts, model, 12);
     job.params["optim.lr"] = 0.01;
     CHECK(complete(trainer, job).values.at(0) > 0.6);
 
@@ -563,6 +543,20 @@ TEST_CASE("a saved text model is measured again, on other texts with its own wor
     const auto others = trainer.evaluate(measure, recorder);
     if (others.failure) FAIL(others.failure->message);
     CHECK(others.attributes.at("data_hash") != own.attributes.at("data_hash"));
+    CHECK(others.attributes.at("validation_examples") != own.attributes.at("validation_examples"));
+    measure = small_job(texts);
+    measure.saved_model = model;
+    CHECK(trainer.evaluate(measure, recorder).attributes.at("data_hash") == own.attributes.at("data_hash"));
+    for (const auto& [name, value] : std::vector<std::pair<std::string, hpo::Value>>{
+             {"split_seed", std::int64_t{1}}, {"validation_share", 0.2}, {"validation_examples", std::int64_t{20}}}) {
+        CAPTURE(name);
+        hpo::TrainerJob divided = measure;
+        divided.options[name] = value;
+        const auto measured = trainer.evaluate(divided, recorder);
+        REQUIRE(measured.kind == hpo::OutcomeKind::complete);
+        CHECK(measured.attributes.at("data_hash") != own.attributes.at("data_hash"));
+    }
+    measure.options["data"] = home.file("others.tsv");
     CHECK(std::stod(others.attributes.at("accuracy")) > 0.9);
     write_others("sounds");
     const auto unknown = TextClassifier{}.evaluate(measure, recorder);
@@ -593,12 +587,9 @@ TEST_CASE("models that began from a published folder are saved as model folders 
     for (const bool deberta : {false, true}) {
         CAPTURE(deberta);
         const hpo::tests::TemporaryDirectory published;
-        deberta ? write_deberta(published.path()) : write_model(published.path());
+        deberta ? hpo::tests::write_tiny_deberta(published.path()) : hpo::tests::write_tiny_bert(published.path());
         const hpo::tests::TemporaryDirectory home;
-        hpo::TrainerJob job = small_job(texts);
-        job.options["model"] = published.path().string();
-        job.options["tok.max_length"] = std::int64_t{10};
-        job.options["epochs"] = std::int64_t{3};
+        hpo::TrainerJob job = folder_job(texts, published, 3);
         job.options["checkpoint_seconds"] = 0.0;
         job.params["train.tuning"] = std::string{"lora"};
         const auto broken = hpo::testing::saving_contract_violations([] { return std::make_unique<TextClassifier>(); }, job, home.path());
