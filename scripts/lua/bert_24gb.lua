@@ -66,7 +66,7 @@ return hpo.study {
   objective = { metric = "macro_f1", direction = "maximize" },
   sampler   = "tpe",
   pruner    = "median",
-  guard     = "formula",
+  guard     = "dry_run",
   recovery  = "shrink_micro_batch",
 
   space = function(trial)
