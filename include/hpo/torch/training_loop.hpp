@@ -178,9 +178,7 @@ private:
         }
     }
 
-    [[nodiscard]] bool approximate() const {
-        return task_.mixes_examples() && plan_.micro_batch < std::min(plan_.batch, examples_);
-    }
+    [[nodiscard]] bool approximate() const { return task_.mixes_examples() && plan_.micro_batch < std::min(plan_.batch, examples_); }
 
     Task& task_;
     const TrainingPlan& plan_;
