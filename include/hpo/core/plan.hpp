@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 3> precision_names{"fp32", "bf16",
 /// the recovery policy choose it; samplers never see it.
 struct ExecutionPlan {
     /// Examples whose gradients are averaged for one optimizer step: the trial's parameter, copied here for the trainer.
-    /// Nothing for a trainer that has no such parameter. Where a trial asks for several such batches a step (train.grad_accum), one of them.
+    /// Nothing for a trainer that has no such parameter. Of several such batches in a step (train.grad_accum): one.
     std::optional<std::int64_t> effective_batch;
     /// Examples in one forward and backward pass; nothing: as many as the effective batch.
     std::optional<std::int64_t> micro_batch;
