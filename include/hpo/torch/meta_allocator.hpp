@@ -42,7 +42,8 @@ private:
     static c10::DataPtr take(std::size_t bytes) {
         const c10::Device meta{c10::DeviceType::Meta};
         const bool recorded = bytes > 0 && !Unmetered::in_force();
-        const auto ticket = recorded ? TraceRecorder::instance().take(static_cast<std::int64_t>(bytes)) : TraceRecorder::Ticket{};
+        const auto ticket =
+            recorded ? TraceRecorder::instance().take(static_cast<std::int64_t>(bytes), Recorded::device) : TraceRecorder::Ticket{};
         if (ticket.recording == 0) return {nullptr, nullptr, &forget, meta};
         return {nullptr, new TraceRecorder::Ticket{ticket}, &forget, meta};
     }

@@ -17,13 +17,13 @@
 namespace hpo::torch {
 
 /// Autocast for the meta device, which LibTorch has not: while it lives, this thread's matrix products and convolutions of meta tensors
-/// are cast where Autocast says so, as on the CPU. Operators that an autocast casts to fp32 are left as they are.
+/// are cast where Autocast says so; norms and softmax are computed in fp32 where the device stands in for CUDA.
 ///
 /// Design note: a dispatch key of a kind of device that is not here, put before all others in this thread, plays the part of the meta
 /// device's own.
 class MetaAutocast {
 public:
-    MetaAutocast() {
+    explicit MetaAutocast(MetaTarget target) {
         if (!c10::Dispatcher::singleton().hasBackendFallbackForDispatchKey(key)) {
             others_ = std::make_unique<::torch::Library>(::torch::Library::IMPL, "_", key, __FILE__, __LINE__);
             others_->fallback(::torch::CppFunction::makeFallthrough());
@@ -41,6 +41,11 @@ public:
 #if TORCH_VERSION_MAJOR >= 2
         add<at::_ops::scaled_dot_product_attention>("scaled_dot_product_attention");
 #endif
+        if (target == MetaTarget::cpu) return;
+        add<at::_ops::layer_norm, InSingle>("layer_norm");
+        add<at::_ops::group_norm, InSingle>("group_norm");
+        add<at::_ops::softmax_int, InSingle>("softmax.int");
+        add<at::_ops::log_softmax_int, InSingle>("log_softmax.int");
     }
     ~MetaAutocast() { c10::impl::tls_set_dispatch_key_excluded(key, excluded_before_); }
     MetaAutocast(const MetaAutocast&) = delete;
@@ -49,38 +54,50 @@ public:
 private:
     static constexpr c10::DispatchKey key = c10::DispatchKey::AutocastXPU;
 
-    static ::torch::Tensor cast(const ::torch::Tensor& tensor) {
-        const AutocastState state = AutocastState::of(c10::DeviceType::Meta);
-        const bool castable =
-            tensor.defined() && tensor.is_meta() && tensor.is_floating_point() && tensor.scalar_type() != ::torch::kDouble;
-        if (!state.enabled || !castable || tensor.scalar_type() == state.type) return tensor;
-        const bool kept = tensor.scalar_type() == ::torch::kFloat && tensor.requires_grad() && tensor.is_leaf() && !tensor.is_view();
-        if (!kept || !at::autocast::is_autocast_cache_enabled()) return tensor.to(state.type);
-        if (const ::torch::Tensor* const before = MetaCasts::find(tensor)) return *before;
-        ::torch::Tensor made = tensor.to(state.type);
-        MetaCasts::keep(tensor, made);
-        return made;
-    }
-    static TorchOptional<::torch::Tensor> cast(const TorchOptional<::torch::Tensor>& tensor) {
-        return tensor ? TorchOptional<::torch::Tensor>{cast(*tensor)} : tensor;
-    }
-    template <class Other>
-    static Other cast(Other other) {
-        return other;
-    }
-
-    template <class Operator, class Signature>
-    struct Kernel;
-    template <class Operator, class Result, class... Arguments>
-    struct Kernel<Operator, Result(Arguments...)> {
-        static Result call(Arguments... arguments) {
-            const c10::impl::ExcludeDispatchKeyGuard cast_once{key};
-            return Operator::call(cast(arguments)...);
+    /// Casts a tensor to the type that Autocast says, once for each weight.
+    struct InHalf {
+        static ::torch::Tensor cast(const ::torch::Tensor& tensor) {
+            const AutocastState state = AutocastState::of(c10::DeviceType::Meta);
+            if (!state.enabled || !castable(tensor) || tensor.scalar_type() == state.type) return tensor;
+            const bool weight = tensor.scalar_type() == ::torch::kFloat && tensor.requires_grad() && tensor.is_leaf() && !tensor.is_view();
+            if (!weight || !at::autocast::is_autocast_cache_enabled()) return tensor.to(state.type);
+            if (const ::torch::Tensor* const before = MetaCasts::find(tensor)) return *before;
+            ::torch::Tensor made = tensor.to(state.type);
+            MetaCasts::keep(tensor, made);
+            return made;
         }
     };
-    template <class Operator>
+    /// Casts a tensor to fp32, where autocast is on.
+    struct InSingle {
+        static ::torch::Tensor cast(const ::torch::Tensor& tensor) {
+            const bool on = AutocastState::of(c10::DeviceType::Meta).enabled;
+            return on && castable(tensor) ? tensor.to(::torch::kFloat) : tensor;
+        }
+    };
+    static bool castable(const ::torch::Tensor& tensor) {
+        return tensor.defined() && tensor.is_meta() && tensor.is_floating_point() && tensor.scalar_type() != ::torch::kDouble;
+    }
+
+    template <class Policy, class Argument>
+    static Argument cast(const Argument& argument) {
+        if constexpr (std::is_same_v<Argument, ::torch::Tensor>) return Policy::cast(argument);
+        else if constexpr (std::is_same_v<Argument, TorchOptional<::torch::Tensor>>)
+            return argument ? Argument{Policy::cast(*argument)} : argument;
+        else return argument;
+    }
+
+    template <class Operator, class Policy, class Signature>
+    struct Kernel;
+    template <class Operator, class Policy, class Result, class... Arguments>
+    struct Kernel<Operator, Policy, Result(Arguments...)> {
+        static Result call(Arguments... arguments) {
+            const c10::impl::ExcludeDispatchKeyGuard cast_once{key};
+            return Operator::call(cast<Policy>(arguments)...);
+        }
+    };
+    template <class Operator, class Policy = InHalf>
     void add(const char* name) {
-        operators_.impl(name, &Kernel<Operator, std::remove_pointer_t<decltype(&Operator::call)>>::call);
+        operators_.impl(name, &Kernel<Operator, Policy, std::remove_pointer_t<decltype(&Operator::call)>>::call);
     }
 
     std::unique_ptr<::torch::Library> others_;

@@ -172,7 +172,7 @@ private:
                                        " bytes. Error code " + std::to_string(ENOMEM));
         }
         auto* const header = new (block) Header{metered ? bytes : 0, device};
-        if (metered) header->ticket = TraceRecorder::instance().take(bytes);
+        if (metered) header->ticket = TraceRecorder::instance().take(bytes, Recorded::device_and_host);
         void* const data = header + 1;
         return {data, data, &free_block, cpu};
     }

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <torch/version.h>
+
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "hpo/core/bytes.hpp"
 #include "hpo/core/error.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/memory/allocation_trace.hpp"
+#include "hpo/memory/allocator_conf.hpp"
+#include "hpo/memory/capacity_need.hpp"
+#include "hpo/memory/cuda_overheads.hpp"
 #include "hpo/memory/trace_peak.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/meta_device.hpp"
@@ -32,20 +39,21 @@ namespace hpo::torch {
     return name.empty() ? line : "LibTorch has no meta kernel for " + name;
 }
 
-/// What `trace()`, which makes a trace in a thread of its own, threw as an Error that says so in a line.
-template <class Trace>
-[[nodiscard]] memory::AllocationTrace traced_apart(std::string_view source, const Trace& trace) {
-    memory::AllocationTrace result;
+/// What `work()` gives, done in a thread of its own since autograd keeps with a thread what a failure leaves behind. What it throws
+/// becomes an Error of one line.
+template <class Work>
+[[nodiscard]] auto apart(std::string_view source, const Work& work) {
+    std::optional<decltype(work())> result;
     std::exception_ptr error;
     std::thread{[&] {
         try {
-            result = trace();
+            result.emplace(work());
         } catch (...) {
             error = std::current_exception();
         }
     }}.join();
-    if (!error) return result;
-    throw Error{Errc::plugin, std::string{source} + ": " + dry_run_problem(translate_failure(error, "", {}).message)};
+    if (error) throw Error{Errc::plugin, std::string{source} + ": " + dry_run_problem(translate_failure(error, "", {}).message)};
+    return std::move(*result);
 }
 
 /// The peak of a trace on a metered CPU device, which counts what tensors ask for and nothing else.
@@ -56,6 +64,36 @@ template <class Trace>
     prediction.need = prediction.comfort = peak.bytes;
     prediction.parts = memory::parts_after(trace, peak.event);
     return prediction;
+}
+
+/// The same on CUDA, whose caching allocator the trace is replayed through with the rules of this LibTorch and the plan's settings. Throws
+/// Error for settings that it refuses.
+[[nodiscard]] inline PeakPrediction cuda_prediction(const memory::AllocationTrace& trace, const ExecutionPlan& plan) {
+    const auto version = memory::parse_libtorch_version(TORCH_VERSION).value_or(memory::LibTorchVersion{});
+    memory::AllocatorSettings settings = memory::read_allocator_conf(plan.allocator_settings, version, "plan.allocator_settings");
+    settings.expandable_segments = settings.expandable_segments || (plan.expandable_segments && version >= memory::LibTorchVersion{2, 1});
+    const memory::CudaOverheads overheads = memory::usual_cuda_overheads(version);
+    const memory::AllocationTrace whole = memory::with_cublas_workspaces(trace, overheads.cublas_workspace_bytes);
+    const memory::CapacityNeed found = memory::capacity_need(whole, settings, overheads.context_bytes);
+    PeakPrediction prediction;
+    prediction.requested_bytes = found.unlimited.counts.requested_peak;
+    prediction.allocated_bytes = found.unlimited.counts.allocated_peak;
+    prediction.reserved_bytes = found.unlimited.counts.reserved_peak;
+    prediction.need = found.need;
+    prediction.comfort = found.comfort;
+    const memory::TracePeak peak = memory::requested_peak(whole);
+    prediction.parts = memory::parts_after(whole, peak.event);
+    prediction.parts.push_back({"context", overheads.context_bytes});
+    prediction.parts.push_back({"allocator", found.need - overheads.context_bytes - peak.bytes});
+    prediction.uncertainty = plan.precision == Precision::fp32 ? 0.03 : 0.06;
+    prediction.remark =
+        "for the CUDA allocator of LibTorch " TORCH_VERSION "; the context is taken to be " + format_bytes(overheads.context_bytes);
+    return prediction;
+}
+
+/// The peak of a trace on the plan's device.
+[[nodiscard]] inline PeakPrediction peak_of(const memory::AllocationTrace& trace, const ExecutionPlan& plan) {
+    return plan.device.starts_with("cuda") ? cuda_prediction(trace, plan) : metered_prediction(trace);
 }
 
 }  // namespace hpo::torch

@@ -24,11 +24,10 @@ public:
     /// Thrown after so many passes that the rest is taken to be alike. Inside torch/ only.
     struct Enough {};
 
-    explicit SparedModel(Model& whole) : whole_{whole} {}
+    SparedModel(Model& whole, int most_passes) : whole_{whole}, most_passes_{most_passes} {}
 
     [[nodiscard]] ::torch::Tensor forward(const Batch& batch) override {
-        constexpr int most_passes = 64;
-        if (++passes_ > most_passes) throw Enough{};
+        if (++passes_ > most_passes_) throw Enough{};
         Shape shape;
         for (const ::torch::Tensor& input : batch.inputs) {
             const std::vector<std::int64_t> sizes = input.sizes().vec();
@@ -55,6 +54,7 @@ private:
     }
 
     Model& whole_;
+    int most_passes_;
     int passes_ = 0;
     std::vector<Shape> seen_;
     std::vector<std::int64_t> output_sizes_;
@@ -67,19 +67,24 @@ private:
 class ShortTask final : public Task {
 public:
     /// `device`: where the model is built.
-    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device) : whole_{whole}, plan_{plan}, device_{device} {
-        const std::int64_t examples = whole.training_examples();
-        const std::int64_t step = std::min(plan.effective_batch, examples);
-        const std::int64_t micro = std::min(plan.micro_batch, step);
+    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device) : ShortTask{whole, plan, device, 64} {
+        const auto [step, micro] = sizes(plan);
         plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * micro + step % micro;
         plan_.micro_batch = micro;
-        plan_.epochs = std::min<std::int64_t>(plan.epochs, 2);
-        plan_.loader_workers = 0;
-        plan_.checkpoints = {};
-        plan_.model_folder.clear();
-        const std::int64_t last = examples % step;
-        examples_ = std::min<std::int64_t>(examples / step, 2) * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro +
-                    last % micro;
+        const std::int64_t last = whole.training_examples() % step;
+        examples_ = std::min<std::int64_t>(whole.training_examples() / step, 2) * plan_.effective_batch +
+                    std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
+    }
+    /// The same with micro-batches of `examples` each, none of them short, and one pass an evaluation: what changes with `examples` are
+    /// sizes.
+    [[nodiscard]] static ShortTask scaled(Task& whole, const TrainingPlan& plan, ::torch::Device device, std::int64_t examples) {
+        ShortTask task{whole, plan, device, 1};
+        const auto [step, micro] = task.sizes(plan);
+        task.plan_.evaluation_batch = plan.evaluation_batch / plan.micro_batch * examples;
+        task.plan_.micro_batch = examples;
+        task.plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * examples;
+        task.examples_ = std::min<std::int64_t>(whole.training_examples() / step, 2) * task.plan_.effective_batch;
+        return task;
     }
 
     /// The plan to train it with.
@@ -108,9 +113,21 @@ public:
     }
 
 private:
+    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device, int evaluation_passes)
+        : whole_{whole}, plan_{plan}, device_{device}, evaluation_passes_{evaluation_passes} {
+        plan_.epochs = std::min<std::int64_t>(plan.epochs, 2);
+        plan_.loader_workers = 0;
+        plan_.checkpoints = {};
+        plan_.model_folder.clear();
+    }
+    /// Examples of a step and of a micro-batch, of the whole task.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> sizes(const TrainingPlan& plan) const {
+        const std::int64_t step = std::min(plan.effective_batch, whole_.training_examples());
+        return {step, std::min(plan.micro_batch, step)};
+    }
     template <class Evaluation>
-    static void spare(Model& model, const Evaluation& evaluation) {
-        SparedModel spared{model};
+    void spare(Model& model, const Evaluation& evaluation) const {
+        SparedModel spared{model, evaluation_passes_};
         try {
             evaluation(spared);
         } catch (const SparedModel::Enough&) {
@@ -120,6 +137,7 @@ private:
     Task& whole_;
     TrainingPlan plan_;
     ::torch::Device device_;
+    int evaluation_passes_;
     std::int64_t examples_ = 0;
 };
 

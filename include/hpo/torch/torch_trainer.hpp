@@ -20,6 +20,7 @@
 #include "hpo/torch/dry_run.hpp"
 #include "hpo/torch/predict_peak.hpp"
 #include "hpo/torch/prepared_model.hpp"
+#include "hpo/torch/probe.hpp"
 #include "hpo/torch/profile.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_loop.hpp"
@@ -42,7 +43,7 @@ public:
         info.libtorch_version = TORCH_VERSION;
         info.checkpoints = true;
         info.saves_models = true;
-        info.peak_sources = {"dry_run"};
+        info.peak_sources = {"dry_run", "probe"};
         return info;
     }
 
@@ -77,15 +78,35 @@ public:
 
     /// Metered allocations of other threads meanwhile are taken for the attempt's.
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final {
-        if (source != PeakSource::dry_run) return Trainer::predict(job, source, progress);
-        const memory::AllocationTrace trace = traced_apart("dry run", [&] {
-            TrainerJob shapes = job;
-            shapes.shapes_only = true;
+        TrainerJob shapes = job;
+        shapes.shapes_only = true;
+        const auto with_task = [&](const auto& work) {
             const Settings settings{info(), shapes};
             const std::unique_ptr<Task> task = make_task(settings, shapes);
-            return dry_run(*task, plan_of(settings, shapes), Seed{job.seed}, MetaTarget::cpu, progress);
+            return work(*task, plan_of(settings, shapes));
+        };
+        const bool cuda = job.plan.device != "cpu";
+        if (source == PeakSource::dry_run) {
+            return peak_of(apart("dry run",
+                                 [&] {
+                                     return with_task([&](Task& task, const TrainingPlan& plan) {
+                                         return dry_run(task, plan, Seed{job.seed}, cuda ? MetaTarget::cuda : MetaTarget::cpu, progress);
+                                     });
+                                 }),
+                           job.plan);
+        }
+        MeteredAllocator::instance().use_device({});
+        MeteredAllocator::instance().set_cap(std::nullopt);
+        const ProbedTrace probed = apart("probe", [&] {
+            const AttemptSettings settings{.threads = worker_threads_};
+            RunningAttempt attempt{settings, progress};
+            return with_task([&](Task& task, const TrainingPlan& plan) { return probe(task, plan, Seed{job.seed}, attempt); });
         });
-        return metered_prediction(trace);
+        PeakPrediction prediction = peak_of(probed.trace, job.plan);
+        prediction.source = PeakSource::probe;
+        prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.02});
+        if (cuda) prediction.remark += "; recorded on the CPU, whose kernels keep other temporaries";
+        return prediction;
     }
 
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {

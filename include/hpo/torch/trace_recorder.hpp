@@ -11,6 +11,12 @@
 
 namespace hpo::torch {
 
+/// Whose blocks a recording holds.
+enum class Recorded {
+    device,           ///< those of a device
+    device_and_host,  ///< and those in host memory, where that is what the metered device's account is of
+};
+
 /// Who took and gave back device memory while a Recording lives: the allocators tell, one trace holds it. One recording at a time in a
 /// process; outside of it a call costs one load.
 ///
@@ -28,10 +34,11 @@ public:
         return recorder;
     }
 
-    [[nodiscard]] Ticket take(std::int64_t bytes) {
+    /// `memory`: device for a block of the meta device, device_and_host for one in host memory.
+    [[nodiscard]] Ticket take(std::int64_t bytes, Recorded memory) {
         if (!recording_) return {};
         const std::lock_guard lock{mutex_};
-        if (!recording_) return {};
+        if (!recording_ || (memory == Recorded::device_and_host && recorded_ == Recorded::device)) return {};
         return {recording_, trace_.take({.bytes = bytes, .scope = scope_})};
     }
     void give_back(Ticket ticket) {
@@ -53,14 +60,16 @@ private:
     std::mutex mutex_;                        ///< of what follows
     std::int64_t recordings_ = 0;
     std::uint32_t scope_ = 0;
+    Recorded recorded_ = Recorded::device;
     memory::AllocationTrace trace_;
 };
 
 /// While it lives, device memory is recorded.
 class Recording {
 public:
-    Recording() {
+    explicit Recording(Recorded recorded) {
         const std::lock_guard lock{recorder_.mutex_};
+        recorder_.recorded_ = recorded;
         recorder_.trace_ = {};
         recorder_.scope_ = 0;
         recorder_.recording_ = ++recorder_.recordings_;

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// How well peaks are predicted: each configuration's attempt is measured on a metered CPU device and held against what was predicted before
+// it, by the dry run and the probe, and by simpler estimators. Prints the table of docs/memory-prediction.md.
+//   prediction_table [PART-OF-A-NAME]     every configuration in a process of its own; needs Debian's dataset-fashion-mnist
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "adding_problem/adding_problem.hpp"
+#include "bench/measured_job.hpp"
+#include "bench/own_process.hpp"
+#include "hpo/device/metered_device.hpp"
+#include "hpo/memory/formula.hpp"
+#include "image_classifier/image_classifier.hpp"
+#include "text_classifier/text_classifier.hpp"
+
+namespace {
+
+using Job = hpo::TrainerJob;
+using Pull = std::function<void(Job&)>;
+
+hpo::Value text(const char* word) { return hpo::Value{std::string{word}}; }
+hpo::Value whole(std::int64_t number) { return hpo::Value{number}; }
+
+Pull set(const char* name, hpo::Value value) {
+    return [=](Job& job) { job.params[name] = value; };
+}
+Pull micro(std::int64_t examples) {
+    return [=](Job& job) { job.plan.micro_batch = examples; };
+}
+const Pull recompute = [](Job& job) { job.plan.activation_checkpointing = true; };
+const Pull bf16 = [](Job& job) { job.plan.precision = hpo::Precision::bf16; };
+
+enum class Family { mlp, cnn, resnet, encoder, lstm };
+constexpr const char* family_names[] = {"mlp", "cnn", "resnet", "encoder", "lstm"};
+
+struct Configuration {
+    Family family;
+    std::string name;
+    std::vector<Pull> pulls;
+};
+
+std::vector<Configuration> configurations() {
+    std::vector<Configuration> all;
+    for (const Family family : {Family::mlp, Family::cnn, Family::resnet}) {
+        all.push_back({family, "plain", {}});
+        all.push_back({family, "micro-batch 20 of 64", {micro(20)}});
+        all.push_back({family, "sgd", {set("optim.kind", text("sgd"))}});
+        all.push_back({family, "adafactor, clipping", {set("optim.kind", text("adafactor")), set("optim.clip_norm", 1.0)}});
+        all.push_back({family, "checkpointing", {recompute, set("model.depth", whole(3))}});
+        all.push_back({family, "bf16", {bf16}});
+        all.push_back({family, "probe", {set("train.tuning", text("probe"))}});
+        all.push_back({family, "dropout, smoothing", {set("train.dropout", 0.2), set("train.label_smoothing", 0.1)}});
+        all.push_back({family, "lora", {set("train.tuning", text("lora"))}});
+    }
+    all.push_back({Family::mlp, "width 1024, depth 4", {set("model.width", whole(1024)), set("model.depth", whole(4))}});
+    all.push_back({Family::cnn, "32 channels", {set("model.channels", whole(32)), set("model.depth", whole(3))}});
+    all.push_back({Family::resnet, "batch norm", {set("norm", text("batch"))}});
+    all.push_back({Family::resnet, "bf16, checkpointing", {bf16, recompute}});
+    const Family encoder = Family::encoder;
+    all.push_back({encoder, "plain", {}});
+    all.push_back({encoder, "micro-batch 6 of 16", {micro(6)}});
+    all.push_back({encoder, "length 128", {set("tok.max_length", whole(128))}});
+    all.push_back({encoder, "hidden 256, 4 layers", {set("model.hidden", whole(256)), set("model.layers", whole(4))}});
+    all.push_back({encoder, "sgd, 1 frozen layer", {set("optim.kind", text("sgd")), set("train.frozen_layers", whole(1))}});
+    all.push_back({encoder, "adafactor, clipping", {set("optim.kind", text("adafactor")), set("optim.clip_norm", 1.0)}});
+    all.push_back({encoder, "checkpointing", {recompute}});
+    all.push_back({encoder, "bf16", {bf16}});
+    all.push_back({encoder, "bf16, checkpointing", {bf16, recompute}});
+    all.push_back({encoder, "probe", {set("train.tuning", text("probe"))}});
+    all.push_back({encoder, "lora", {set("train.tuning", text("lora"))}});
+    all.push_back({encoder, "lora query,value", {set("train.tuning", text("lora")), set("lora.targets", text("query,value"))}});
+    all.push_back({encoder, "no dropout", {set("train.dropout", 0.0), set("train.attention_dropout", 0.0)}});
+    all.push_back({encoder, "evaluation x 16", {set("eval_batch", whole(16)), micro(4)}});
+    all.push_back({encoder, "early stopping", {set("train.patience", whole(1))}});
+    all.push_back({encoder, "deep head, class weights", {set("head.depth", whole(2)), set("train.class_weights", text("balanced"))}});
+    const Family lstm = Family::lstm;
+    all.push_back({lstm, "plain", {}});
+    all.push_back({lstm, "2 layers, dropout", {set("model.layers", whole(2)), set("model.dropout", 0.2)}});
+    all.push_back({lstm, "micro-batch 24 of 64", {micro(24)}});
+    all.push_back({lstm, "width 256, length 60", {set("model.width", whole(256)), set("length", whole(60))}});
+    all.push_back({lstm, "sgd", {set("optim.kind", text("sgd"))}});
+    return all;
+}
+
+Job job_of(const Configuration& configuration, const std::filesystem::path& texts) {
+    Job job;
+    job.options = {{"epochs", whole(2)}, {"threads", whole(1)}};
+    const auto option = [&](const char* name, hpo::Value value) { job.options[name] = std::move(value); };
+    job.params = {{"train.batch_size", whole(64)}, {"optim.lr", 1e-3}};
+    if (configuration.family == Family::encoder) {
+        job.params["train.batch_size"] = whole(16);
+        option("data", texts.string());
+        option("train_examples", whole(70));
+        option("validation_examples", whole(40));
+        option("test_share", 0.0);
+        option("validation_share", 0.3);
+        job.params["tok.max_length"] = whole(64);
+    } else {
+        option("train_examples", whole(300));
+        option("validation_examples", whole(100));
+        if (configuration.family != Family::lstm) job.params["model.kind"] = text(family_names[static_cast<int>(configuration.family)]);
+    }
+    for (const Pull& pull : configuration.pulls) pull(job);
+    return job;
+}
+
+struct Silence final : hpo::Progress {
+    bool report(std::int64_t, double) override { return true; }
+    [[nodiscard]] bool stop_requested() const override { return false; }
+    void memory(const hpo::MemoryMark&) override {}
+    void log(std::string_view) override {}
+};
+
+/// Bytes, and for predictions the seconds that the second one took.
+enum Figure { measured, dry_run, dry_run_seconds, probe, formula, sixteen_bytes, closed_form, figures };
+
+std::int64_t number_of(const Job& job, const char* name, std::int64_t standard) {
+    const hpo::Value* const value = job.find(name);
+    return value ? hpo::get<std::int64_t>(*value) : standard;
+}
+
+/// 16 bytes a parameter and, for fp32 with dropout, s*b*h*(66 + 9*a*s/h) a layer (after Korthikanti et al. 2022, section 4.1).
+double closed_form_bytes(const Job& job, const hpo::Profile& profile) {
+    const auto s = static_cast<double>(number_of(job, "tok.max_length", 64));
+    const auto b = static_cast<double>(job.plan.micro_batch.value_or(number_of(job, "train.batch_size", 16)));
+    const auto h = static_cast<double>(number_of(job, "model.hidden", 128));
+    const double a = 2;
+    const auto layers = static_cast<double>(number_of(job, "model.layers", 2));
+    return 16 * static_cast<double>(profile.parameters) + layers * s * b * h * (66 + 9 * a * s / h);
+}
+
+std::vector<double> measure(hpo::Trainer& trainer, const Configuration& configuration, Job job, const std::filesystem::path& place) {
+    std::vector<double> result(figures, 0);
+    Silence silence;
+    const auto predicted = [&](hpo::PeakSource source) {
+        try {
+            return static_cast<double>(trainer.predict(job, source, silence).need);
+        } catch (const std::exception& error) {
+            std::fprintf(stderr, "%s, %s: %s\n", family_names[static_cast<int>(configuration.family)], configuration.name.c_str(),
+                         error.what());
+            return 0.0;
+        }
+    };
+    static_cast<void>(predicted(hpo::PeakSource::dry_run));  // reads the data
+    const auto begin = std::chrono::steady_clock::now();
+    result[dry_run] = predicted(hpo::PeakSource::dry_run);
+    result[dry_run_seconds] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto sources = trainer.info().peak_sources;
+    if (std::find(sources.begin(), sources.end(), "probe") != sources.end()) result[probe] = predicted(hpo::PeakSource::probe);
+    if (const auto profile = trainer.profile(job)) {
+        const hpo::ParamSet none;
+        const hpo::History history;
+        hpo::ExecutionPlan plan = job.plan;
+        plan.effective_batch = number_of(job, "train.batch_size", 64);
+        result[formula] = static_cast<double>(
+            hpo::memory::Formula{}.estimate({.params = none, .plan = plan, .profile = &*profile, .history = history}).need.value_or(0));
+        result[sixteen_bytes] = 16 * static_cast<double>(profile->parameters);
+        if (configuration.family == Family::encoder) result[closed_form] = closed_form_bytes(job, *profile);
+    }
+    const auto device = hpo::device::MeteredDevice::create(place / "device", std::int64_t{8} << 30);
+    job.metered_device = (place / "device").string();
+    const hpo::AttemptOutcome outcome = trainer.run(job, silence);
+    if (outcome.kind != hpo::OutcomeKind::complete)
+        throw std::runtime_error{configuration.name + ": " + (outcome.failure ? outcome.failure->message : "did not complete")};
+    result[measured] = static_cast<double>(outcome.peak_allocated.value_or(0));
+    return result;
+}
+
+/// Errors of one estimator over the configurations of a family.
+struct Errors {
+    std::vector<double> shares;
+
+    void print() const {
+        if (shares.empty()) return std::printf(" | | |"), void();
+        std::vector<double> sizes;
+        for (const double share : shares) sizes.push_back(std::abs(share));
+        std::sort(sizes.begin(), sizes.end());
+        const auto under = std::count_if(shares.begin(), shares.end(), [](double share) { return share < -1e-3; });
+        const auto at = [&](double quantile) {
+            return 100 * sizes[static_cast<std::size_t>(quantile * static_cast<double>(sizes.size() - 1) + 0.5)];
+        };
+        std::printf(" %.2f / %.2f / %.2f | %td |", at(0.5), at(0.9), at(1), under);
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto place = std::filesystem::temp_directory_path() / ("prediction_table_" + std::to_string(::getpid()));
+    std::filesystem::create_directory(place);
+    bench::write_texts(place / "texts.tsv", 200, {.fewest = 20, .most = 160});
+    const std::vector<std::pair<const char*, Figure>> estimators{{"dry run", dry_run},
+                                                                 {"probe", probe},
+                                                                 {"formula", formula},
+                                                                 {"16 bytes a parameter", sixteen_bytes},
+                                                                 {"closed form", closed_form}};
+    std::map<Family, std::map<Figure, Errors>> errors;
+    std::printf(
+        "| model | configuration | measured, MiB | dry run, %% | ms | probe, %% | formula, %% | 16 B/param., %% | closed form, %% |\n"
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    for (const Configuration& each : configurations()) {
+        const std::string family = family_names[static_cast<int>(each.family)];
+        if (argc > 1 && (family + " " + each.name).find(argv[1]) == std::string::npos) continue;
+        const auto found = bench::in_own_process([&] {
+            const Job job = job_of(each, place / "texts.tsv");
+            if (each.family == Family::encoder) {
+                text_classifier::TextClassifier trainer;
+                return measure(trainer, each, job, place);
+            }
+            if (each.family == Family::lstm) {
+                adding_problem::AddingProblem trainer;
+                return measure(trainer, each, job, place);
+            }
+            image_classifier::ImageClassifier trainer;
+            return measure(trainer, each, job, place);
+        });
+        std::printf("| %s | %s | %.2f |", family.c_str(), each.name.c_str(), found[measured] / (1 << 20));
+        for (const auto& [name, figure] : estimators) {
+            if (found[figure] == 0) {
+                std::printf(" |");
+            } else {
+                const double share = found[figure] / found[measured] - 1;
+                errors[each.family][figure].shares.push_back(share);
+                std::printf(" %+.2f |", 100 * share);
+            }
+            if (figure == dry_run) std::printf(" %.0f |", 1000 * found[dry_run_seconds]);
+        }
+        std::printf("\n");
+        std::fflush(stdout);
+    }
+    std::filesystem::remove_all(place);
+    std::printf("\nError in %%, median / 90th percentile / largest, and how many were too low by more than 0.1 %%:\n\n| model |");
+    for (const auto& [name, figure] : estimators) std::printf(" %s | low |", name);
+    std::printf("\n|---|");
+    for (std::size_t i = 0; i < estimators.size(); ++i) std::printf("---:|---:|");
+    std::printf("\n");
+    for (auto& [family, by_figure] : errors) {
+        std::printf("| %s |", family_names[static_cast<int>(family)]);
+        for (const auto& [name, figure] : estimators) by_figure[figure].print();
+        std::printf("\n");
+    }
+}
