@@ -195,3 +195,62 @@ TEST_CASE("what a dry run cannot run is named") {
     job.params = {{"train.batch_size", std::int64_t{8}}, {"optim.lr", 0.1}};
     CHECK_THROWS_WITH(predicted(trainer, job), Catch::Contains("aten::mode"));
 }
+
+TEST_CASE("a probe predicts the peak from small real steps, with a share that it may be off") {
+    image_classifier::ImageClassifier images;
+    points::Recorder nobody;
+    for (const char* kind : {"mlp", "cnn"}) {
+        CAPTURE(kind);
+        const PeakPrediction prediction = images.predict(image_job(kind), PeakSource::probe, nobody);
+        CHECK(prediction.source == PeakSource::probe);
+        CHECK(static_cast<double>(prediction.need) == Approx(static_cast<double>(measured(images, image_job(kind)))).epsilon(0.02));
+        CHECK(prediction.uncertainty >= 0.02);
+    }
+    TrainerJob small = image_job("cnn");
+    small.plan.micro_batch = 1;  // recorded as it is
+    CHECK(static_cast<double>(images.predict(small, PeakSource::probe, nobody).need) ==
+          Approx(static_cast<double>(measured(images, small))).epsilon(0.01));
+}
+
+TEST_CASE("a probe of a training whose events depend on the batch says so") {
+    points::PointsTrainer trainer;
+    struct Uneven final : hpo::torch::Model {
+        torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
+        torch::Tensor forward(const hpo::torch::Batch& batch) override {
+            torch::Tensor sum = layer(batch.inputs.at(0));
+            for (std::int64_t i = 0; i < batch.examples(); ++i) sum = sum + layer(batch.inputs.at(0)) * 0.1;
+            return sum;
+        }
+    };
+    trainer.change = [](points::Points& task) {
+        task.make_model = [] { return std::make_shared<Uneven>(); };
+        task.parts.clear();
+    };
+    points::Recorder nobody;
+    CHECK_THROWS_WITH(trainer.predict(points::job(24, 24), PeakSource::probe, nobody), Catch::Contains("in another order with batch 6"));
+}
+
+TEST_CASE("on CUDA the allocator and the context count, and dropout keeps a byte for a number") {
+    const TemporaryDirectory place;
+    text_classifier::TextClassifier trainer;
+    TrainerJob job = text_job(place.path());
+    const PeakPrediction cpu = predicted(trainer, job);
+    job.plan.device = "cuda:0";
+    const PeakPrediction cuda = predicted(trainer, job);
+    CHECK(cuda.requested_bytes < cpu.requested_bytes + (32 << 20));
+    CHECK(cuda.requested_bytes <= cuda.allocated_bytes);
+    CHECK(cuda.allocated_bytes <= cuda.reserved_bytes);
+    const std::int64_t context = cuda.parts.at(5).bytes;
+    CHECK(cuda.parts.at(5).name == "context");
+    CHECK(cuda.need >= cuda.allocated_bytes + context);
+    CHECK(cuda.need <= cuda.comfort);
+    CHECK(cuda.comfort <= cuda.reserved_bytes + context + (2 << 20));
+    CHECK(cuda.uncertainty > 0);
+    const auto activations = [](const PeakPrediction& prediction) { return prediction.parts.at(3).bytes; };
+    CHECK(activations(cuda) < activations(cpu));
+    job.params["train.dropout"] = 0.0;
+    job.params["train.attention_dropout"] = 0.0;
+    CHECK(activations(predicted(trainer, job)) < activations(cuda));
+    job.plan.allocator_settings = "max_split_size:1";
+    CHECK_THROWS_WITH(predicted(trainer, job), Catch::Contains("max_split_size") && Catch::Contains("did you mean"));
+}

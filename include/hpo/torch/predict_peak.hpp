@@ -17,9 +17,10 @@
 #include "hpo/memory/allocator_conf.hpp"
 #include "hpo/memory/capacity_need.hpp"
 #include "hpo/memory/cuda_overheads.hpp"
+#include "hpo/memory/trace_file.hpp"
 #include "hpo/memory/trace_peak.hpp"
 #include "hpo/torch/failure_translation.hpp"
-#include "hpo/torch/meta_device.hpp"
+#include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
 
@@ -91,9 +92,10 @@ template <class Work>
     return prediction;
 }
 
-/// The peak of a trace on the plan's device.
-[[nodiscard]] inline PeakPrediction peak_of(const memory::AllocationTrace& trace, const ExecutionPlan& plan) {
-    return plan.device.starts_with("cuda") ? cuda_prediction(trace, plan) : metered_prediction(trace);
+/// The peak of a trace on the job's device. Writes the trace where the job says.
+[[nodiscard]] inline PeakPrediction peak_of(const memory::AllocationTrace& trace, const TrainerJob& job) {
+    if (!job.trace_file.empty()) memory::write_trace(job.trace_file, trace);
+    return job.plan.device == "cpu" ? metered_prediction(trace) : cuda_prediction(trace, job.plan);
 }
 
 }  // namespace hpo::torch

@@ -87,13 +87,12 @@ public:
         };
         const bool cuda = job.plan.device != "cpu";
         if (source == PeakSource::dry_run) {
-            return peak_of(apart("dry run",
-                                 [&] {
-                                     return with_task([&](Task& task, const TrainingPlan& plan) {
-                                         return dry_run(task, plan, Seed{job.seed}, cuda ? MetaTarget::cuda : MetaTarget::cpu, progress);
-                                     });
-                                 }),
-                           job.plan);
+            const memory::AllocationTrace trace = apart("dry run", [&] {
+                return with_task([&](Task& task, const TrainingPlan& plan) {
+                    return dry_run(task, plan, Seed{job.seed}, cuda ? MetaTarget::cuda : MetaTarget::cpu, progress);
+                });
+            });
+            return peak_of(trace, job);
         }
         MeteredAllocator::instance().use_device({});
         MeteredAllocator::instance().set_cap(std::nullopt);
@@ -102,7 +101,7 @@ public:
             RunningAttempt attempt{settings, progress};
             return with_task([&](Task& task, const TrainingPlan& plan) { return probe(task, plan, Seed{job.seed}, attempt); });
         });
-        PeakPrediction prediction = peak_of(probed.trace, job.plan);
+        PeakPrediction prediction = peak_of(probed.trace, job);
         prediction.source = PeakSource::probe;
         prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.02});
         if (cuda) prediction.remark += "; recorded on the CPU, whose kernels keep other temporaries";
