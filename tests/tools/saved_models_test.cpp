@@ -12,6 +12,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "support/tiny_encoders.hpp"
 #include "tune/saved_model.hpp"
 
 using namespace hpo::test;
@@ -125,6 +126,106 @@ TEST_CASE("without a folder of its own the best model is kept beside the store; 
     CHECK(tune(workshop, {"run", "asking.lua", "--progress", "none", "--store", "other.db"}).status == 0);
     CHECK(whole_model(workshop.path("kept here")) == best_of(workshop.file("other.db")));
 }
+
+TEST_CASE("a script may ask that no model be kept, and the command line may ask for it all the same") {
+    const Workshop workshop;
+    std::string declining = script;
+    declining.replace(declining.find("trials = 20"), 11, "trials = 2, save_best = false");
+    workshop.write("bowl.lua", declining);
+    const auto result = tune(workshop, {"run", "bowl.lua", "--progress", "none"});
+    INFO(result.error);
+    CHECK(result.status == 0);
+    CHECK(result.out.find("model: ") == std::string::npos);
+    CHECK(left_in(workshop).empty());
+    CHECK(run(workshop, "4").status == 0);
+    CHECK(left_in(workshop) == std::set<std::string>{"best"});
+}
+
+TEST_CASE("a trial for whose model no folder can be made counts all the same, and later ones keep theirs") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", script);
+    std::filesystem::create_directories(workshop.path(".best.pending/trial-0.json"));  // where the file beside it is to be
+    const auto result = run(workshop, "1", {"--set", "falling=true"});
+    INFO(result.error);
+    CHECK(result.status == 3);
+    CHECK_THAT(result.error, Contains("the model of the best trial is not kept: ") && Contains("trial-0.json: cannot be written"));
+    CHECK_THAT(result.out, Contains("1 complete") && Contains("train it again: hpo-tune try"));
+    CHECK(best_of(workshop.file("hpo.db")) == 0);
+    CHECK_FALSE(std::filesystem::exists(workshop.path("best")));
+    CHECK(run(workshop, "2", {"--set", "falling=true"}).status == 0);
+    CHECK(whole_model(workshop.path("best")) == 1);
+}
+
+TEST_CASE("trying a stored trial takes the parameters that a rule gave it on the way") {
+    const Workshop workshop;
+    workshop.write("oom.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "bowl", trainer = { "fault", fault = "oom_once_above", limit = 8 }, objective = { metric = "value", direction = "minimize" },
+  sampler = "random", recovery = "fail", trials = 1,
+  space = function(trial) trial:categorical("batch", { 8, 32 }) trial:float("x", 0, 1) end,
+  on_oom = function() return hpo.retry { params = { batch = 8 }, reason = "a smaller batch" } end,
+}
+)");
+    const std::vector<std::string> plugins{"--plugin-dir", HPO_BINARY_DIR "/tests/trainers"};
+    const auto fault = [&](std::vector<std::string> words) {
+        words.insert(words.end(), plugins.begin(), plugins.end());
+        return tune(workshop, words);
+    };
+    const auto ran = fault({"run", "oom.lua", "--progress", "none", "--fix", "batch=32"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    const auto trials = trials_of(workshop.file("hpo.db"));
+    REQUIRE(trials.size() == 1);
+    CHECK(trials[0].params.number("batch") == 32);
+    REQUIRE(trials[0].attempts.size() == 2);
+    for (const char* which : {"0", "best"}) {
+        const auto tried = fault({"try", "oom.lua", "--trial", which, "--json"});
+        INFO(tried.error);
+        CHECK(tried.status == 0);
+        CHECK(json::parse(tried.out).at("params").at("batch") == 8);
+        CHECK(json::parse(tried.out).at("params").at("x") == trials[0].params.number("x"));
+    }
+    CHECK(fault({"try", "oom.lua", "--fix", "batch=32"}).status != 0);
+}
+
+#ifdef HPO_HAS_TEXT_CLASSIFIER
+TEST_CASE("a DeBERTa that is named among published models is fine-tuned, kept, and measured again without them") {
+    const Workshop workshop;
+    hpo::tests::write_tiny_deberta(workshop.path("models/somebody/tiny-deberta"));
+    std::string rows = "text\tlabel\n";
+    for (int i = 0; i < 60; ++i)
+        rows +=
+            "the " + std::string{i % 3 == 0 ? "font" : "game"} + " tool " + std::to_string(i) + (i % 3 == 0 ? "\tfonts\n" : "\tgames\n");
+    workshop.write("texts.tsv", rows);
+    workshop.write("texts.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "bowl",
+  trainer = { "text_classifier", data = "texts.tsv", models = "models", ["tok.max_length"] = 10, epochs = 2, validation_share = 0.3 },
+  objective = { metric = "accuracy", direction = "maximize" },
+  sampler = "random", pruner = "none", trials = 1, save_best = "best", workers = 1,
+  space = function(trial)
+    trial:categorical("model.name", { "somebody/tiny-deberta" })
+    trial:categorical("train.batch_size", { 4 })
+    trial:categorical("train.grad_accum", { 2 })
+  end,
+}
+)");
+    const auto ran = tune(workshop, {"run", "texts.lua", "--progress", "none"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    std::filesystem::remove_all(workshop.path("models"));
+    const auto measured = tune(workshop, {"evaluate", "best", "--json"});
+    INFO(measured.error);
+    REQUIRE(measured.status == 0);
+    const json told = json::parse(measured.out);
+    CHECK(told.at("same_data") == true);
+    CHECK(told.at("metrics") == told.at("metrics_when_trained"));
+    const auto shown = tune(workshop, {"evaluate", "best"});
+    CHECK_THAT(shown.out, Contains("measured on " + told.at("attributes").at("validation_examples").dump() + " examples\n"));
+}
+#endif
 
 TEST_CASE("a best trial of before models were kept is named, with the command that trains it again") {
     const Workshop workshop;
