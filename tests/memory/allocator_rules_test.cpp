@@ -198,14 +198,18 @@ TEST_CASE("at the limit expandable segments give back every page that holds noth
     CHECK(counts({100 * mib, 10 * mib, -1, 130 * mib}, expandable, {.total_bytes = 180 * mib}).reserved == 160 * mib);
 }
 
-TEST_CASE("a replay tells which block was refused, the moments of its peaks, and how much of the reserved peak nobody used") {
-    const ReplayedTrace replay = simulate(trace_of({12 * mib, -1, 2 * mib, 12 * mib, 3 * mib}), {});
-    CHECK(replay.survived());
-    CHECK(replay.counts.reserved_peak == 24 * mib);
-    CHECK(replay.reserved_peak_event == 3);
-    CHECK(replay.allocated_at_reserved_peak == 14 * mib);
-    CHECK(replay.fragmentation() == Approx(10.0 / 24));
-    CHECK(replay.allocated_peak_event == 4);
+TEST_CASE("a replay tells the moments of its peaks, and how much of what was reserved at the allocated peak nobody used") {
+    const ReplayedTrace grown = simulate(trace_of({12 * mib, 14 * mib, -1, -2, 16 * mib, 12 * mib}), {});
+    CHECK(grown.counts.allocated_peak == 28 * mib);
+    CHECK(grown.allocated_peak_event == 5);
+    CHECK(grown.counts.reserved_peak == 42 * mib);
+    CHECK(grown.reserved_peak_event == 4);
+    CHECK(grown.reserved_at_allocated_peak == 42 * mib);
+    CHECK(grown.fragmentation() == Approx(1 - 28.0 / 42));
+    const ReplayedTrace later = simulate(trace_of({12 * mib, 14 * mib, -1, -2, 16 * mib}), {});
+    CHECK(later.allocated_peak_event == 1);
+    CHECK(later.reserved_at_allocated_peak == 26 * mib);
+    CHECK(later.fragmentation() == 0);
     CHECK(simulate({}, {}).fragmentation() == 0);
 }
 

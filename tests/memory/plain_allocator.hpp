@@ -336,6 +336,7 @@ inline memory::ReplayedTrace replay_plainly(const memory::AllocationTrace& trace
             if (allocated > result.counts.allocated_peak) {
                 result.counts.allocated_peak = allocated;
                 result.allocated_peak_event = i;
+                result.reserved_at_allocated_peak = allocator.reserved();
             }
         } else {
             result.refused = memory::RefusedRequest{i, std::size_t(event), bytes, allocator.asked(bytes), allocated, allocator.reserved()};
@@ -343,7 +344,6 @@ inline memory::ReplayedTrace replay_plainly(const memory::AllocationTrace& trace
         if (allocator.reserved_peak > result.counts.reserved_peak) {
             result.counts.reserved_peak = allocator.reserved_peak;
             result.reserved_peak_event = i;
-            result.allocated_at_reserved_peak = allocated;
         }
     }
     result.counts.allocated = allocator.allocated();

@@ -28,16 +28,16 @@ struct ReplayedTrace {
     AllocatorCounts counts;                        ///< at the end
     std::size_t allocated_peak_event = 0;          ///< the first after which so much was allocated
     std::size_t reserved_peak_event = 0;           ///< the first after which so much was reserved
-    std::int64_t allocated_at_reserved_peak = 0;   ///< bytes, after that event
+    std::int64_t reserved_at_allocated_peak = 0;   ///< bytes, after that event
     std::optional<RefusedRequest> refused;         ///< nothing: every request was served
     std::int64_t same_from_bytes = 0;              ///< the device's capacities, from this one ...
     std::int64_t same_to_bytes = unlimited_bytes;  ///< ... to this one, with which all had gone the same way
 
     [[nodiscard]] bool survived() const { return !refused; }
-    /// Share of what was reserved at the reserved peak that no live block held.
+    /// Share of what was reserved at the allocated peak that no live block held.
     [[nodiscard]] double fragmentation() const {
-        if (counts.reserved_peak == 0) return 0;
-        return 1.0 - static_cast<double>(allocated_at_reserved_peak) / static_cast<double>(counts.reserved_peak);
+        if (reserved_at_allocated_peak == 0) return 0;
+        return 1.0 - static_cast<double>(counts.allocated_peak) / static_cast<double>(reserved_at_allocated_peak);
     }
     friend bool operator==(const ReplayedTrace&, const ReplayedTrace&) = default;
 };
@@ -59,11 +59,11 @@ struct ReplayedTrace {
         const std::int64_t requested = trace.blocks[block].bytes;
         const auto taken = allocator.take(requested);
         const AllocatorCounts now = allocator.counts();
-        if (now.allocated_peak > before.allocated_peak) result.allocated_peak_event = i;
-        if (now.reserved_peak > before.reserved_peak) {
-            result.reserved_peak_event = i;
-            result.allocated_at_reserved_peak = now.allocated;
+        if (now.allocated_peak > before.allocated_peak) {
+            result.allocated_peak_event = i;
+            result.reserved_at_allocated_peak = now.reserved;
         }
+        if (now.reserved_peak > before.reserved_peak) result.reserved_peak_event = i;
         before = now;
         if (taken) held[block] = *taken;
         else

@@ -116,6 +116,14 @@ public:
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) {
         return questions_.profile(unlimited_job(params, plan), Asker{*this});
     }
+    /// What a dry run predicts; the worker writes the trace that it is read from to a file. Throws Error{plugin} when there is none.
+    [[nodiscard]] PeakPrediction trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& trace_file) {
+        TrainerJob job = unlimited_job(params, plan);
+        job.trace_file = std::filesystem::absolute(trace_file).string();
+        MemoryQuestions::Told told = questions_.predict(*info_, job, PeakSource::dry_run, Asker{*this});
+        if (!told.prediction) throw Error{Errc::plugin, "trainer " + config_.trainer + ": dry run: " + told.why_not};
+        return *std::move(told.prediction);
+    }
     /// @}
 
     /// What the trainer finds with these parameters, without training. Throws Error{plugin} when it cannot say.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hpo/device/metered_device.hpp"
+#include "hpo/memory/trace_file.hpp"
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
 
@@ -192,6 +193,7 @@ public:
         prediction.need = prediction.comfort = 100 + activations;
         if (fault == "nonsense") prediction.need = -5;
         if (!job.metered_device.empty() || job.plan.cap_bytes) prediction.need = prediction.comfort = 1;  // it is to be asked without
+        if (!job.trace_file.empty()) write_trace(job.trace_file, activations);
         return prediction;
     }
 
@@ -208,6 +210,18 @@ public:
     }
 
 private:
+    /// The trace of what `predict` says: 100 bytes of weights, then activations.
+    static void write_trace(const std::string& file, std::int64_t activations) {
+        hpo::memory::AllocationTrace trace;
+        trace.scopes.emplace_back("layer");
+        trace.enter("build");
+        trace.take({.bytes = 100, .scope = 1});
+        trace.enter("forward");
+        const std::int64_t passing = trace.take({.bytes = activations, .scope = 1});
+        trace.enter("backward");
+        trace.give_back(passing);
+        hpo::memory::write_trace(file, trace);
+    }
     /// The step of the checkpoint, which must be the one that the job asks for.
     static std::int64_t resumed(const TrainerJob& job) {
         std::int64_t step = -1;

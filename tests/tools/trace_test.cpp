@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// hpo-tune trace: a script's dry run recorded by a real worker, and traces that were written before.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "hpo/memory/trace_file.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+using nlohmann::json;
+
+namespace {
+
+CommandResult trace(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), {tool("hpo-tune"), "trace"});
+    return run_command(workshop, words);
+}
+
+std::string script(const std::string& trainer, const std::string& options) {
+    return "local hpo = require \"hpo\"\n"
+           "return hpo.study {\n"
+           "  name = \"traced\", trainer = { \"" +
+           trainer + "\"" + options +
+           " }, objective = { metric = \"value\", direction = \"minimize\" },\n"
+           "  space = function(trial) trial:float(\"x\", -5, 5) end,\n}\n";
+}
+
+/// 40 MiB of weights, then 30 of activations that go again.
+std::string write_a_trace(const Workshop& workshop) {
+    hpo::memory::AllocationTrace trace;
+    trace.scopes = {"", "encoder", "head"};
+    trace.enter("build");
+    trace.take({.bytes = 40 << 20, .scope = 1});
+    trace.enter("forward");
+    const auto activations = trace.take({.bytes = 30 << 20, .scope = 2});
+    trace.give_back(activations);
+    hpo::memory::write_trace(workshop.path("a.trace"), trace);
+    return workshop.file("a.trace");
+}
+
+}  // namespace
+
+TEST_CASE("a trace that was written before is shown, drawn and held against a capacity") {
+    const Workshop workshop;
+    const std::string file = write_a_trace(workshop);
+    const auto shown = trace(workshop, {file, "--svg", "a.svg", "--capacity", "64MiB"});
+    INFO(shown.error);
+    REQUIRE(shown.status == 0);
+    CHECK_THAT(shown.out, Contains("2 blocks, 3 allocations and frees\npeak 70.00 MiB after event 2, forward\n"));
+    CHECK_THAT(shown.out, Contains("40.00 MiB") && Contains("encoder") && Contains("head") && Contains("together"));
+    CHECK_THAT(shown.out, Contains("allocated 70.00 MiB, reserved 70.00 MiB"));
+    CHECK_THAT(shown.out, Contains("least capacity 70.00 MiB; 70.00 MiB without emptying its cache"));
+    CHECK_THAT(shown.out, Contains("out of memory at event 2, forward, head: 30.00 MiB asked for, with 40.00 MiB allocated and 40.00 MiB"));
+    CHECK_THAT(read_file(workshop.path("a.svg")), Contains("<svg") && Contains(">peak 70.00 MiB after event 2, forward<"));
+}
+
+TEST_CASE("a trace as JSON tells the same, for the allocator that is named") {
+    const Workshop workshop;
+    const std::string file = write_a_trace(workshop);
+    const auto shown =
+        trace(workshop, {file, "--json", "--libtorch", "2.6", "--allocator", "expandable_segments:True", "--capacity", "1GiB"});
+    INFO(shown.error);
+    REQUIRE(shown.status == 0);
+    const json told = json::parse(shown.out);
+    CHECK(told["peak"]["bytes"] == 70 << 20);
+    CHECK(told["peak"]["parts"]["weights"] == 40 << 20);
+    CHECK(told["peak"]["scopes"][0]["scope"] == "encoder");
+    CHECK(told["phases"][1]["phase"] == "forward");
+    CHECK(told["allocator"]["libtorch"] == "2.6");
+    CHECK(told["allocator"]["reserved_bytes"] == 80 << 20);
+    CHECK(told["at_capacity"]["survives"] == true);
+    CHECK(told["at_capacity"]["refused_bytes"].is_null());
+}
+
+TEST_CASE("a script's dry run is recorded by a worker") {
+    const Workshop workshop;
+    workshop.write("study.lua", script("fault", ""));
+    const auto shown = trace(workshop, {"study.lua", "--plan", "micro_batch=3", "--out", "kept.trace"});
+    INFO(shown.error);
+    REQUIRE(shown.status == 0);
+    CHECK_THAT(shown.out,
+               Contains("trainer fault") && Contains("trace written to kept.trace") && Contains("peak 130 bytes after event 2, forward"));
+    CHECK(hpo::memory::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
+    const auto again = trace(workshop, {"kept.trace", "--json"});
+    CHECK(json::parse(again.out)["peak"]["bytes"] == 130);
+}
+
+TEST_CASE("what keeps a trace from being made is an error of one line") {
+    const Workshop workshop;
+    workshop.write("throws.lua", script("fault", ", fault = \"throw_in_dry_run\""));
+    const auto thrown = trace(workshop, {"throws.lua"});
+    CHECK(thrown.status == 6);
+    CHECK_THAT(thrown.error, Contains("hpo-tune: error: trainer fault: dry run: ") && Contains("no meta kernel for aten::frob"));
+    workshop.write("none.lua", script("quadratic", ""));
+    const auto none = trace(workshop, {"none.lua"});
+    CHECK(none.status == 6);
+    CHECK_THAT(none.error, Contains("trainer quadratic: dry run: "));
+    workshop.write("broken.trace", "hpotrace\x01\x01");
+    const auto broken = trace(workshop, {"broken.trace"});
+    CHECK(broken.status == 2);
+    CHECK_THAT(broken.error, Contains("broken.trace: byte 10: damaged allocation trace: it ends early"));
+    const auto version = trace(workshop, {write_a_trace(workshop), "--libtorch", "1.13", "--allocator", "expandable_segments:True"});
+    CHECK(version.status == 2);
+    CHECK_THAT(version.error, Contains("--allocator: expandable_segments: LibTorch 1.13 does not know this option; it came with 2.1"));
+}
