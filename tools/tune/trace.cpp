@@ -232,8 +232,8 @@ void print_text(const Shown& shown, const Figures& figures, const TraceOptions& 
     page.line();
     const memory::AllocatorCounts& counts = figures.need.unlimited.counts;
     page.line("with the CUDA allocator of " + libtorch_name(shown.settings) + ": allocated " + format_bytes(counts.allocated_peak) +
-              ", reserved " + format_bytes(counts.reserved_peak) + ", " + tools::percent(figures.need.unlimited.fragmentation()) +
-              " of that unused");
+              ", reserved " + format_bytes(counts.reserved_peak) + "; " + tools::percent(figures.need.unlimited.fragmentation()) +
+              " of what was reserved at the allocated peak was unused");
     page.line("least capacity " + format_bytes(figures.need.need) + "; " + format_bytes(figures.need.comfort) +
               " without emptying its cache");
     if (figures.capacity_bytes) page.line(capacity_text(shown, figures));
