@@ -47,6 +47,7 @@ struct Shown {
     std::string name;
     memory::AllocationTrace trace;
     memory::AllocatorSettings settings;
+    std::optional<PeakPrediction> prediction{};  ///< what the trainer makes of it, where it was asked
 };
 
 bool is_trace(const std::string& file) {
@@ -87,9 +88,10 @@ Shown record(const StudyArguments& arguments, const TraceOptions& options) {
                        .start_timeout = settings.plugin_timeout()}};
     std::filesystem::path file = options.out;
     if (options.out.empty()) file = std::filesystem::temp_directory_path() / ("hpo-tune-" + std::to_string(::getpid()) + ".trace");
-    static_cast<void>(pool.trace(params, plan, file));
+    const worker::MemoryQuestions::Told told = pool.trace(params, plan, file);
+    if (!told.prediction) throw Error{Errc::plugin, "trainer " + info.name + ": dry run: " + told.why_not};
     if (!std::filesystem::exists(file)) throw Error{Errc::plugin, "trainer " + info.name + ": its dry run wrote no trace"};
-    Shown shown{.name = settings.description().name, .trace = memory::read_trace(file), .settings = {}};
+    Shown shown{.name = settings.description().name, .trace = memory::read_trace(file), .settings = {}, .prediction = told.prediction};
     if (options.out.empty()) std::filesystem::remove(file);
     shown.settings = allocator_of(options, info.libtorch_version, plan.allocator_settings);
     if (plan.expandable_segments && shown.settings.version >= memory::LibTorchVersion{2, 1}) shown.settings.expandable_segments = true;
@@ -160,6 +162,13 @@ void print_json(const Shown& shown, const Figures& figures, const TraceOptions& 
                          {"fragmentation", figures.need.unlimited.fragmentation()},
                          {"need_bytes", figures.need.need},
                          {"comfort_bytes", figures.need.comfort}};
+    json["prediction"] = nullptr;
+    if (const auto& prediction = shown.prediction) {
+        json["prediction"] = {{"need_bytes", prediction->need},
+                              {"comfort_bytes", prediction->comfort},
+                              {"uncertainty", prediction->uncertainty},
+                              {"remark", prediction->remark}};
+    }
     json["at_capacity"] = nullptr;
     if (figures.capacity_bytes) {
         const auto& refused = figures.at_capacity.refused;
@@ -237,6 +246,10 @@ void print_text(const Shown& shown, const Figures& figures, const TraceOptions& 
     page.line("least capacity " + format_bytes(figures.need.need) + "; " + format_bytes(figures.need.comfort) +
               " without emptying its cache");
     if (figures.capacity_bytes) page.line(capacity_text(shown, figures));
+    if (const auto& prediction = shown.prediction) {
+        page.paragraph("the trainer predicts a need of " + format_bytes(prediction->need) + " and comfort at " +
+                       format_bytes(prediction->comfort) + (prediction->remark.empty() ? "" : ": " + prediction->remark));
+    }
 }
 
 int trace(const StudyArguments& arguments, const TraceOptions& options) {

@@ -116,13 +116,11 @@ public:
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) {
         return questions_.profile(unlimited_job(params, plan), Asker{*this});
     }
-    /// What a dry run predicts; the worker writes the trace that it is read from to a file. Throws Error{plugin} when there is none.
-    [[nodiscard]] PeakPrediction trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& trace_file) {
+    /// What a dry run predicts; the worker writes the trace that it predicts from to a file.
+    [[nodiscard]] MemoryQuestions::Told trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& file) {
         TrainerJob job = unlimited_job(params, plan);
-        job.trace_file = std::filesystem::absolute(trace_file).string();
-        MemoryQuestions::Told told = questions_.predict(*info_, job, PeakSource::dry_run, Asker{*this});
-        if (!told.prediction) throw Error{Errc::plugin, "trainer " + config_.trainer + ": dry run: " + told.why_not};
-        return *std::move(told.prediction);
+        job.trace_file = std::filesystem::absolute(file).string();
+        return questions_.predict(*info_, job, PeakSource::dry_run, Asker{*this});
     }
     /// @}
 
@@ -137,10 +135,7 @@ public:
 private:
     struct Asker {
         Pool& pool;
-        template <class Question>
-        Reply operator()(Question question, std::chrono::milliseconds timeout) const {
-            return pool.ask(std::move(question), timeout);
-        }
+        Reply operator()(auto question, std::chrono::milliseconds timeout) const { return pool.ask(std::move(question), timeout); }
     };
 
     Environment environment_of(const ExecutionPlan& plan) const { return worker_environment(config_.environment, plan, config_.threads); }
@@ -261,8 +256,7 @@ private:
     }
 
     /// A question to a worker that does nothing else; one that does not answer is ended.
-    template <class Question>
-    Reply ask(Question question, std::chrono::milliseconds timeout) {
+    Reply ask(auto question, std::chrono::milliseconds timeout) {
         question.id = ++question_;
         std::shared_ptr<RemoteWorker> asked;
         for (Seat& seat : seats_) {
