@@ -118,7 +118,7 @@ private:
                        text(below - above) + "\" fill=\"#f1f1ee\"/>\n";
             }
             const std::string& name = trace_.phases[i].name;
-            if (end - begin > 7 * static_cast<double>(name.size()))
+            if (end - begin > 6.2 * static_cast<double>(name.size()))
                 out += label({(begin + end) / 2, below + 16}, "middle", "font-size=\"11\" fill=\"#666\"", name);
         }
     }
