@@ -13,20 +13,37 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/torch/meta_attention.hpp"
 #include "hpo/torch/meta_factories.hpp"
 
 namespace hpo::torch {
 
 /// While it lives, meta tensors are treated as the CPU's where LibTorch asks a tensor whether it lies there: an LSTM then multiplies the
-/// inputs of all steps at once. Later versions leave the LSTM to oneDNN, whose memory is its own: they refuse.
+/// inputs of all steps at once, and attention without dropout keeps no scores. Since 2.0 oneDNN has the LSTM, with memory of its own: it
+/// is refused.
 class MetaHost {
 public:
-    MetaHost() { operators_.impl("lstm.input", &lstm); }
+    MetaHost() {
+        operators_.impl("lstm.input", &lstm);
+#if TORCH_VERSION_MAJOR >= 2
+        operators_.impl("scaled_dot_product_attention", &attention);
+#endif
+    }
     MetaHost(const MetaHost&) = delete;
     MetaHost& operator=(const MetaHost&) = delete;
 
 private:
     using Tensor = ::torch::Tensor;
+
+#if TORCH_VERSION_MAJOR >= 2
+    /// The CPU's fused kernel has no dropout.
+    static Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const TorchOptional<Tensor>& mask, double dropout,
+                            bool causal, TorchOptional<double> scale, bool grouped) {
+        if (dropout == 0 && !grouped) return FusedAttention::apply(query, key, value, mask, query.size(-2));
+        return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, {}, scale, grouped));
+    }
+#endif
+
     struct State {
         Tensor output;
         Tensor cell;
