@@ -57,9 +57,9 @@ protected:
             {"head.pooling", "one of first, mean", "", string{"mean"}, "the text's vector: the first token's, or the mean of all"},
             {"head.depth", "int", "[0, 16]", std::int64_t{0}, "hidden layers of the classification head"},
             {"head.width", "int", "[1, 65536]", std::int64_t{256}, "units of each"},
-            {"train.dropout", "float", "[0, 1)", 0.1, "share of units dropped, in encoder and head"},
-            {"train.attention_dropout", "float", "[0, 1)", 0.1, "share of attention dropped"},
-            {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes"},
+            {"train.dropout", "float", "[0, 1)", 0.1, "share of units dropped, in encoder and head", hpo::MemoryUse::whether_zero},
+            {"train.attention_dropout", "float", "[0, 1)", 0.1, "share of attention dropped", hpo::MemoryUse::whether_zero},
+            {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes", hpo::MemoryUse::whether_zero},
             {"train.class_weights", "one of none, balanced", "", string{"none"},
              "balanced: an example counts as examples / (classes * examples of its class)"},
         };

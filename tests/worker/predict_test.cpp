@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <map>
 #include <memory>
 #include <new>
 
@@ -84,7 +85,7 @@ TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any
     CHECK(last.prediction->source == PeakSource::probe);
     CHECK(std::chrono::steady_clock::now() - begin < 60s);
     for (int i = 0; i < 3; ++i) {
-        const MemoryEvidence found = pool.evidence(fault("none"), batch(8), Evidence::dry_run);
+        const MemoryEvidence found = pool.evidence(fault("none"), batch(16), Evidence::dry_run);
         CHECK(found.prediction->source == PeakSource::probe);
         CHECK(found.prediction->remark == last.prediction->remark);
     }
@@ -116,4 +117,34 @@ TEST_CASE("a limit on host memory holds while its object lives") {
     CHECK(take());
     const worker::HostMemoryLimit none{0};
     CHECK(take());
+}
+
+TEST_CASE("what is known is not asked again, in memory or from where it is kept") {
+    std::map<std::string, std::string> kept;
+    Noted noted;
+    noted.config.recall = [&](const std::string& key) {
+        const auto found = kept.find(key);
+        return found == kept.end() ? std::nullopt : std::optional{found->second};
+    };
+    noted.config.keep = [&](const std::string& key, const std::string& text) { kept[key] = text; };
+    {
+        worker::Pool pool{noted.config};
+        for (int i = 0; i < 3; ++i) CHECK(pool.evidence(fault("none"), batch(64), Evidence::dry_run).prediction->need == 740);
+        CHECK(pool.predictions_made() == 1);
+        CHECK(pool.evidence(fault("none"), batch(64, 8), Evidence::dry_run).prediction->need == 180);
+        CHECK(pool.evidence(with(fault_job(0), "seconds", 0.75).params, batch(64), Evidence::dry_run).prediction->need == 740);
+        CHECK(pool.predictions_made() == 2);  // how long it takes says nothing about memory
+    }
+    REQUIRE(kept.size() == 2);
+    {
+        worker::Pool pool{noted.config};
+        CHECK(pool.evidence(fault("none"), batch(64), Evidence::dry_run).prediction->need == 740);
+        CHECK(pool.predictions_made() == 0);
+    }
+    for (const char* damage : {"", "{", "[1]", R"({"need": "a"})", R"({"need": -1})", R"({"need": 5, "comfort": 2})"}) {
+        for (auto& [key, text] : kept) text = damage;
+        worker::Pool pool{noted.config};
+        CHECK(pool.evidence(fault("none"), batch(64), Evidence::dry_run).prediction->need == 740);
+        CHECK(pool.predictions_made() == 1);
+    }
 }

@@ -1,59 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "guarded.hpp"
 
-#include <chrono>
 #include <cmath>
 
-#include "hpo/memory/admission.hpp"
-#include "hpo/sampler/random.hpp"
-#include "hpo/sampler/suggest.hpp"
-#include "hpo/worker/pool.hpp"
-#include "proposals.hpp"
 #include "surroundings.hpp"
+#include "survey.hpp"
 
 namespace hpo::tune {
 namespace {
-
-constexpr std::uint64_t most = 500;  ///< questions to the guard
-
-/// Holds one proposal after the other against the guard.
-class Examiner {
-public:
-    Examiner(const Settings& settings, const registry::AnyMemoryGuard& guard, GuardedCount& result)
-        : settings_{settings}, guard_{guard}, result_{result}, info_{describe_trainer(settings)}, device_{chosen_device(settings, info_)} {
-        require_plan(settings, info_);
-        if (guard.evidence() == Evidence::none) return;
-        pool_.emplace(
-            worker::PoolConfig{.worker_program = worker_program(),
-                               .trainer = info_.name,
-                               .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
-                               .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
-                               .metric = settings.description().objectives[0].metric,
-                               .device = device_});
-    }
-    /// False when time is up.
-    bool examine(const ParamSet& params) {
-        const ExecutionPlan plan = first_plan(settings_, info_, params, device_);
-        const History nothing{};
-        const Admission admission =
-            admit(guard_, AdmissionQuery{params, plan, result_.capacity_bytes, nothing},
-                  [&](const ExecutionPlan& tried) { return pool_ ? pool_->evidence(params, tried, guard_.evidence()) : MemoryEvidence{}; });
-        ++result_.looked_at;
-        if (admission.answer == Admission::Answer::infeasible) ++result_.refused;
-        else if (admission.answer == Admission::Answer::shrink) ++result_.shrunk;
-        else if (!admission.estimate.need) ++result_.unpredicted;
-        return std::chrono::steady_clock::now() < deadline_;
-    }
-
-private:
-    const Settings& settings_;
-    const registry::AnyMemoryGuard& guard_;
-    GuardedCount& result_;
-    TrainerInfo info_;
-    std::string device_;
-    std::optional<worker::Pool> pool_;
-    std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds{25};
-};
 
 std::string percent_of(std::uint64_t part, std::uint64_t whole) {
     return std::to_string(std::lround(100.0 * static_cast<double>(part) / static_cast<double>(whole))) + " %";
@@ -65,28 +19,21 @@ GuardedCount count_guarded(const Settings& settings, const SpaceCount& count) {
     GuardedCount result;
     result.guard = settings.text("guard");
     result.capacity_bytes = device_budget(settings);
-    const AnyPolicies policies = settings.policies();
+    static_cast<void>(settings.policies());  // each is wrong or right, whatever the guard says
     result.keeps_all = !result.capacity_bytes || result.guard == "unlimited";
     if (result.keeps_all) return result;
     try {
-        Examiner examiner{settings, policies.guard, result};
-        const Space space = settings.script().space();
-        result.sampled = !count.exact || !count.continuous.empty() || count.combinations > most;
-        if (!result.sampled) {
-            bool in_time = true;
-            (void)for_each_combination(space, most + count.refused, [&](const ParamSet& params, bool refused) {
-                if (!refused && in_time) in_time = examiner.examine(params);
-            });
-            if (result.looked_at == count.combinations) return result;
-            result.problem = "no answer for each combination in time";
-            return result;
-        }
-        sampler::Random random;
-        const History nothing{settings.description().name, {}, {}, {}};
-        for (std::uint64_t draw = 0; draw < most; ++draw) {
-            const TrialContext context{static_cast<std::int64_t>(draw), nothing};
-            if (!examiner.examine(suggest_params(random, space, context, Seed{0}))) break;
-        }
+        const TrainerInfo info = describe_trainer(settings);
+        require_plan(settings, info);
+        Estimator estimator{
+            settings, info, {.guard = result.guard, .device = estimated_device(settings, info), .capacity_bytes = result.capacity_bytes}};
+        const Survey found = survey(estimator, settings, info, count, {});
+        result.sampled = found.sampled;
+        result.looked_at = found.counts.all();
+        result.shrunk = found.counts.smaller;
+        result.refused = found.counts.never;
+        result.unpredicted = found.counts.unknown;
+        if (!found.sampled && !found.complete) result.problem = "no answer for each combination in time";
     } catch (const Error& error) {
         result.problem = error.what();
     }

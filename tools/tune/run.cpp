@@ -15,6 +15,7 @@
 #include "commands.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "hpo/store/stored_predictions.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/worker/pool.hpp"
@@ -194,6 +195,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                   << ", device " << device << ", " << parallel.workers << " workers of " << parallel.threads << " threads\n";
     }
     Progress* shown = nullptr;
+    std::optional<store::StoredPredictions> predictions;  // once the store is known to be one
     worker::Pool pool{{.worker_program = worker_program(),
                        .trainer = info.name,
                        .plugin_folders = plugin_folders(arguments.plugin_dirs),
@@ -206,12 +208,19 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .start_timeout = settings.plugin_timeout(),
                        .check_timeout = settings.plugin_timeout(),
                        .profile_timeout = std::min(settings.plugin_timeout(), worker::PoolConfig{}.profile_timeout),
-                       .note = [&shown](const std::string& text) {
-                           if (shown) shown->note(text);
-                       }}};
+                       .recall = [&predictions](const std::string& key) { return predictions ? predictions->find(key) : std::nullopt; },
+                       .keep =
+                           [&predictions](const std::string& key, const std::string& text) {
+                               if (predictions) predictions->keep(key, text);
+                           },
+                       .note =
+                           [&shown](const std::string& text) {
+                               if (shown) shown->note(text);
+                           }}};
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);
     store::Sqlite store{settings.text("store")};
+    predictions.emplace(settings.text("store"));
     std::optional<CheckpointFolders> checkpoints;
     std::optional<BestModel> best_model;
     std::string not_kept;  // why the model of some trial could not be

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "describe.hpp"
+#include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/worker_loop.hpp"
 
 namespace {
@@ -77,8 +78,10 @@ int serve(const Arguments& arguments) {
     // Neither is ever destroyed: an attempt may run until the last moment.
     auto& channel = *new hpo::worker::Channel{hpo::worker::Descriptor{arguments.descriptor}};
     try {
-        auto& trainer = *hpo::load_trainer(arguments.trainer, search_path(arguments.folders)).release();
-        return (new hpo::worker::WorkerLoop{channel, trainer})->serve();
+        const PluginFolders folders = search_path(arguments.folders);
+        auto& trainer = *hpo::load_trainer(arguments.trainer, folders).release();
+        return (new hpo::worker::WorkerLoop{channel, trainer, hpo::FileStamps::stamp(hpo::find_plugin(arguments.trainer, folders))})
+            ->serve();
     } catch (const hpo::Error& error) {
         channel.send(hpo::worker::message_line(hpo::worker::Event{hpo::worker::Refused{error.what()}}));
         throw;

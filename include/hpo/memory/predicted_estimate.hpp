@@ -19,9 +19,10 @@ inline constexpr const char* margin_part = "margin";
 /// Its confidence is 0.9: an uncertainty bounds the error of nine configurations in ten.
 [[nodiscard]] inline Estimate predicted_estimate(const PeakPrediction& prediction, double margin) {
     // In doubles, exact to 2^53 bytes: a product of absurd predictions must not wrap around.
-    const double share = 1 + prediction.uncertainty + margin;
+    const double share = prediction.uncertainty + margin;
     const auto larger = [&](std::int64_t bytes) {
-        return static_cast<std::int64_t>(std::min(std::ceil(static_cast<double>(bytes) * share), 0x1.0p62));
+        const auto whole = static_cast<double>(bytes);
+        return static_cast<std::int64_t>(std::min(whole + std::ceil(whole * share), 0x1.0p62));
     };
     Estimate estimate;
     estimate.need = larger(prediction.need);

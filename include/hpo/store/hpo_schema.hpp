@@ -123,6 +123,11 @@ CREATE TABLE IF NOT EXISTS hpo_rejections (
     capacity_bytes INTEGER
 );
 CREATE INDEX IF NOT EXISTS ix_hpo_rejections_study_id ON hpo_rejections (study_id);
+CREATE TABLE IF NOT EXISTS hpo_predictions (
+    key TEXT NOT NULL PRIMARY KEY,
+    prediction TEXT NOT NULL,
+    predicted_at TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TRIGGER IF NOT EXISTS hpo_trial_deleted AFTER DELETE ON trials BEGIN
     DELETE FROM hpo_trials WHERE trial_id = OLD.trial_id;
     DELETE FROM hpo_attempts WHERE trial_id = OLD.trial_id;

@@ -160,10 +160,15 @@ struct JsonMembers<TrainerJob> {
 };
 
 template <>
+struct JsonNames<MemoryUse> {
+    static constexpr std::array<std::string_view, 4> names{"value", "whether_zero", "whether_above_one", "none"};
+};
+
+template <>
 struct JsonMembers<TrainerParameter> {
     using R = TrainerParameter;
-    static constexpr std::tuple list{JsonMember{"name", &R::name}, JsonMember{"type", &R::type}, JsonMember{"range", &R::range},
-                                     JsonMember{"standard", &R::standard}, JsonMember{"help", &R::help}};
+    static constexpr std::tuple list{JsonMember{"name", &R::name},         JsonMember{"type", &R::type}, JsonMember{"range", &R::range},
+                                     JsonMember{"standard", &R::standard}, JsonMember{"help", &R::help}, JsonMember{"memory", &R::memory}};
 };
 
 template <>

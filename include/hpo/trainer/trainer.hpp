@@ -51,6 +51,14 @@ struct TrainerJob {
     }
 };
 
+/// What of a parameter's value decides how much memory an attempt takes.
+enum class MemoryUse {
+    value,              ///< the value itself
+    whether_zero,       ///< only whether it is 0: a share dropped, a penalty
+    whether_above_one,  ///< only whether it is above 1: repetitions, of which the second takes what all others take
+    none,               ///< nothing
+};
+
 /// A parameter or option that a trainer understands.
 struct TrainerParameter {
     std::string name;
@@ -58,6 +66,7 @@ struct TrainerParameter {
     std::string range;  ///< "(0, 1)", empty when any
     Value standard;     ///< used when the study does not set it; null: required
     std::string help;
+    MemoryUse memory = MemoryUse::value;
 };
 
 struct TrainerMetric {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -13,30 +12,27 @@
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/memory_evidence.hpp"
 #include "hpo/core/time.hpp"
+#include "hpo/trainer/prediction_key.hpp"
+#include "hpo/worker/known_predictions.hpp"
 #include "hpo/worker/pool_config.hpp"
 #include "hpo/worker/reply.hpp"
 
 namespace hpo::worker {
 
-/// What is wrong with a prediction that a plugin gave; empty: nothing.
-[[nodiscard]] inline std::string nonsense_in(const PeakPrediction& prediction) {
-    const auto bytes = [](const char* what, std::int64_t value) { return std::string{what} + " of " + std::to_string(value) + " bytes"; };
-    if (prediction.need < 0) return bytes("a need", prediction.need);
-    if (prediction.comfort < prediction.need) return bytes("a comfort below the need,", prediction.comfort);
-    if (!(prediction.uncertainty >= 0) || !std::isfinite(prediction.uncertainty)) return "an uncertainty that is no share";
-    for (const EstimatePart& part : prediction.parts) {
-        if (part.bytes < 0) return bytes(("a part " + part.name).c_str(), part.bytes);
-    }
-    return {};
-}
-
 /// Asks workers what an attempt will take: a dry run, then a probe, then the model's shape, until one answers. Whoever dies of a question,
 /// does not answer in time or is slow to say that it cannot costs nothing but time, and is not asked any more after the second time in a
-/// row: every trial would wait for it. What goes wrong is noted, once.
+/// row: every trial would wait for it. What goes wrong is noted, once. What is known already, under the same key, is not asked.
 class MemoryQuestions {
 public:
     /// `config` must outlive this object.
-    explicit MemoryQuestions(const PoolConfig& config) : config_{config} {}
+    explicit MemoryQuestions(const PoolConfig& config) : config_{config}, known_{config.recall, config.keep} {}
+    /// To be told before the first question.
+    void meet(const TrainerInfo& info, const std::string& build) {
+        info_ = info;
+        build_ = build;
+    }
+    /// Predictions that workers made, not those that were known already.
+    [[nodiscard]] std::int64_t made() const noexcept { return known_.kept(); }
 
     /// `ask(question, timeout)` is a Reply. Nothing also when the trainer cannot tell.
     template <class Ask>
@@ -59,12 +55,14 @@ public:
         std::string why_not;
     };
     template <class Ask>
-    [[nodiscard]] Told predict(const TrainerInfo& info, const TrainerJob& job, PeakSource source, const Ask& ask) {
+    [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
         const std::string name{to_text(source)};
+        const std::string key = prediction_key(info_, build_, job, source, files_);
+        if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
         Rung& rung = rungs_.at(static_cast<std::size_t>(source));
         if (rung.given_up()) return {std::nullopt, rung.latest};
-        if (std::find(info.peak_sources.begin(), info.peak_sources.end(), name) == info.peak_sources.end())
-            return refuse(rung, name, "trainer " + info.name + " has none");
+        if (std::find(info_.peak_sources.begin(), info_.peak_sources.end(), name) == info_.peak_sources.end())
+            return refuse(rung, name, "trainer " + info_.name + " has none");
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
         if (!reply.answer) {
@@ -80,17 +78,18 @@ public:
             return refuse(rung, name, problem);
         }
         rung.losses = 0;
+        known_.keep(key, *reply.answer->peak);
         return {reply.answer->peak, {}};
     }
 
     /// The strongest that answers and is no stronger than `wanted`.
     template <class Ask>
-    [[nodiscard]] MemoryEvidence gather(const TrainerInfo& info, const TrainerJob& job, Evidence wanted, const Ask& ask) {
+    [[nodiscard]] MemoryEvidence gather(const TrainerJob& job, Evidence wanted, const Ask& ask) {
         MemoryEvidence evidence;
         if (wanted == Evidence::none) return evidence;
         for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
             if (wanted == Evidence::shape || (wanted == Evidence::probe && source == PeakSource::dry_run)) continue;
-            Told told = predict(info, job, source, ask);
+            Told told = predict(job, source, ask);
             if (told.prediction) {
                 if (!evidence.remark.empty()) told.prediction->remark += (told.prediction->remark.empty() ? "" : "; ") + evidence.remark;
                 evidence.prediction = std::move(told.prediction);
@@ -146,6 +145,10 @@ private:
     }
 
     const PoolConfig& config_;
+    TrainerInfo info_;
+    std::string build_;
+    FileStamps files_;
+    KnownPredictions known_;
     std::array<Rung, peak_source_names.size() + 1> rungs_;  ///< by PeakSource, then the profile
     std::string latest_job_;
     std::optional<Profile> latest_profile_;

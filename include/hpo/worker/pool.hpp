@@ -111,7 +111,7 @@ public:
     /// On host memory, without the plan's cap: a model that does not fit the device has a size too.
     /// @{
     [[nodiscard]] MemoryEvidence evidence(const ParamSet& params, const ExecutionPlan& plan, Evidence wanted) override {
-        return questions_.gather(*info_, unlimited_job(params, plan), wanted, Asker{*this});
+        return questions_.gather(unlimited_job(params, plan), wanted, Asker{*this});
     }
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) {
         return questions_.profile(unlimited_job(params, plan), Asker{*this});
@@ -120,8 +120,9 @@ public:
     [[nodiscard]] MemoryQuestions::Told trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& file) {
         TrainerJob job = unlimited_job(params, plan);
         job.trace_file = std::filesystem::absolute(file).string();
-        return questions_.predict(*info_, job, PeakSource::dry_run, Asker{*this});
+        return questions_.predict(job, PeakSource::dry_run, Asker{*this});
     }
+    [[nodiscard]] std::int64_t predictions_made() const { return questions_.made(); }  ///< by workers; others were known
     /// @}
 
     /// What the trainer finds with these parameters, without training. Throws Error{plugin} when it cannot say.
@@ -175,13 +176,6 @@ private:
         if (scout_) std::exchange(scout_, nullptr)->dismiss();
     }
 
-    Seat* seat_of(const RemoteWorker& worker) {
-        for (Seat& seat : seats_) {
-            if (seat.worker.get() == &worker) return &seat;
-        }
-        return nullptr;
-    }
-
     void ask_to_stop(Seat& seat) {
         if (std::exchange(seat.running->stop_asked, true)) return;
         seat.worker->send(Stop{});
@@ -196,10 +190,11 @@ private:
                            "; this program speaks " + std::to_string(protocol_version));
             } else if (!info_) {
                 info_ = ready->info;
+                questions_.meet(ready->info, ready->build);
             }
         } else if (auto* answered = std::get_if<Answered>(&event)) {
             if (answered->id == question_) answer_ = std::move(*answered);
-        } else if (Seat* seat = seat_of(worker); seat && seat->running) {
+        } else if (Seat* seat = seat_of(seats_, worker); seat && seat->running) {
             const std::int64_t trial = seat->running->trial;
             if (std::holds_alternative<Started>(event)) happened_.push_back({trial, TrialStarted{worker.pid()}});
             else if (const auto* reported = std::get_if<Reported>(&event)) happened_.push_back({trial, reported->report});
@@ -220,7 +215,7 @@ private:
 
     void on_gone(RemoteWorker& worker, const ProcessExit& exit) override {
         if (metered_) metered_->reclaim_dead();
-        Seat* seat = seat_of(worker);
+        Seat* seat = seat_of(seats_, worker);
         Death death{
             .exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
         latest_death_ = explain_death(death);
@@ -266,9 +261,9 @@ private:
         if (!asked) asked = scout_;
         answer_.reset();
         asked->send(std::move(question));
-        run_until(timeout, [&] { return answer_ || (asked != scout_ && !seat_of(*asked)); });
+        run_until(timeout, [&] { return answer_ || (asked != scout_ && !seat_of(seats_, *asked)); });
         if (answer_) return {.answer = std::exchange(answer_, std::nullopt)};
-        if (Seat* seat = seat_of(*asked)) dismiss(*seat);
+        if (Seat* seat = seat_of(seats_, *asked)) dismiss(*seat);
         else if (asked == scout_) std::exchange(scout_, nullptr)->dismiss();
         else return {.silence = "no answer: " + latest_death_.message};
         return {.silence = "no answer within " + seconds_text(timeout)};

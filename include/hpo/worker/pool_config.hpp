@@ -40,6 +40,11 @@ struct PoolConfig {
     std::chrono::milliseconds stop_grace{10'000};                   ///< from a request to stop until SIGTERM
     std::chrono::milliseconds kill_grace{2'000};                    ///< from SIGTERM until SIGKILL
 
+    /// Where predictions are kept longer than the pool lives, as text by key; both may be empty. What is recalled and cannot be understood
+    /// is asked anew.
+    std::function<std::optional<std::string>(const std::string& key)> recall;
+    std::function<void(const std::string& key, const std::string& text)> keep;
+
     /// Told, as one line, what goes wrong and costs no attempt; may be empty.
     std::function<void(const std::string&)> note;
 };

@@ -62,6 +62,7 @@ struct Ready {
     static constexpr std::string_view op = "ready";
     int protocol = protocol_version;
     TrainerInfo info;
+    std::string build;  ///< changes when the trainer's code does; empty: not known
 };
 struct Refused {  ///< the worker cannot go on, and leaves
     static constexpr std::string_view op = "refused";
@@ -170,7 +171,8 @@ struct JsonMembers<worker::Quit> {
 };
 template <>
 struct JsonMembers<worker::Ready> {
-    static constexpr std::tuple list{JsonMember{"protocol", &worker::Ready::protocol}, JsonMember{"info", &worker::Ready::info}};
+    static constexpr std::tuple list{JsonMember{"protocol", &worker::Ready::protocol}, JsonMember{"info", &worker::Ready::info},
+                                     JsonMember{"build", &worker::Ready::build}};
 };
 template <>
 struct JsonMembers<worker::Refused> {

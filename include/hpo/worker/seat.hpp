@@ -31,6 +31,14 @@ struct Seat {
     [[nodiscard]] bool idle() const { return worker && !running && !leaving; }
 };
 
+/// The worker's seat, or null.
+[[nodiscard]] inline Seat* seat_of(std::span<Seat> seats, const RemoteWorker& worker) {
+    for (Seat& seat : seats) {
+        if (seat.worker.get() == &worker) return &seat;
+    }
+    return nullptr;
+}
+
 /// The seat without a running attempt whose worker suits a job best, or null. A fresh worker takes the place of the one
 /// that the trial had before, whose memory the device may need.
 [[nodiscard]] inline Seat* choose_seat(std::span<Seat> seats, const Job& job, const Environment& environment) {

@@ -99,7 +99,9 @@ private:
 /// in another thread, so that this one hears a stop while the trainer works.
 class WorkerLoop {
 public:
-    WorkerLoop(Channel& channel, Trainer& trainer) : channel_{channel}, trainer_{trainer}, progress_{channel} {}
+    /// `build` is Ready::build.
+    WorkerLoop(Channel& channel, Trainer& trainer, std::string build = {})
+        : channel_{channel}, trainer_{trainer}, build_{std::move(build)}, progress_{channel} {}
     WorkerLoop(const WorkerLoop&) = delete;
     WorkerLoop& operator=(const WorkerLoop&) = delete;
     ~WorkerLoop() {
@@ -110,7 +112,7 @@ public:
     /// neither this object nor the trainer may be destroyed before.
     [[nodiscard]] int serve() {
         try {
-            channel_.send(message_line(Event{Ready{.info = trainer_.info()}}));
+            channel_.send(message_line(Event{Ready{.info = trainer_.info(), .build = build_}}));
             while (const auto line = channel_.receive()) {
                 auto request = parse_message<Request>(*line);
                 if (std::holds_alternative<Quit>(request)) break;
@@ -196,6 +198,7 @@ private:
 
     Channel& channel_;
     Trainer& trainer_;
+    std::string build_;
     RemoteProgress progress_;
     std::atomic<bool> busy_ = false;
     std::thread thread_;

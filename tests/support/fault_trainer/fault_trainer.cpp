@@ -43,8 +43,9 @@ public:
                                {"fault", "text", "", std::string{"none"}, "what goes wrong"},
                                {"limit", "int", "[0, inf)", std::int64_t{8}, "the largest micro-batch that fits oom_once_above"},
                                {"batch", "int", "[1, inf)", std::int64_t{32}, "effective batch"},
+                               {"weights", "int", "[0, inf)", std::int64_t{100}, "bytes that predict adds to those of the examples"},
                                {"steps", "int", "[0, inf)", std::int64_t{0}, "intermediate values before the end"},
-                               {"seconds", "float", "[0, inf)", 0.0, "time that slow takes"},
+                               {"seconds", "float", "[0, inf)", 0.0, "time that slow takes", hpo::MemoryUse::none},
                                {"profile_seconds", "float", "[0, inf)", 0.0, "time that profile takes"}},
                 .metrics = {{"value", hpo::Direction::minimize, "(x - 0.3)^2"}},
                 .levers = {"micro_batch"},
@@ -171,7 +172,7 @@ public:
                             .activation_bytes_per_example = 4};
     }
 
-    /// 100 bytes and 10 for each example; "SOMETHING_in_dry_run", "SOMETHING_in_probe" and "SOMETHING_in_predict" go wrong.
+    /// The weights and 10 bytes for each example; "SOMETHING_in_dry_run", "SOMETHING_in_probe" and "SOMETHING_in_predict" go wrong.
     [[nodiscard]] hpo::PeakPrediction predict(const TrainerJob& job, hpo::PeakSource source, hpo::Progress&) override {
         const hpo::Settings settings{info(), job};
         std::string fault = settings.text("fault");
@@ -186,11 +187,12 @@ public:
             for (int i = 0; i < 1 << 14; ++i) eaten.emplace_back(new char[std::size_t{64} << 20U]);
             throw std::runtime_error("a terabyte was given");
         }
+        const std::int64_t weights = settings.whole("weights");
         const std::int64_t activations = 10 * job.plan.effective_micro_batch().value_or(settings.whole("batch"));
         hpo::PeakPrediction prediction{.source = source, .uncertainty = source == hpo::PeakSource::dry_run ? 0 : 0.1};
-        prediction.parts = {{"weights", 100}, {"activations", activations}};
-        prediction.requested_bytes = prediction.allocated_bytes = prediction.reserved_bytes = 100 + activations;
-        prediction.need = prediction.comfort = 100 + activations;
+        prediction.parts = {{"weights", weights}, {"activations", activations}};
+        prediction.requested_bytes = prediction.allocated_bytes = prediction.reserved_bytes = weights + activations;
+        prediction.need = prediction.comfort = weights + activations;
         if (fault == "nonsense") prediction.need = -5;
         if (!job.metered_device.empty() || job.plan.cap_bytes) prediction.need = prediction.comfort = 1;  // it is to be asked without
         if (!job.trace_file.empty()) write_trace(job.trace_file, activations);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "hpo/core/peak_prediction.hpp"
+#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo {
+
+/// Size and time of files and folders, as text that changes when they do; empty for what is not there. Each is looked at once.
+class FileStamps {
+public:
+    [[nodiscard]] const std::string& of(const std::string& path) {
+        const auto [entry, is_new] = stamps_.try_emplace(path);
+        if (is_new) entry->second = stamp(path);
+        return entry->second;
+    }
+    [[nodiscard]] static std::string stamp(const std::filesystem::path& path) {
+        constexpr int most_entries = 10'000;
+        std::error_code error;
+        std::uintmax_t bytes = 0;
+        std::filesystem::file_time_type latest{};
+        int files = 0;
+        const auto add = [&](const std::filesystem::path& file) {
+            std::error_code ignored;
+            const auto size = std::filesystem::file_size(file, ignored);
+            bytes += ignored ? 0 : size;
+            const auto time = std::filesystem::last_write_time(file, ignored);
+            if (!ignored) latest = std::max(latest, time);
+            ++files;
+        };
+        if (!std::filesystem::exists(path, error)) return {};
+        add(path);
+        for (std::filesystem::recursive_directory_iterator item{path, error}, end; !error && item != end && files < most_entries;
+             item.increment(error)) {
+            add(item->path());
+        }
+        return std::to_string(files) + " " + std::to_string(bytes) + " " + std::to_string(latest.time_since_epoch().count());
+    }
+
+private:
+    std::map<std::string, std::string> stamps_;
+};
+
+/// Everything that determines what a job's attempt takes of its device, as text: two jobs with one key have one prediction. `build` is the
+/// stamp of the plugin's file. Parameters count as far as the trainer says (TrainerParameter::memory), files that texts name by their
+/// stamp, the batch as what is in memory of it and whether gradients are accumulated.
+[[nodiscard]] inline std::string prediction_key(const TrainerInfo& info, const std::string& build, const TrainerJob& job, PeakSource source,
+                                                FileStamps& files) {
+    constexpr int format = 1;  // of predictions: raised when older ones are to be made anew
+    Json key = {{"format", format},
+                {"trainer", info.name},
+                {"build", build},
+                {"libtorch", info.libtorch_version},
+                {"source", to_text(source)},
+                {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
+    const auto micro = job.plan.effective_micro_batch();
+    key["plan"] = {{"micro_batch", encode(micro)},
+                   {"accumulates", job.plan.accumulation_steps() > 1},
+                   {"short_batch", micro && job.plan.effective_batch && *micro > 0 && *job.plan.effective_batch % *micro != 0},
+                   {"activation_checkpointing", job.plan.activation_checkpointing},
+                   {"precision", to_text(job.plan.precision)},
+                   {"expandable_segments", job.plan.expandable_segments},
+                   {"allocator_settings", job.plan.allocator_settings}};
+    const auto number = [](const Value& value) {
+        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        if (const auto* real = get_if<double>(&value)) return *real;
+        if (const auto* truth = get_if<bool>(&value)) return *truth ? 1.0 : 0.0;
+        return 0.0;
+    };
+    Json& settings = key["settings"] = Json::object();
+    const auto add = [&](const std::string& name, const Value& value, MemoryUse use) {
+        if (use == MemoryUse::none || (name == info.effective_batch_parameter && job.plan.effective_batch)) return;
+        if (use == MemoryUse::whether_zero) settings[name] = number(value) != 0;
+        else if (use == MemoryUse::whether_above_one) settings[name] = number(value) > 1;
+        else settings[name] = encode(value);
+        const auto* text = get_if<std::string>(&value);
+        if (!text || text->empty()) return;
+        if (const std::string& stamp = files.of(*text); !stamp.empty()) key["files"][*text] = stamp;
+    };
+    for (const TrainerParameter& parameter : info.parameters) {
+        const Value* given = job.find(parameter.name);
+        add(parameter.name, given && !given->is_null() ? *given : parameter.standard, parameter.memory);
+    }
+    const auto unlisted = [&](const Values& values) {
+        for (const auto& [name, value] : values) {
+            const bool listed = std::any_of(info.parameters.begin(), info.parameters.end(),
+                                            [&, &wanted = name](const TrainerParameter& parameter) { return parameter.name == wanted; });
+            if (!listed) add(name, value, MemoryUse::value);
+        }
+    };
+    unlisted(job.options);
+    unlisted(job.params);
+    return json_line(key);
+}
+
+}  // namespace hpo

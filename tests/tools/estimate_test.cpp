@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+using nlohmann::json;
+
+namespace {
+
+/// 1 MiB has 576 bytes beside 1048000 bytes of weights: 57 examples of 10 bytes.
+const std::string script = R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "estimated",
+  trainer = { "fault", fault = hpo.option("fault", "none", "what goes wrong") },
+  objective = { metric = "value", direction = "minimize" },
+  guard = "dry_run", sampler = "random", pruner = "none", trials = 6,
+  space = function(trial)
+    local weights = trial:categorical("weights", { 100, 1048000, 2000000 })
+    if weights < 2000000 then trial:categorical("batch", { 8, 64 }) else trial:categorical("batch", { 8, 64 }, { only = { 8 } }) end
+    trial:float("seconds", 0, 0.001)
+  end,
+}
+)";
+
+CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), tool("hpo-tune"));
+    for (const char* word : {"--plugin-dir", HPO_BINARY_DIR "/tests/trainers"}) words.emplace_back(word);
+    return run_command(workshop, words);
+}
+
+json estimate(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), {"estimate", "s.lua", "--json"});
+    const auto result = tune(workshop, words);
+    INFO(result.error);
+    REQUIRE(result.status == 0);
+    return json::parse(result.out);
+}
+
+}  // namespace
+
+TEST_CASE("estimate predicts a configuration by part, and the largest micro-batch that fits") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const json one = estimate(workshop, {"--device-memory", "1MiB", "--fix", "weights=1048000", "--fix", "batch=64"});
+    CHECK(one["need_bytes"] == 1048640);
+    CHECK(one["fits"] == false);
+    CHECK(one["largest_micro_batch"] == 57);
+    CHECK(one["source"] == "dry_run");
+    CHECK(one["uncertainty"] == 0);
+    CHECK(one["parts"] == json::parse(R"([{"name": "weights", "bytes": 1048000}, {"name": "activations", "bytes": 640}])"));
+    CHECK(one["params"]["weights"] == 1048000);
+    const json smaller = estimate(workshop, {"--device-memory", "1MiB", "--fix", "weights=1048000", "--plan", "micro_batch=8"});
+    CHECK(smaller["need_bytes"] == 1048080);
+    CHECK(smaller["fits"] == true);
+
+    const auto text = tune(workshop, {"estimate", "s.lua", "--fix", "weights=1048000"});
+    CHECK(text.status == 0);
+    CHECK_THAT(text.out, Contains("activations"));
+    CHECK_THAT(text.out, Contains("by dry_run, exact"));
+    CHECK_THAT(text.out, !Contains("largest micro-batch"));  // of no device
+    CHECK(estimate(workshop, {"--fix", "weights=100"})["fits"].is_null());
+}
+
+TEST_CASE("estimate --per tabulates a parameter's values") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const json table = estimate(workshop, {"--device-memory", "1MiB", "--fix", "batch=64", "--per", "weights"});
+    REQUIRE(table["per"]["rows"].size() == 3);
+    CHECK(table["per"]["rows"][0]["largest_micro_batch"] == 65536);
+    CHECK(table["per"]["rows"][1]["largest_micro_batch"] == 57);
+    CHECK(table["per"]["rows"][2]["in_space"] == false);  // with a batch of 64
+    const auto text = tune(workshop, {"estimate", "s.lua", "--device-memory", "1MiB", "--per", "weights"});
+    CHECK_THAT(text.out, Contains("65536 or more"));
+    const auto wrong = tune(workshop, {"estimate", "s.lua", "--per", "weight"});
+    CHECK(wrong.status == 2);
+    CHECK_THAT(wrong.error, Contains("--per: unknown parameter 'weight'; did you mean 'weights'?"));
+}
+
+TEST_CASE("estimate tells which share of the space fits, asking once for each combination that matters") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const json space = estimate(workshop, {"--device-memory", "1MiB"})["space"];
+    CHECK(space["combinations"] == 5);
+    CHECK(space["looked_at"] == 5);
+    CHECK(space["fit_as_they_are"] == 3);
+    CHECK(space["fit_with_a_smaller_micro_batch"] == 1);
+    CHECK(space["never_fit"] == 1);
+    CHECK(space["random_draws"] == false);  // how long it takes says nothing about memory
+    CHECK(space["predictions_made"] == 7);  // five, and a micro-batch of 1 for the two that do not fit
+    const json fixed = estimate(workshop, {"--device-memory", "1MiB", "--space", "--fix", "weights=1048000"})["space"];
+    CHECK(fixed["looked_at"] == 2);
+    CHECK(fixed["fit_with_a_smaller_micro_batch"] == 1);
+    const auto counted = tune(workshop, {"space", "s.lua", "--device-memory", "1MiB"});
+    CHECK_THAT(counted.out, Contains("guard dry_run with 1.00 MiB keeps 4 of 5 combinations; 1 with a smaller micro-batch; 1 refused"));
+    CHECK(tune(workshop, {"estimate", "s.lua", "--space"}).status == 2);
+}
+
+TEST_CASE("estimate answers for a device that this machine lacks, and from a weaker source with its reason") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const json cuda = estimate(workshop, {"--device", "cuda", "--device-memory", "1MiB", "--fix", "weights=100"});
+    CHECK(cuda["device"] == "cuda");
+    CHECK(cuda["need_bytes"] == 180);
+    const json probed = estimate(workshop, {"--set", "fault=throw_in_dry_run", "--fix", "weights=100"});
+    CHECK(probed["source"] == "probe");
+    CHECK(probed["need_bytes"] == 198);  // a tenth more is possible
+    CHECK_THAT(probed["remark"].get<std::string>(), Contains("no dry_run: "));
+    CHECK(estimate(workshop, {"--set", "fault=throw_in_predict", "--fix", "weights=100"})["source"] == "formula");
+    CHECK(estimate(workshop, {"--guard", "formula", "--fix", "weights=100"})["source"] == "formula");
+    CHECK(tune(workshop, {"estimate", "s.lua", "--guard", "nonsense"}).status == 2);
+}
+
+TEST_CASE("a run keeps its predictions for the next one, and asks anew for those that are damaged") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto run = [&](const std::string& trials) {
+        const auto result = tune(workshop, {"run", "s.lua", "--device-memory", "1MiB", "--trials", trials, "--workers", "1"});
+        INFO(result.error);
+        return result.status;
+    };
+    const auto sql = [&](const std::string& statement) {
+        const auto result = run_command(
+            workshop, {"/usr/bin/python3", "-c",
+                       "import sqlite3, sys\nd = sqlite3.connect('hpo.db')\nprint([list(r) for r in d.execute(sys.argv[1])])\nd.commit()",
+                       statement});
+        REQUIRE(result.status == 0);
+        return result.out;
+    };
+    CHECK(run("6") == 0);
+    const std::string kept = sql("SELECT key, prediction, predicted_at FROM hpo_predictions ORDER BY key");
+    CHECK_THAT(kept, Contains("activations"));
+    CHECK(sql("SELECT DISTINCT estimate_source FROM hpo_attempts") == "[['dry_run']]\n");
+    CHECK(run("12") == 0);
+    CHECK_THAT(sql("SELECT key, prediction, predicted_at FROM hpo_predictions ORDER BY key"), Contains(kept.substr(2, kept.find("]") - 2)));
+    sql("UPDATE hpo_predictions SET prediction = '{\"need\": -7}'");
+    CHECK(run("24") == 0);
+    CHECK(sql("SELECT DISTINCT estimate_source FROM hpo_attempts") == "[['dry_run']]\n");
+}

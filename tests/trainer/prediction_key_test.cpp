@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/trainer/prediction_key.hpp"
+
+#include <fstream>
+
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace hpo;
+
+namespace {
+
+TrainerInfo info() {
+    TrainerInfo info;
+    info.name = "t";
+    info.libtorch_version = "2.0";
+    info.effective_batch_parameter = "batch";
+    info.parameters = {{"width", "int", "", std::int64_t{8}, ""},
+                       {"dropout", "float", "", 0.1, "", MemoryUse::whether_zero},
+                       {"epochs", "int", "", std::int64_t{3}, "", MemoryUse::whether_above_one},
+                       {"lr", "float", "", 0.1, "", MemoryUse::none},
+                       {"batch", "int", "", std::int64_t{64}, ""},
+                       {"data", "text", "", std::string{}, ""}};
+    return info;
+}
+
+std::string key_of(const TrainerJob& job, const std::string& build = "b", PeakSource source = PeakSource::dry_run) {
+    FileStamps files;
+    return prediction_key(info(), build, job, source, files);
+}
+std::string with(const std::string& name, Value value) {
+    TrainerJob job;
+    job.params[name] = std::move(value);
+    return key_of(job);
+}
+std::string under(std::int64_t effective, std::int64_t micro) {
+    TrainerJob job;
+    job.params["batch"] = effective;
+    job.plan.effective_batch = effective;
+    job.plan.micro_batch = micro;
+    return key_of(job);
+}
+
+}  // namespace
+
+TEST_CASE("a key tells apart what takes memory, and nothing else") {
+    const std::string standard = key_of({});
+    CHECK(with("width", std::int64_t{8}) == standard);
+    CHECK(with("width", std::int64_t{9}) != standard);
+    CHECK(with("dropout", 0.5) == standard);
+    CHECK(with("dropout", 0.0) != standard);
+    CHECK(with("epochs", std::int64_t{9}) == standard);
+    CHECK(with("epochs", std::int64_t{1}) != standard);
+    CHECK(with("lr", 7.0) == standard);
+    CHECK(with("unheard_of", 7.0) != standard);
+    CHECK(key_of({}, "c") != standard);
+    CHECK(key_of({}, "b", PeakSource::probe) != standard);
+    TrainerJob options;
+    options.options["width"] = std::int64_t{9};
+    CHECK(key_of(options) == with("width", std::int64_t{9}));
+}
+
+TEST_CASE("of the plan count what is in memory at once, whether gradients are accumulated, the kind of device and its levers") {
+    CHECK(under(64, 8) == under(128, 8));
+    CHECK(under(64, 8) != under(64, 16));
+    CHECK(under(8, 8) != under(64, 8));
+    CHECK(under(60, 8) != under(64, 8));  // the last micro-batch is short
+    TrainerJob job;
+    const std::string plain = key_of(job);
+    job.plan.cap_bytes = 5;
+    job.seed = 9;
+    job.trial = 4;
+    CHECK(key_of(job) == plain);
+    job.plan.precision = Precision::bf16;
+    CHECK(key_of(job) != plain);
+    job.plan = {};
+    job.plan.device = "cuda:0";
+    const std::string first = key_of(job);
+    job.plan.device = "cuda:1";
+    CHECK(key_of(job) == first);
+    CHECK(first != plain);
+}
+
+TEST_CASE("files and folders that settings name count by their size and time") {
+    const tests::TemporaryDirectory folder;
+    const auto file = folder.path() / "data.csv";
+    TrainerJob job;
+    job.options["data"] = folder.path().string();
+    const std::string empty = key_of(job);
+    std::ofstream{file} << "one";
+    const std::string one = key_of(job);
+    std::ofstream{file} << "three";
+    CHECK(one != empty);
+    CHECK(key_of(job) != one);
+    CHECK(FileStamps::stamp(file.string() + ".missing").empty());
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "commands.hpp"
+#include "hpo/core/time.hpp"
+#include "hpo/sampler/suggest.hpp"
+#include "support/json.hpp"
+#include "surroundings.hpp"
+#include "survey.hpp"
+#include "text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+using tools::Json;
+
+/// Takes a parameter's standard value where the space has it, else the first choice or the middle of the range.
+struct Typical {
+    const TrainerInfo* info;
+    [[nodiscard]] double suggest(const Ask& ask) const {
+        for (const TrainerParameter& parameter : info->parameters) {
+            if (parameter.name != ask.name) continue;
+            const auto internal = to_internal(ask.distribution, parameter.standard);
+            if (internal && ask.within.admits(*internal)) return *internal;
+        }
+        const Axis axis{ask.distribution, ask.within};
+        return holds<CategoricalDistribution>(ask.distribution) ? axis.value(0) : axis.value_at(0.5);
+    }
+};
+static_assert(Sampler<Typical>);
+
+ParamSet typical_params(const Settings& settings, const TrainerInfo& info, const FixedValues& fixed) {
+    Typical typical{&info};
+    const History nothing{settings.description().name, {}, {}, {}};
+    return suggest_params(typical, settings.script().space(), TrialContext{0, nothing}, Seed{0}, fixed);
+}
+
+std::string percent_of(double part, double whole) { return std::to_string(std::lround(100 * part / whole)) + " %"; }
+
+/// What is said of the estimates' origin: "dry_run, exact".
+std::string origin(const Forecast& forecast) {
+    if (!forecast.estimate.need) return "nobody can predict it" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
+    std::string text = forecast.estimate.source;
+    if (text != "formula")
+        text += forecast.uncertainty == 0 ? ", exact" : ", up to " + percent_of(forecast.uncertainty, 1) + " more is possible";
+    return text + (forecast.remark.empty() ? "" : "; " + forecast.remark);
+}
+
+struct EstimateOptions {
+    std::string per;
+    std::string by;
+    bool space = false;
+    bool json = false;
+};
+
+/// The answer of the command, as text on standard output and as JSON.
+class Report {
+public:
+    Report(const Settings& settings, const TrainerInfo& info, Estimator& estimator)
+        : settings_{settings}, info_{info}, estimator_{estimator}, capacity_{estimator.options().capacity_bytes} {
+        json_ = {{"study", settings.description().name},
+                 {"trainer", info.name},
+                 {"device", estimator.options().device},
+                 {"capacity_bytes", tools::or_null(capacity_)},
+                 {"guard", estimator.options().guard}};
+        text_ =
+            "trainer " + info.name + " on " + estimator.options().device + (capacity_ ? " with " + format_bytes(*capacity_) : "") + "\n";
+    }
+
+    void configuration() {
+        const ParamSet params = typical_params(settings_, info_, settings_.fixed());
+        for (const auto& [name, value] : settings_.fixed()) {
+            if (!params.find(name)) std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it under these values\n";
+        }
+        const ExecutionPlan plan = estimator_.plan(params);
+        const Forecast forecast = estimator_.forecast(params, plan);
+        const Estimate& estimate = forecast.estimate;
+        Json parts = Json::array();
+        std::vector<std::vector<std::string>> rows;
+        for (const EstimatePart& part : estimate.parts) {
+            parts.push_back({{"name", part.name}, {"bytes", part.bytes}});
+            rows.push_back({part.name, format_bytes(part.bytes), share_of_need(part.bytes, estimate)});
+        }
+        const bool fits = estimate.need && capacity_ && *estimate.need <= *capacity_;
+        json_["params"] = tools::to_json(params);
+        json_["plan"] = tools::to_json(plan);
+        json_["need_bytes"] = tools::or_null(estimate.need);
+        json_["comfort_bytes"] = tools::or_null(estimate.comfort);
+        json_["parts"] = std::move(parts);
+        json_["source"] = estimate.source;
+        json_["confidence"] = estimate.confidence;
+        json_["uncertainty"] = forecast.uncertainty;
+        json_["remark"] = forecast.remark;
+        json_["fits"] = estimate.need && capacity_ ? Json(fits) : Json(nullptr);
+        for (const Param& param : params) text_ += "  " + param.name + " = " + display_text(param.value()) + "\n";
+        if (const auto micro = plan.effective_micro_batch(); micro && plan.effective_batch)
+            text_ += "  run as " + std::to_string(plan.accumulation_steps()) + " x micro-batch " + std::to_string(*micro) + "\n";
+        if (estimate.need) rows.push_back({"need", format_bytes(*estimate.need), capacity_ ? of_device(*estimate.need) : ""});
+        if (estimate.comfort) rows.push_back({"comfort", format_bytes(*estimate.comfort), capacity_ ? of_device(*estimate.comfort) : ""});
+        if (!rows.empty()) text_ += "\n" + table({"part", "bytes", ""}, rows);
+        text_ += "by " + origin(forecast) + "\n";
+        if (!capacity_ || !estimate.need) return;
+        const auto largest = estimator_.largest_micro_batch(params);
+        json_["largest_micro_batch"] = tools::or_null(largest);
+        text_ += std::string{fits ? "fits" : "does not fit"} + "; largest micro-batch that fits: " + examples(largest) + "\n";
+    }
+
+    void per_value(const std::string& name) {
+        const ParamSet typical = typical_params(settings_, info_, settings_.fixed());
+        const Param* searched = typical.find(name);
+        if (!searched) {
+            std::vector<std::string> known;
+            for (const Param& param : typical) known.push_back(param.name);
+            throw unknown_name("--per", "parameter", name, known);
+        }
+        Json rows = Json::array();
+        std::vector<std::vector<std::string>> lines;
+        for (const Value& value : values_of(*searched->distribution)) {
+            FixedValues fixed{{name, value}};
+            for (const auto& each : settings_.fixed()) {
+                if (each.first != name) fixed.push_back(each);
+            }
+            std::optional<ParamSet> params;
+            try {
+                params = typical_params(settings_, info_, fixed);
+            } catch (const Error& error) {
+                if (error.code() != Errc::bad_value && error.code() != Errc::script) throw;
+                rows.push_back({{"value", tools::to_json(value)}, {"in_space", false}});
+                lines.push_back({display_text(value), "not in the space", ""});
+                continue;
+            }
+            const auto need = estimator_.forecast(*params, estimator_.plan(*params)).estimate.need;
+            const auto largest = estimator_.largest_micro_batch(*params);
+            rows.push_back({{"value", tools::to_json(value)},
+                            {"in_space", true},
+                            {"need_bytes", tools::or_null(need)},
+                            {"largest_micro_batch", tools::or_null(largest)}});
+            lines.push_back({display_text(value), need ? format_bytes(*need) : "not known", capacity_ ? examples(largest) : ""});
+        }
+        json_["per"] = {{"parameter", name}, {"rows", std::move(rows)}};
+        text_ += "\n" + table({name, "need", capacity_ ? "largest micro-batch" : ""}, lines);
+    }
+
+    void whole_space(const std::string& by) {
+        if (!capacity_) throw Error{Errc::usage, "--space: without --device-memory there is nothing that configurations could fit"};
+        const Stopwatch watch;
+        CountOptions count_options;
+        count_options.by = by;
+        const SpaceCount count = hpo::count(settings_.script().space(), count_options);
+        SurveyLimits limits{.most = 20'000, .draws = 1'000, .seconds = 900};
+        const bool shown = ::isatty(STDERR_FILENO) != 0;
+        double drawn = 0;
+        if (shown) {
+            limits.progress = [&](const Survey& so_far, std::uint64_t of) {
+                if (watch.seconds() - drawn < 0.2) return;
+                drawn = watch.seconds();
+                std::cerr << "\r" << so_far.counts.all() << " of " << of << " configurations, " << estimator_.predictions_made()
+                          << " predictions\033[K" << std::flush;
+            };
+        }
+        const Survey found = survey(estimator_, settings_, info_, count, limits);
+        if (shown) std::cerr << "\r\033[K" << std::flush;
+        const auto encoded = [](const FitCounts& counts) {
+            return Json{{"looked_at", counts.all()},
+                        {"fit_as_they_are", counts.as_they_are},
+                        {"fit_with_a_smaller_micro_batch", counts.smaller},
+                        {"never_fit", counts.never},
+                        {"unpredicted", counts.unknown}};
+        };
+        Json space = encoded(found.counts);
+        space["combinations"] = count.combinations;
+        space["random_draws"] = found.sampled;
+        space["complete"] = found.complete;
+        space["predictions_made"] = estimator_.predictions_made();
+        space["seconds"] = watch.seconds();
+        space["branches_by"] = count.branches_by.empty() ? Json(nullptr) : Json(count.branches_by);
+        space["branches"] = Json::array();
+        std::vector<std::vector<std::string>> rows;
+        const auto add = [&](const std::string& label, const FitCounts& counts) {
+            const auto figure = [&](std::uint64_t part) {
+                return std::to_string(part) +
+                       (counts.all() > 0 ? " (" + percent_of(static_cast<double>(part), static_cast<double>(counts.all())) + ")" : "");
+            };
+            rows.push_back({label, std::to_string(counts.all()), figure(counts.as_they_are), figure(counts.smaller), figure(counts.never),
+                            found.counts.unknown > 0 ? std::to_string(counts.unknown) : ""});
+        };
+        for (const auto& [value, counts] : found.branches) {
+            Json branch = encoded(counts);
+            branch["value"] = tools::to_json(value);
+            space["branches"].push_back(std::move(branch));
+            add(display_text(value), counts);
+        }
+        add("all", found.counts);
+        json_["space"] = std::move(space);
+        text_ += "\n" + table({count.branches_by, found.sampled ? "random draws" : "combinations", "fit", "with a smaller micro-batch",
+                               "never", found.counts.unknown > 0 ? "not known" : ""},
+                              rows);
+        if (!found.complete) text_ += "time was up: the rest was not looked at\n";
+        text_ += std::to_string(estimator_.predictions_made()) + " predictions in " + duration(watch.seconds()) + "\n";
+    }
+
+    void print(bool as_json) const {
+        if (as_json) tools::print(json_);
+        else std::cout << text_;
+    }
+
+private:
+    [[nodiscard]] std::string of_device(std::int64_t bytes) const {
+        return percent_of(static_cast<double>(bytes), static_cast<double>(*capacity_)) + " of the device";
+    }
+    static std::string share_of_need(std::int64_t bytes, const Estimate& estimate) {
+        return estimate.need && *estimate.need > 0 ? percent_of(static_cast<double>(bytes), static_cast<double>(*estimate.need)) : "";
+    }
+    static std::string examples(const std::optional<std::int64_t>& count) {
+        if (!count) return "none";
+        return std::to_string(*count) + (*count >= Estimator::most_examples ? " or more" : "");
+    }
+    /// All values of a parameter, or a few that are spread over it.
+    static std::vector<Value> values_of(const Distribution& distribution) {
+        constexpr std::uint64_t most = 40;
+        const Axis axis{distribution, {}};
+        const std::uint64_t count = axis.is_continuous() ? 9 : std::min(axis.size(), most);
+        std::vector<Value> values;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const double share = static_cast<double>(i) / static_cast<double>(std::max<std::uint64_t>(1, count - 1));
+            values.push_back(to_value(distribution, !axis.is_continuous() && axis.size() <= most ? axis.value(i) : axis.value_at(share)));
+        }
+        return values;
+    }
+
+    const Settings& settings_;
+    const TrainerInfo& info_;
+    Estimator& estimator_;
+    std::optional<std::int64_t> capacity_;
+    std::string text_;
+    Json json_;
+};
+
+int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
+    const Settings settings{arguments};
+    const TrainerInfo info = describe_trainer(settings);
+    require_known_to_trainer(settings, info);
+    require_plan(settings, info);
+    const bool named = settings.all().at("guard").origin == "command line";
+    Estimator estimator{settings,
+                        info,
+                        {.guard = named ? settings.text("guard") : "dry_run",
+                         .device = estimated_device(settings, info),
+                         .capacity_bytes = device_budget(settings),
+                         .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; }}};
+    Report report{settings, info, estimator};
+    const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
+    if (whole) report.whole_space(options.by);
+    else report.configuration();
+    if (!options.per.empty()) report.per_value(options.per);
+    report.print(options.json);
+    return 0;
+}
+
+}  // namespace
+
+void add_estimate(CLI::App& app, Actions& actions) {
+    auto* command = app.add_subcommand("estimate", "Predict the peak of a configuration, or which part of a space fits a device");
+    auto arguments = std::make_shared<StudyArguments>();
+    auto options = std::make_shared<EstimateOptions>();
+    add_study_arguments(command, arguments, {"guard", "device", "device-memory", "plugin-timeout"});
+    command->add_option("--per", options->per, "the largest micro-batch that fits, for each value of this parameter")->type_name("NAME");
+    command->add_flag("--space", options->space, "the whole space: what fits as it is, with a smaller micro-batch, never");
+    command->add_option("--by", options->by, "the categorical parameter that --space lists by; the first that branches when left out")
+        ->type_name("NAME");
+    command->add_flag("--json", options->json, "as JSON");
+    command->footer(
+        "Without --fix and --per, and with --device-memory: the whole space. Parameters of one configuration that are not fixed take the\n"
+        "trainer's standard value, the first choice or the middle. Nothing is trained, and the device need not be there:\n"
+        "  hpo-tune estimate study.lua --device cuda --device-memory 23.56GiB --fix tok.max_length=256 --per train.batch_size");
+    actions.on(command, [arguments, options] { return estimate(*arguments, *options); });
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "estimator.hpp"
+
+#include <algorithm>
+
+#include "hpo/worker/pool.hpp"
+#include "proposals.hpp"
+#include "surroundings.hpp"
+
+namespace hpo::tune {
+namespace {
+
+registry::AnyMemoryGuard make_guard(const std::string& text) {
+    const registry::Registries registries = registry::builtin_registries();
+    return registries.guards.make("guard", registry::parse_policy_spec("guard", text));
+}
+
+}  // namespace
+
+Estimator::Estimator(const Settings& settings, const TrainerInfo& info, Options options)
+    : settings_{settings}, info_{info}, options_{std::move(options)}, guard_{make_guard(options_.guard)} {
+    if (guard_.evidence() == Evidence::none) return;
+    pool_ = std::make_unique<worker::Pool>(
+        worker::PoolConfig{.worker_program = worker_program(),
+                           .trainer = info_.name,
+                           .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
+                           .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
+                           .metric = settings.description().objectives[0].metric,
+                           .device = options_.device,
+                           .note = options_.note});
+}
+
+Estimator::~Estimator() = default;
+
+std::int64_t Estimator::predictions_made() const { return pool_ ? pool_->predictions_made() : 0; }
+
+ExecutionPlan Estimator::plan(const ParamSet& params) const { return first_plan(settings_, info_, params, options_.device); }
+
+Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) {
+    const History nothing{};
+    const MemoryEvidence known = pool_ ? pool_->evidence(params, plan, guard_.evidence()) : MemoryEvidence{};
+    Forecast forecast{.estimate = guard_.estimate({params, plan, known.profile ? &*known.profile : nullptr, options_.capacity_bytes,
+                                                   nothing, known.prediction ? &*known.prediction : nullptr}),
+                      .remark = known.remark};
+    if (known.prediction) {
+        forecast.uncertainty = known.prediction->uncertainty;
+        forecast.remark = known.prediction->remark;
+    }
+    return forecast;
+}
+
+bool Estimator::can_shrink() const { return std::find(info_.levers.begin(), info_.levers.end(), "micro_batch") != info_.levers.end(); }
+
+std::optional<bool> Estimator::fits(const ParamSet& params, const ExecutionPlan& plan) {
+    const auto need = forecast(params, plan).estimate.need;
+    if (!need) return std::nullopt;
+    return !options_.capacity_bytes || *need <= *options_.capacity_bytes;
+}
+
+Fit Estimator::fit(const ParamSet& params) {
+    ExecutionPlan tried = plan(params);
+    const auto whole = fits(params, tried);
+    if (!whole) return Fit::unknown;
+    if (*whole) return Fit::as_it_is;
+    const auto micro = tried.effective_micro_batch();
+    if (!can_shrink() || !micro || *micro <= 1) return Fit::never;
+    tried.micro_batch = 1;
+    return fits(params, tried).value_or(false) ? Fit::smaller : Fit::never;
+}
+
+std::optional<std::int64_t> Estimator::largest_micro_batch(const ParamSet& params) {
+    const ExecutionPlan first = plan(params);
+    if (!can_shrink() || !first.effective_micro_batch() || !options_.capacity_bytes) return std::nullopt;
+    const auto holds = [&](std::int64_t micro) {
+        ExecutionPlan tried = first;
+        tried.effective_batch = std::max(micro, first.effective_batch.value_or(micro));
+        tried.micro_batch = micro;
+        return fits(params, tried).value_or(false);
+    };
+    if (!holds(1)) return std::nullopt;
+    std::int64_t good = 1;
+    std::int64_t bad = most_examples + 1;
+    while (bad - good > 1) {
+        const std::int64_t tried = bad > most_examples ? std::min(2 * good, most_examples) : good + (bad - good) / 2;
+        (holds(tried) ? good : bad) = tried;
+    }
+    return good;
+}
+
+std::string estimated_device(const Settings& settings, const TrainerInfo& info) {
+    const std::string& text = settings.text("device");
+    const bool numbered = text.starts_with("cuda:") && text.size() > 5 && text.find_first_not_of("0123456789", 5) == std::string::npos;
+    return text == "cuda" || numbered ? text : chosen_device(settings, info);
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "hpo/registry/any_memory_guard.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "settings.hpp"
+
+namespace hpo::worker {
+class Pool;
+}
+
+namespace hpo::tune {
+
+/// Whether a configuration fits its device.
+enum class Fit {
+    as_it_is,
+    smaller,  ///< with a smaller micro-batch
+    never,    ///< at no micro-batch
+    unknown,  ///< nobody can predict it
+};
+
+/// What one attempt would take.
+struct Forecast {
+    Estimate estimate;
+    double uncertainty = 0;  ///< of the prediction that the estimate was made of
+    std::string remark;      ///< what limits the prediction; why a stronger source did not answer
+};
+
+/// Predicts, with a guard, what configurations of a study take; a worker trains nothing for it. The device need not be there.
+class Estimator {
+public:
+    struct Options {
+        std::string guard;                           ///< as it is written on a command line
+        std::string device;                          ///< of the plans
+        std::optional<std::int64_t> capacity_bytes;  ///< that estimates are held against
+        std::function<void(const std::string&)> note{};
+    };
+    /// Throws Error for a guard that there is not, and for a trainer that cannot be had.
+    Estimator(const Settings& settings, const TrainerInfo& info, Options options);
+    Estimator(const Estimator&) = delete;
+    Estimator& operator=(const Estimator&) = delete;
+    ~Estimator();
+
+    /// The first attempt's plan, before any guard.
+    [[nodiscard]] ExecutionPlan plan(const ParamSet& params) const;
+    [[nodiscard]] Forecast forecast(const ParamSet& params, const ExecutionPlan& plan);
+    [[nodiscard]] Fit fit(const ParamSet& params);
+    /// The largest micro-batch whose need the device has, where the effective batch is at least as large: nothing when not even one example
+    /// fits or nobody can predict it. Looks up to `most_examples`.
+    [[nodiscard]] std::optional<std::int64_t> largest_micro_batch(const ParamSet& params);
+    static constexpr std::int64_t most_examples = 65'536;
+
+    [[nodiscard]] const Options& options() const noexcept { return options_; }
+    /// Predictions that were asked of workers; the others were known already.
+    [[nodiscard]] std::int64_t predictions_made() const;
+
+private:
+    [[nodiscard]] bool can_shrink() const;
+    /// Nothing: nobody can predict it.
+    [[nodiscard]] std::optional<bool> fits(const ParamSet& params, const ExecutionPlan& plan);
+
+    const Settings& settings_;
+    const TrainerInfo& info_;
+    Options options_;
+    registry::AnyMemoryGuard guard_;
+    std::unique_ptr<worker::Pool> pool_;  ///< null: the guard knows without asking
+};
+
+/// Where an estimate's attempts would run: the device of `--device`, also one that this machine lacks.
+[[nodiscard]] std::string estimated_device(const Settings& settings, const TrainerInfo& info);
+
+}  // namespace hpo::tune
