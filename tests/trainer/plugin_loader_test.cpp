@@ -50,7 +50,7 @@ struct Watcher final : hpo::Progress {
 TEST_CASE("a plugin is found by name, loaded and asked") {
     const auto trainer = hpo::load_trainer("fault", {"/nonexistent", good});
     CHECK(trainer->info().name == "fault");
-    CHECK(trainer->info().parameters.size() == 7);
+    CHECK(trainer->info().parameters.size() == 8);
     hpo::TrainerJob job;
     job.params["x"] = 0.5;
     Watcher watcher;

@@ -124,7 +124,7 @@ TEST_CASE("plugins are described without being loaded here, and a bad one costs 
         return worker::PluginDescription{};
     };
     REQUIRE(named("fault").info);
-    CHECK(named("fault").info->parameters.size() == 7);
+    CHECK(named("fault").info->parameters.size() == 8);
     CHECK_THAT(named("other_abi").error.value_or(""), Catch::Contains("built for plugin ABI 999"));
     CHECK_THAT(named("crashes_on_load").error.value_or(""), Catch::Contains("signal 6"));
     CHECK(named("some_libtorch").info->libtorch_version == "1.13.1");
