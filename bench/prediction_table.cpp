@@ -180,7 +180,7 @@ struct Errors {
     std::vector<double> shares;
 
     void print() const {
-        if (shares.empty()) return std::printf(" | | |"), void();
+        if (shares.empty()) return std::printf(" | |"), void();
         std::vector<double> sizes;
         for (const double share : shares) sizes.push_back(std::abs(share));
         std::sort(sizes.begin(), sizes.end());
