@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/torch/attempt.hpp"
@@ -22,7 +23,8 @@ namespace hpo::torch {
 /// device. Throws what the training throws.
 [[nodiscard]] inline memory::AllocationTrace trace_training(ShortTask task, Seed seed, Recorded recorded, RunningAttempt& attempt) {
     Recording recording{recorded};
-    static_cast<void>(train(task, task.plan(), seed, attempt));
+    const AttemptOutcome outcome = train(task, task.plan(), seed, attempt);
+    if (outcome.kind != OutcomeKind::complete) throw Error{Errc::interrupted, "the training was stopped"};
     return recording.finish();
 }
 

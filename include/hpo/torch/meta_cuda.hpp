@@ -37,8 +37,10 @@ private:
         return at::native::dropout(input, probability, training);
     }
 #if TORCH_VERSION_MAJOR >= 2
-    static Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const TorchOptional<Tensor>& mask,
-                            double /*dropout*/, bool /*causal*/, TorchOptional<double> /*scale*/, bool /*grouped*/) {
+    static Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const TorchOptional<Tensor>& mask, double dropout,
+                            bool causal, TorchOptional<double> scale, bool grouped) {
+        if (query.dim() != 4)
+            return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, {}, scale, grouped));
         constexpr std::int64_t block = 32;  // rows that the kernels fill up
         return FusedAttention::apply(query, key, value, mask, (query.size(-2) + block - 1) / block * block);
     }

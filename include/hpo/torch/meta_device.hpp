@@ -101,7 +101,7 @@ private:
         const bool same_type = !type || *type == self.scalar_type();
         if (!self.is_cpu() || !same_type) return copy();
         // What was charged is now charged to the copy; what was not (a data set) is not charged for lying elsewhere either.
-        if (MeteredAllocator::end_record(self.storage().data_ptr().get_context())) return copy();
+        if (MeteredAllocator::end_record(self.storage().data_ptr())) return copy();
         const Unmetered outside;
         return copy();
     }

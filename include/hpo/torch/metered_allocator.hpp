@@ -115,10 +115,10 @@ public:
     /// leaves behind. 0: none.
     void refuse_nth(std::int64_t n) { refuse_in_ = n; }
 
-    /// Ends the record of a block of this allocator, whose data this is, as though it had been given back. True when it was recorded.
-    static bool end_record(void* data) {
-        if (!data) return false;
-        const TraceRecorder::Ticket ticket = std::exchange((static_cast<Header*>(data) - 1)->ticket, {});
+    /// Ends the record of a block as though it had been given back. False where it was not recorded, or is another allocator's.
+    static bool end_record(const c10::DataPtr& block) {
+        if (block.get_deleter() != &free_block || !block.get_context()) return false;
+        const TraceRecorder::Ticket ticket = std::exchange((static_cast<Header*>(block.get_context()) - 1)->ticket, {});
         TraceRecorder::instance().give_back(ticket);
         return ticket.recording != 0;
     }

@@ -72,8 +72,7 @@ public:
         plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * micro + step % micro;
         plan_.micro_batch = micro;
         const std::int64_t last = whole.training_examples() % step;
-        examples_ = std::min<std::int64_t>(whole.training_examples() / step, 2) * plan_.effective_batch +
-                    std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
+        examples_ = 2 * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
     }
     /// The same with micro-batches of `examples` each, none of them short, and one pass an evaluation: what changes with `examples` are
     /// sizes.
@@ -83,7 +82,7 @@ public:
         task.plan_.evaluation_batch = plan.evaluation_batch / plan.micro_batch * examples;
         task.plan_.micro_batch = examples;
         task.plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * examples;
-        task.examples_ = std::min<std::int64_t>(whole.training_examples() / step, 2) * task.plan_.effective_batch;
+        task.examples_ = 2 * task.plan_.effective_batch;
         return task;
     }
 

@@ -101,6 +101,7 @@ public:
             RunningAttempt attempt{settings, progress};
             return with_task([&](Task& task, const TrainingPlan& plan) { return probe(task, plan, Seed{job.seed}, attempt); });
         });
+        MeteredAllocator::release_cache();
         PeakPrediction prediction = peak_of(probed.trace, job);
         prediction.source = PeakSource::probe;
         prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.02});

@@ -54,7 +54,7 @@ private:
 /// stamp, the batch as what is in memory of it and whether gradients are accumulated.
 [[nodiscard]] inline std::string prediction_key(const TrainerInfo& info, const std::string& build, const TrainerJob& job, PeakSource source,
                                                 FileStamps& files) {
-    constexpr int format = 1;  // of predictions: raised when older ones are to be made anew
+    constexpr int format = 2;  // of predictions: raised when older ones are to be made anew
     Json key = {{"format", format},
                 {"trainer", info.name},
                 {"build", build},
@@ -63,8 +63,8 @@ private:
                 {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
     const auto micro = job.plan.effective_micro_batch();
     key["plan"] = {{"micro_batch", encode(micro)},
-                   {"accumulates", job.plan.accumulation_steps() > 1},
-                   {"short_batch", micro && job.plan.effective_batch && *micro > 0 && *job.plan.effective_batch % *micro != 0},
+                   {"accumulates", std::min<std::int64_t>(job.plan.accumulation_steps(), 3)},
+                   {"short_batch", micro && job.plan.effective_batch && *micro > 0 ? *job.plan.effective_batch % *micro : 0},
                    {"activation_checkpointing", job.plan.activation_checkpointing},
                    {"precision", to_text(job.plan.precision)},
                    {"expandable_segments", job.plan.expandable_segments},

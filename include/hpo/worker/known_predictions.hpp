@@ -51,7 +51,11 @@ public:
     void keep(const std::string& key, const PeakPrediction& prediction) {
         known_.insert_or_assign(key, prediction);
         ++kept_;
-        if (keep_) keep_(key, json_line(encode(prediction)));
+        if (!keep_) return;
+        try {
+            keep_(key, json_line(encode(prediction)));
+        } catch (const Error&) {  // it can be made again: no reason to end a study
+        }
     }
     [[nodiscard]] std::int64_t kept() const noexcept { return kept_; }
 

@@ -127,7 +127,8 @@ private:
             return "more host memory was asked for than the " + format_bytes(config_.prediction_memory_bytes) +
                    " that a prediction may take";
         }
-        for (const std::string& place : {"trainer " + config_.trainer + ": ", std::string{"ask: "}, std::string{"dry run: "}}) {
+        for (const std::string& place :
+             {"trainer " + config_.trainer + ": ", std::string{"ask: "}, std::string{"dry run: "}, std::string{"probe: "}}) {
             if (text.starts_with(place)) text.remove_prefix(place.size());
         }
         return std::string{text};
