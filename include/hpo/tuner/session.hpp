@@ -138,7 +138,10 @@ private:
                 copy_effective_batch(params, plan);
                 admission =
                     admit(policies_.guard, AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch},
-                          [&](const ExecutionPlan& tried) { return executor_.evidence(params, tried, policies_.guard.evidence()); });
+                          [&](const ExecutionPlan& tried) {
+                              books_.heartbeat();  // an answer may take its time
+                              return executor_.evidence(params, tried, policies_.guard.evidence());
+                          });
                 if (admission.answer != Admission::Answer::infeasible) break;
                 books_.reject(Rejection{.params = params,
                                         .estimate = admission.estimate,
