@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+
+#include "hpo/core/field.hpp"
+#include "hpo/memory/concept.hpp"
+#include "hpo/memory/formula.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+
+namespace hpo::memory {
+
+/// What guards that ask a worker for a prediction share:
+///
+///     need = (1 + uncertainty + margin) * predicted need
+///
+/// The uncertainty is the source's own. Without a prediction the estimate is the formula's; `source` says whose it is.
+class PredictedGuard {
+public:
+    struct Config {
+        double margin = 0;
+    };
+    static constexpr void fields(auto field) { field("margin", &Config::margin, "share added to what was predicted, 0.05 for 5 %"); }
+
+    PredictedGuard() : PredictedGuard{Config{}} {}
+    explicit PredictedGuard(Config config) : config_{config} {
+        if (!(config.margin >= 0) || !std::isfinite(config.margin)) throw bad_value("margin", display_text(config.margin), "0 or more");
+    }
+
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        return query.prediction ? predicted_estimate(*query.prediction, config_.margin) : formula_.estimate(query);
+    }
+
+private:
+    Config config_;
+    Formula formula_;
+};
+
+}  // namespace hpo::memory
