@@ -24,6 +24,14 @@ namespace bench {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// Listens to nothing.
+struct Silence final : hpo::Progress {
+    bool report(std::int64_t, double) override { return true; }
+    [[nodiscard]] bool stop_requested() const override { return false; }
+    void memory(const hpo::MemoryMark&) override {}
+    void log(std::string_view) override {}
+};
+
 /// Notes when each epoch was reported.
 class EpochTimes final : public hpo::Progress {
 public:

@@ -113,13 +113,6 @@ Job job_of(const Configuration& configuration, const std::filesystem::path& text
     return job;
 }
 
-struct Silence final : hpo::Progress {
-    bool report(std::int64_t, double) override { return true; }
-    [[nodiscard]] bool stop_requested() const override { return false; }
-    void memory(const hpo::MemoryMark&) override {}
-    void log(std::string_view) override {}
-};
-
 /// Bytes, and for predictions the seconds that the second one took.
 enum Figure { measured, dry_run, dry_run_seconds, probe, formula, sixteen_bytes, closed_form, figures };
 
@@ -140,7 +133,7 @@ double closed_form_bytes(const Job& job, const hpo::Profile& profile) {
 
 std::vector<double> measure(hpo::Trainer& trainer, const Configuration& configuration, Job job, const std::filesystem::path& place) {
     std::vector<double> result(figures, 0);
-    Silence silence;
+    bench::Silence silence;
     const auto predicted = [&](hpo::PeakSource source) {
         try {
             return static_cast<double>(trainer.predict(job, source, silence).need);
