@@ -32,7 +32,8 @@ namespace text_classifier {
                         .train = full_texts(2 * plan.effective_batch, length),
                         .validation = full_texts(plan.evaluation_batch, length),
                         .test = full_texts(plan.evaluation_batch, length),
-                        .class_counts = {1, 1}};
+                        .class_counts = {1, 1},
+                        .stand_in = "every text is taken to have " + std::to_string(length) + " tokens"};
     return std::make_shared<const PreparedTexts>(std::move(texts));
 }
 

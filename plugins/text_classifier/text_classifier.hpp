@@ -65,6 +65,7 @@ protected:
         };
         info.metrics = hpo::torch::classification_metrics("texts");
         info.levers = {"activation_checkpointing"};
+        info.length_parameter = "tok.max_length";
         return info;
     }
 

@@ -77,6 +77,7 @@ struct PreparedTexts {
     std::vector<std::int64_t> class_counts;  ///< of the training texts
     std::vector<std::string> remarks;        ///< what a person should know of the data, a line each
     std::string hash;                        ///< of the texts that are trained on and of those held out
+    std::string stand_in;                    ///< what these are instead of texts; empty: they are texts
 };
 
 }  // namespace text_classifier

@@ -70,6 +70,7 @@ public:
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return texts_->labels.size(); }
     [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
     [[nodiscard]] std::vector<std::string> remarks() const override { return texts_->remarks; }
+    [[nodiscard]] std::string stand_in() const override { return texts_->stand_in; }
     void save(const std::filesystem::path& folder) const override { write_text_model(*texts_, options_.encoder, options_.model, folder); }
     void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
         attributes.insert_or_assign("data_hash", hpo::json_quote(texts_->hash));

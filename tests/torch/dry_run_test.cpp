@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -253,4 +254,70 @@ TEST_CASE("on CUDA the allocator and the context count, and dropout keeps a byte
     CHECK(activations(predicted(trainer, job)) < activations(cuda));
     job.plan.allocator_settings = "max_split_size:1";
     CHECK_THROWS_WITH(predicted(trainer, job), Catch::Contains("max_split_size") && Catch::Contains("did you mean"));
+}
+
+TEST_CASE("a trace that is kept says which module and operator took a block") {
+    const TemporaryDirectory place;
+    image_classifier::ImageClassifier trainer;
+    TrainerJob job = image_job("mlp");
+    job.params["train.tuning"] = text("lora");
+    const PeakPrediction plain = predicted(trainer, job);
+    job.trace_file = place.file("trace");
+    CHECK(predicted(trainer, job) == plain);
+    const auto trace = hpo::memory::read_trace(job.trace_file);
+    CHECK(hpo::memory::requested_peak(trace).bytes == plain.requested_bytes);
+    const auto has = [&](const std::string& scope, std::int64_t bytes) {
+        return std::any_of(trace.blocks.begin(), trace.blocks.end(),
+                           [&](const auto& block) { return block.bytes == bytes && trace.scopes.at(block.scope).starts_with(scope); });
+    };
+    CHECK(has("segment0.linear weights", 784 * 128 * 4));
+    CHECK(has("segment1.linear aten::linear", 32 * 128 * 4));  // x A^T B^T and the frozen layer's
+    CHECK((has("head aten::linear", 32 * 10 * 4) || has("head aten::addmm", 32 * 10 * 4)));
+    CHECK(has("head AddmmBackward0", 128 * 10 * 4));
+    CHECK(has("head aten::zeros_like", 128 * 10 * 4));  // AdamW's moments
+    CHECK(has("aten::to", 32 * 784 * 4));               // a batch belongs to no module
+    CHECK(std::none_of(trace.scopes.begin(), trace.scopes.end(),
+                       [](const std::string& scope) { return scope.find("evaluate_function") != std::string::npos; }));
+}
+
+TEST_CASE("a probe of long texts records shorter ones where memory grows evenly with their length") {
+    const TemporaryDirectory place;
+    text_classifier::TextClassifier trainer;
+    TrainerJob job = text_job(place.path());
+    std::ofstream out{place.path() / "long.tsv"};
+    out << "text\tlabel\n";
+    for (int i = 0; i < 60; ++i) {
+        for (int word = 0; word < 150 + i % 7; ++word) out << "word" << (i * 7 + word) % 50 << " ";
+        out << "\t" << (i % 2 == 0 ? "even" : "odd") << "\n";
+    }
+    out.close();
+    job.options["data"] = (place.path() / "long.tsv").string();
+    job.options["tok.max_length"] = std::int64_t{140};
+    points::Recorder seen;
+    const PeakPrediction prediction = trainer.predict(job, PeakSource::probe, seen);
+    CHECK(seen.reports.size() == 2 * 7);  // epochs of short trainings; of four at the full length otherwise
+    CHECK(static_cast<double>(prediction.need) == Approx(static_cast<double>(measured(trainer, job))).epsilon(0.001));
+    CHECK(prediction.uncertainty == 0.02);
+
+    job.options["tok.max_length"] = std::int64_t{60};
+    points::Recorder seen_whole;
+    static_cast<void>(trainer.predict(job, PeakSource::probe, seen_whole));
+    CHECK(seen_whole.reports.size() == 2 * 4);
+}
+
+TEST_CASE("a prediction says what it knows roughly, and what stands for data that are not there") {
+    const TemporaryDirectory place;
+    image_classifier::ImageClassifier images;
+    CHECK(predicted(images, image_job("mlp")).uncertainty == 0);
+    CHECK(predicted(images, image_job("mlp")).remark.empty());
+    CHECK(predicted(images, image_job("cnn")).uncertainty == 0.01);
+    CHECK_THAT(predicted(images, image_job("cnn")).remark, Catch::Contains("a convolution's memory is known roughly"));
+    TrainerJob half = image_job("mlp");
+    half.plan.precision = hpo::Precision::bf16;
+    CHECK_THAT(predicted(images, half).remark, Catch::Contains("autocast"));
+    text_classifier::TextClassifier texts;
+    TrainerJob job = text_job(place.path());
+    CHECK(predicted(texts, job).remark.empty());
+    job.options.erase("data");
+    CHECK_THAT(predicted(texts, job).remark, Catch::Contains("every text is taken to have 32 tokens"));
 }

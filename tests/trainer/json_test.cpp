@@ -171,12 +171,13 @@ TEST_CASE("info, profile, problems and reports come back whole") {
                            .metrics = {{"m", Direction::minimize, "h"}},
                            .levers = {"micro_batch"},
                            .effective_batch_parameter = "b",
+                           .length_parameter = "l",
                            .libtorch_version = "1.13.1",
                            .checkpoints = true,
                            .saves_models = true,
                            .peak_sources = {"dry_run"}};
     CHECK(encode(there_and_back(info)) == encode(info));
-    CHECK(encode(info).size() == 10);
+    CHECK(encode(info).size() == 11);
     CHECK(there_and_back(info).checkpoints);
     CHECK(there_and_back(info).saves_models);
     CHECK(there_and_back(info).parameters[0].standard == Value{0.5});

@@ -89,7 +89,8 @@ class AddingProblem final : public hpo::torch::TorchTrainer {
                                {"length", "int", "[2, 100000]", std::int64_t{20}, "numbers of a sequence"},
                                {"train_examples", "int", "[1, 1000000]", std::int64_t{2000}, "sequences to train on"},
                                {"validation_examples", "int", "[1, 1000000]", std::int64_t{500}, "sequences held out for the metric"}},
-                .metrics = {{"error", hpo::Direction::minimize, "mean squared error on sequences held out"}}};
+                .metrics = {{"error", hpo::Direction::minimize, "mean squared error on sequences held out"}},
+                .length_parameter = "length"};
     }
     std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob&) override {
         return std::make_unique<AddingTask>(

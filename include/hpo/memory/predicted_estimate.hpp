@@ -16,7 +16,8 @@ inline constexpr const char* margin_part = "margin";
 
 /// The estimate that a prediction gives: its need and comfort, made larger by its own uncertainty and by `margin`.
 ///
-/// Its confidence is 0.9: an uncertainty bounds the error of nine configurations in ten.
+/// Its confidence is 0.98 where the source claims to be exact (of 52 configurations one was more than 0.1 % too low), else 0.9: an
+/// uncertainty bounds the error of nine configurations in ten.
 [[nodiscard]] inline Estimate predicted_estimate(const PeakPrediction& prediction, double margin) {
     // In doubles, exact to 2^53 bytes: a product of absurd predictions must not wrap around.
     const double share = prediction.uncertainty + margin;
@@ -29,7 +30,7 @@ inline constexpr const char* margin_part = "margin";
     estimate.comfort = std::max(*estimate.need, larger(prediction.comfort));
     estimate.parts = prediction.parts;
     estimate.source = to_text(prediction.source);
-    estimate.confidence = 0.9;
+    estimate.confidence = prediction.uncertainty == 0 ? 0.98 : 0.9;
     if (estimate.parts.empty()) return estimate;
     std::int64_t told = 0;
     for (const EstimatePart& part : estimate.parts) told += part.bytes;

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,16 +30,16 @@ struct SizedTrace {
     AllocationTrace trace;
 };
 
-/// Predicts a training's trace from some with small batches: a block's bytes are c0 + c1 b + c2 b s + c3 b s^2 for b examples of length s,
-/// which is what tensors of examples, tokens and pairs of tokens have. Where all lengths are the same, c0 + c1 b. As many traces as there
-/// are coefficients determine them; each further one is held against what is predicted for it.
+/// Predicts a training's trace from some with small batches: a block's bytes are c0 + c1 b + c2 s + c3 b s + c4 b s^2 for b examples of
+/// length s, which is what tensors of examples, positions, tokens and pairs of tokens have. Where all lengths are the same, c0 + c1 b. As
+/// many traces as there are coefficients determine them; each further one is held against what is predicted for it.
 class TraceExtrapolation {
 public:
     /// Throws Error where the traces are too few or of too few sizes, or where their events differ: then no block of one is that of
     /// another.
     explicit TraceExtrapolation(std::vector<SizedTrace> traces) : traces_{std::move(traces)} {
         const auto other_length = [&](const SizedTrace& each) { return each.size.length != traces_.front().size.length; };
-        terms_ = std::any_of(traces_.begin(), traces_.end(), other_length) ? 4 : 2;
+        terms_ = std::any_of(traces_.begin(), traces_.end(), other_length) ? most_terms : 2;
         if (traces_.size() < terms_) throw Error{Errc::usage, "an extrapolation needs " + std::to_string(terms_) + " traces or more"};
         for (const SizedTrace& each : traces_) check_same(traces_.front(), each);
         invert();
@@ -50,7 +49,7 @@ public:
     [[nodiscard]] AllocationTrace at(BatchSize size) const {
         AllocationTrace result = traces_.front().trace;
         const Terms wanted = terms_of(size);
-        std::array<double, 4> weights{};  // of the traces' sizes in the result: the same for every block
+        Terms weights{};  // of the traces' sizes in the result: the same for every block
         for (std::size_t i = 0; i < terms_; ++i) {
             for (std::size_t j = 0; j < terms_; ++j) weights[i] += wanted[j] * inverse_[j][i];
         }
@@ -73,12 +72,13 @@ public:
     }
 
 private:
-    using Terms = std::array<double, 4>;
+    static constexpr std::size_t most_terms = 5;
+    using Terms = std::array<double, most_terms>;
 
     static Terms terms_of(BatchSize size) {
         const auto b = static_cast<double>(size.examples);
         const auto s = static_cast<double>(size.length);
-        return {1, b, b * s, b * s * s};
+        return {1, b, s, b * s, b * s * s};
     }
     static std::string text(BatchSize size) {
         return "batch " + std::to_string(size.examples) + (size.length > 1 ? " of length " + std::to_string(size.length) : "");
@@ -101,7 +101,7 @@ private:
 
     /// Gauss and Jordan, with pivots. Row i of `system` are the terms of trace i, so that terms = system^-1 * sizes.
     void invert() {
-        std::array<std::array<double, 8>, 4> rows{};
+        std::array<std::array<double, 2 * most_terms>, most_terms> rows{};
         for (std::size_t i = 0; i < terms_; ++i) {
             const Terms terms = terms_of(traces_[i].size);
             for (std::size_t j = 0; j < terms_; ++j) rows[i][j] = terms[j];
@@ -129,7 +129,7 @@ private:
 
     std::vector<SizedTrace> traces_;
     std::size_t terms_ = 2;
-    std::array<Terms, 4> inverse_{};  ///< coefficients from the bytes that a block has in each trace
+    std::array<Terms, most_terms> inverse_{};  ///< coefficients from the bytes that a block has in each trace
 };
 
 }  // namespace hpo::memory

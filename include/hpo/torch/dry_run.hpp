@@ -4,11 +4,13 @@
 #include <torch/torch.h>
 
 #include <optional>
+#include <utility>
 
 #include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/torch/attempt.hpp"
+#include "hpo/torch/doubt.hpp"
 #include "hpo/torch/meta_autocast.hpp"
 #include "hpo/torch/meta_cuda.hpp"
 #include "hpo/torch/meta_device.hpp"
@@ -28,19 +30,33 @@ namespace hpo::torch {
     return recording.finish();
 }
 
+/// What a trace tells of its blocks.
+enum class TraceDetail { phases, scopes };
+
+/// What a training would take, and how far that can be relied on.
+struct DryRun {
+    memory::AllocationTrace trace;
+    Doubt doubt;
+};
+
 /// The same of a whole task, without computing anything: on the meta device, which stands in for `target`.
-[[nodiscard]] inline memory::AllocationTrace dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target,
-                                                     Progress& progress) {
+[[nodiscard]] inline DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target, TraceDetail detail,
+                                    Progress& progress) {
     const MetaDevice device{target};
     const MetaAutocast autocast{target};
     std::optional<MetaCuda> cuda;
     std::optional<MetaHost> host;
     if (target == MetaTarget::cuda) cuda.emplace();
     else host.emplace();
+    static_cast<void>(Doubt::take());
+    if (plan.precision != Precision::fp32) Doubt::note(0.01, "autocast");
     const AttemptSettings settings{.device = ::torch::Device{::torch::kMeta}};
     RunningAttempt attempt{settings, progress};
-    return trace_training({task, plan, attempt.device()}, seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device,
-                          attempt);
+    ShortTask shortened{task, plan, attempt.device()};
+    if (detail == TraceDetail::scopes) shortened.name_scopes();
+    auto trace =
+        trace_training(std::move(shortened), seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device, attempt);
+    return {std::move(trace), Doubt::take()};
 }
 
 }  // namespace hpo::torch

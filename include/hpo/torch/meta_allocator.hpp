@@ -27,6 +27,12 @@ public:
         static_cast<void>(once);
     }
 
+    /// What a recording knows a block by; that of no recording where it is not one of this allocator's.
+    [[nodiscard]] static TraceRecorder::Ticket ticket_of(const c10::DataPtr& data) {
+        const bool own = data.get_deleter() == &forget && data.get_context();
+        return own ? *static_cast<const TraceRecorder::Ticket*>(data.get_context()) : TraceRecorder::Ticket{};
+    }
+
     c10::DeleterFnPtr raw_deleter() const override { return &forget; }
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
     c10::DataPtr allocate(std::size_t bytes) override { return take(bytes); }

@@ -14,6 +14,11 @@ class FusedAttention : public ::torch::autograd::Function<FusedAttention> {
 public:
     using Tensor = ::torch::Tensor;
 
+    /// Whether the kernels take it: heads of their own for queries and keys, and a bias that does not learn.
+    [[nodiscard]] static bool takes(const Tensor& query, const std::optional<Tensor>& bias) {
+        return query.dim() == 4 && !(bias && bias->defined() && bias->requires_grad());
+    }
+
     static Tensor forward(::torch::autograd::AutogradContext* context, const Tensor& query, const Tensor& key, const Tensor& value,
                           const std::optional<Tensor>& bias, std::int64_t rows) {
         // The heads of a token lie together, so that they can be joined again without a copy.

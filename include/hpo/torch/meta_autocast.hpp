@@ -13,6 +13,7 @@
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/meta_casts.hpp"
 #include "hpo/torch/meta_factories.hpp"
+#include "hpo/torch/quiet_registration.hpp"
 
 namespace hpo::torch {
 
@@ -24,6 +25,7 @@ namespace hpo::torch {
 class MetaAutocast {
 public:
     explicit MetaAutocast(MetaTarget target) {
+        const QuietRegistration quiet;
         if (!c10::Dispatcher::singleton().hasBackendFallbackForDispatchKey(key)) {
             others_ = std::make_unique<::torch::Library>(::torch::Library::IMPL, "_", key, __FILE__, __LINE__);
             others_->fallback(::torch::CppFunction::makeFallthrough());

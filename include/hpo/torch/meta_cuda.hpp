@@ -7,20 +7,23 @@
 #include <torch/version.h>
 
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "hpo/torch/doubt.hpp"
 #include "hpo/torch/meta_attention.hpp"
 #include "hpo/torch/meta_factories.hpp"
 
 namespace hpo::torch {
 
 /// While it lives, meta tensors are treated as CUDA's where that takes other memory than the CPU: dropout keeps a mask of one byte for a
-/// number, and attention keeps no scores.
+/// number, and attention keeps no scores. What cuDNN keeps of an LSTM is not known: the CPU's steps stand for it, with a doubt.
 class MetaCuda {
 public:
     MetaCuda() {
         operators_.impl("dropout", &dropout);
+        operators_.impl("lstm.input", &lstm);
 #if TORCH_VERSION_MAJOR >= 2
         operators_.impl("scaled_dot_product_attention", &attention);
 #endif
@@ -36,10 +39,16 @@ private:
             return std::get<0>(at::native_dropout(input, probability, training));
         return at::native::dropout(input, probability, training);
     }
+    static std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, at::TensorList states, at::TensorList parameters, bool biases,
+                                                   std::int64_t layers, double dropout, bool training, bool bidirectional,
+                                                   bool batch_first) {
+        Doubt::note(0.25, "cuDNN's LSTM");
+        return at::native::lstm(input, states, parameters, biases, layers, dropout, training, bidirectional, batch_first);
+    }
 #if TORCH_VERSION_MAJOR >= 2
     static Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const TorchOptional<Tensor>& mask, double dropout,
                             bool causal, TorchOptional<double> scale, bool grouped) {
-        if (query.dim() != 4)
+        if (!FusedAttention::takes(query, mask))
             return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, {}, scale, grouped));
         constexpr std::int64_t block = 32;  // rows that the kernels fill up
         return FusedAttention::apply(query, key, value, mask, (query.size(-2) + block - 1) / block * block);

@@ -10,6 +10,7 @@
 #include "hpo/torch/meta_allocator.hpp"
 #include "hpo/torch/meta_factories.hpp"
 #include "hpo/torch/meta_kernels.hpp"
+#include "hpo/torch/quiet_registration.hpp"
 
 namespace hpo::torch {
 
@@ -31,22 +32,6 @@ public:
     MetaDevice& operator=(const MetaDevice&) = delete;
 
 private:
-    /// LibTorch warns of each operator that is registered twice.
-    class QuietRegistration {
-        struct Silence final : c10::WarningHandler {
-#if TORCH_VERSION_MAJOR >= 2
-            void process(const c10::Warning& /*warning*/) override {}
-        };
-        Silence silence_;
-        c10::WarningUtils::WarningHandlerGuard guard_{&silence_};
-#else
-            void process(const c10::SourceLocation& /*place*/, const std::string& /*text*/, bool /*verbatim*/) override {}
-        };
-        Silence silence_;
-        c10::Warning::WarningHandlerGuard guard_{&silence_};
-#endif
-    };
-
     void replace_factories() {
         factories_.impl("empty.memory_format", &detail::meta_empty);
         factories_.impl("empty_strided", &detail::meta_empty_strided);

@@ -39,7 +39,8 @@ private:
     /// The CPU's fused kernel has no dropout.
     static Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const TorchOptional<Tensor>& mask, double dropout,
                             bool causal, TorchOptional<double> scale, bool grouped) {
-        if (dropout == 0 && !grouped && query.dim() == 4) return FusedAttention::apply(query, key, value, mask, query.size(-2));
+        if (dropout == 0 && !grouped && FusedAttention::takes(query, mask))
+            return FusedAttention::apply(query, key, value, mask, query.size(-2));
         return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, {}, scale, grouped));
     }
 #endif

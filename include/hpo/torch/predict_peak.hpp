@@ -57,6 +57,12 @@ template <class Work>
     return std::move(*result);
 }
 
+/// Appends to what limits a prediction.
+inline void add_remark(PeakPrediction& prediction, const std::string& text) {
+    if (text.empty()) return;
+    prediction.remark += (prediction.remark.empty() ? "" : "; ") + text;
+}
+
 /// The peak of a trace on a metered CPU device, which counts what tensors ask for and nothing else.
 [[nodiscard]] inline PeakPrediction metered_prediction(const memory::AllocationTrace& trace) {
     const memory::TracePeak peak = memory::requested_peak(trace);

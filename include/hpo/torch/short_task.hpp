@@ -14,6 +14,7 @@
 
 #include "hpo/torch/meta_factories.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/trace_scopes.hpp"
 #include "hpo/torch/training_plan.hpp"
 
 namespace hpo::torch {
@@ -74,25 +75,29 @@ public:
         const std::int64_t last = whole.training_examples() % step;
         examples_ = 2 * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
     }
-    /// The same with micro-batches of `examples` each, none of them short, and one pass an evaluation: what changes with `examples` are
-    /// sizes.
+    /// The same with micro-batches of `examples` each, none of them short, and one pass an evaluation over a whole number of
+    /// micro-batches: what changes with `examples` are sizes.
     [[nodiscard]] static ShortTask scaled(Task& whole, const TrainingPlan& plan, ::torch::Device device, std::int64_t examples) {
         ShortTask task{whole, plan, device, 1};
         const auto [step, micro] = task.sizes(plan);
-        task.plan_.evaluation_batch = plan.evaluation_batch / plan.micro_batch * examples;
+        task.plan_.evaluation_batch = (plan.evaluation_batch + micro - 1) / micro * examples;
         task.plan_.micro_batch = examples;
         task.plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * examples;
         task.examples_ = 2 * task.plan_.effective_batch;
         return task;
     }
 
+    /// From the model's building on, a recording tells who takes a block (trace_scopes.hpp); that costs as much again.
+    void name_scopes() { names_scopes_ = true; }
     /// The plan to train it with.
     [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
 
     [[nodiscard]] std::shared_ptr<Model> build() override {
-        if (!device_.is_meta()) return whole_.build();
-        const MetaFactories on_meta;
-        return whole_.build();
+        std::optional<MetaFactories> on_meta;
+        if (device_.is_meta()) on_meta.emplace();
+        std::shared_ptr<Model> model = whole_.build();
+        if (names_scopes_) scopes_ = std::make_unique<TraceScopes>(model);
+        return model;
     }
     [[nodiscard]] std::int64_t training_examples() const override { return examples_; }
     [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
@@ -138,6 +143,8 @@ private:
     ::torch::Device device_;
     int evaluation_passes_;
     std::int64_t examples_ = 0;
+    bool names_scopes_ = false;
+    std::unique_ptr<TraceScopes> scopes_;  ///< of the model that was built
 };
 
 }  // namespace hpo::torch

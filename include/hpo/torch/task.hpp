@@ -83,6 +83,8 @@ public:
     [[nodiscard]] virtual bool mixes_examples() const { return false; }
     /// What a person should know of the data, a line each: for the log of an attempt and of a check.
     [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
+    /// What the task has instead of data that are not there, in words: where only shapes count, for predictions. Empty: nothing is missing.
+    [[nodiscard]] virtual std::string stand_in() const { return {}; }
     /// Writes what a saved model needs besides its weights (a vocabulary, labels, the scale of its inputs) into a folder. make_task finds
     /// it again in job.saved_model, when the model is evaluated.
     virtual void save(const std::filesystem::path& /*folder*/) const {}

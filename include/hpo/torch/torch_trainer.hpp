@@ -80,33 +80,7 @@ public:
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final {
         TrainerJob shapes = job;
         shapes.shapes_only = true;
-        const auto with_task = [&](const auto& work) {
-            const Settings settings{info(), shapes};
-            const std::unique_ptr<Task> task = make_task(settings, shapes);
-            return work(*task, plan_of(settings, shapes));
-        };
-        const bool cuda = job.plan.device != "cpu";
-        if (source == PeakSource::dry_run) {
-            const memory::AllocationTrace trace = apart("dry run", [&] {
-                return with_task([&](Task& task, const TrainingPlan& plan) {
-                    return dry_run(task, plan, Seed{job.seed}, cuda ? MetaTarget::cuda : MetaTarget::cpu, progress);
-                });
-            });
-            return peak_of(trace, job);
-        }
-        MeteredAllocator::instance().use_device({});
-        MeteredAllocator::instance().set_cap(std::nullopt);
-        const ProbedTrace probed = apart("probe", [&] {
-            const AttemptSettings settings{.threads = worker_threads_};
-            RunningAttempt attempt{settings, progress};
-            return with_task([&](Task& task, const TrainingPlan& plan) { return probe(task, plan, Seed{job.seed}, attempt); });
-        });
-        MeteredAllocator::release_cache();
-        PeakPrediction prediction = peak_of(probed.trace, job);
-        prediction.source = PeakSource::probe;
-        prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.02});
-        if (cuda) prediction.remark += "; recorded on the CPU, whose kernels keep other temporaries";
-        return prediction;
+        return source == PeakSource::dry_run ? predict_by_dry_run(shapes, progress) : predict_by_probe(shapes, progress);
     }
 
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {
@@ -142,6 +116,62 @@ private:
         void memory(const MemoryMark&) override {}
         void log(std::string_view) override {}
     };
+
+    /// Calls `work(task, plan)` with what `job` asks for.
+    template <class Work>
+    auto with_task(const TrainerJob& job, const Work& work) {
+        const Settings settings{info(), job};
+        const std::unique_ptr<Task> task = make_task(settings, job);
+        return work(*task, plan_of(settings, job));
+    }
+
+    PeakPrediction predict_by_dry_run(const TrainerJob& job, Progress& progress) {
+        const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
+        const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
+        std::string stand_in;
+        const DryRun run = apart("dry run", [&] {
+            return with_task(job, [&](Task& task, const TrainingPlan& plan) {
+                stand_in = task.stand_in();
+                return dry_run(task, plan, Seed{job.seed}, target, detail, progress);
+            });
+        });
+        PeakPrediction prediction = peak_of(run.trace, job);
+        if (run.doubt.share > prediction.uncertainty) {
+            prediction.uncertainty = run.doubt.share;
+            add_remark(prediction, run.doubt.of + "'s memory is known roughly");
+        }
+        add_remark(prediction, stand_in);
+        return prediction;
+    }
+
+    PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress) {
+        MeteredAllocator::instance().use_device({});
+        MeteredAllocator::instance().set_cap(std::nullopt);
+        const TrainerInfo about = info();
+        const AttemptSettings settings{.threads = 1};  // from which size on several divide a sum depends on its size
+        std::string stand_in;
+        const auto with_length = [&](std::optional<std::int64_t> length, const auto& work) {
+            TrainerJob shorter = job;
+            if (length) shorter.params[about.length_parameter] = *length;
+            with_task(shorter, [&](Task& task, const TrainingPlan& plan) {
+                stand_in = task.stand_in();
+                work(task, plan);
+            });
+        };
+        const ProbedTrace probed = apart("probe", [&] {
+            pin_threads(settings.threads);
+            RunningAttempt attempt{settings, progress};
+            return Probe{with_length, Seed{job.seed}, attempt}.predict(!about.length_parameter.empty());
+        });
+        MeteredAllocator::release_cache();
+        PeakPrediction prediction = peak_of(probed.trace, job);
+        const bool cuda = job.plan.device != "cpu";
+        prediction.source = PeakSource::probe;
+        prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.02});
+        if (cuda) add_remark(prediction, "recorded on the CPU, whose kernels keep other temporaries");
+        add_remark(prediction, stand_in);
+        return prediction;
+    }
 
     /// The device that the plan names, with the job's limits set. Throws no_device when this machine lacks it.
     static ::torch::Device prepare_device(const TrainerJob& job) {

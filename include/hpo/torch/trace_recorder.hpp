@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "hpo/memory/allocation_trace.hpp"
@@ -46,20 +48,43 @@ public:
         const std::lock_guard lock{mutex_};
         if (ticket.recording == recording_) trace_.give_back(ticket.block);
     }
+    /// What follows is taken by whom this names; empty: nobody that is known.
+    void enter_scope(const std::string& name) {
+        if (!recording_) return;
+        const std::lock_guard lock{mutex_};
+        scope_ = number_of(name);
+    }
+    /// Says who holds a block that was taken before.
+    void name(Ticket ticket, const std::string& scope) {
+        if (ticket.recording == 0 || ticket.recording != recording_) return;
+        const std::lock_guard lock{mutex_};
+        trace_.blocks[static_cast<std::size_t>(ticket.block)].scope = number_of(scope);
+    }
     /// What follows belongs to this phase.
     void enter(std::string_view phase) {
         if (!recording_) return;
         const std::lock_guard lock{mutex_};
         trace_.enter(phase);
+        ++phases_;
     }
+    /// How many phases were entered: changes with each.
+    [[nodiscard]] std::int64_t phases() const { return phases_; }
 
 private:
     friend class Recording;
 
+    std::uint32_t number_of(const std::string& scope) {
+        const auto [known, added] = scopes_.emplace(scope, static_cast<std::uint32_t>(trace_.scopes.size()));
+        if (added) trace_.scopes.push_back(scope);
+        return known->second;
+    }
+
     std::atomic<std::int64_t> recording_{0};  ///< number of the one that runs; 0: none
-    std::mutex mutex_;                        ///< of what follows
+    std::atomic<std::int64_t> phases_{0};
+    std::mutex mutex_;  ///< of what follows
     std::int64_t recordings_ = 0;
     std::uint32_t scope_ = 0;
+    std::unordered_map<std::string, std::uint32_t> scopes_;  ///< numbers in the trace
     Recorded recorded_ = Recorded::device;
     memory::AllocationTrace trace_;
 };
@@ -72,6 +97,7 @@ public:
         recorder_.recorded_ = recorded;
         recorder_.trace_ = {};
         recorder_.scope_ = 0;
+        recorder_.scopes_ = {{"", 0}};
         recorder_.recording_ = ++recorder_.recordings_;
     }
     ~Recording() { recorder_.recording_ = 0; }

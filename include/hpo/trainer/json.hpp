@@ -189,6 +189,7 @@ struct JsonMembers<TrainerInfo> {
                                      JsonMember{"libtorch_version", &R::libtorch_version},
                                      JsonMember{"checkpoints", &R::checkpoints},
                                      JsonMember{"saves_models", &R::saves_models},
+                                     JsonMember{"length_parameter", &R::length_parameter},
                                      JsonMember{"peak_sources", &R::peak_sources}};
 };
 

@@ -83,6 +83,7 @@ struct TrainerInfo {
     std::vector<TrainerMetric> metrics;     ///< the first is the default objective
     std::vector<std::string> levers;        ///< plan members that it obeys: micro_batch, activation_checkpointing, ...
     std::string effective_batch_parameter;  ///< the parameter that is the effective batch; empty: none
+    std::string length_parameter;           ///< the parameter that bounds an example's length in tokens or steps; empty: none
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
     bool checkpoints = false;               ///< writes checkpoints where a job has a folder for them, and can resume
     bool saves_models = false;              ///< writes the finished model where a job has a folder for it, and can evaluate it again
