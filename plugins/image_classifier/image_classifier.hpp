@@ -27,9 +27,6 @@ protected:
             {"model.depth", "int", "[1, 64]", std::int64_t{2}, "hidden layers, convolutions, or residual blocks a stage"},
             {"model.channels", "int", "[1, 4096]", std::int64_t{16}, "of the first convolution (cnn, resnet)"},
             {"train.dropout", "float", "[0, 1)", 0.0, "share of units dropped", hpo::MemoryUse::whether_zero},
-            {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes", hpo::MemoryUse::whether_zero},
-            {"train.class_weights", "one of none, balanced", "", string{"none"},
-             "balanced: an example counts as examples / (classes * examples of its class)"},
             {"weights", "text", "", string{}, "safetensors file or saved model that the model begins from; empty: from nothing"},
             {"new_head", "bool", "", false, "the last layer begins from nothing all the same, for other classes", hpo::MemoryUse::none},
             {"norm", "one of group, batch", "", string{"group"}, "of the ResNet; with batch an accumulated step is approximate"},
@@ -37,8 +34,8 @@ protected:
             {"classes", "int", "[2, 256]", std::int64_t{10}, "number of classes"},
             {"train_examples", "int", "[0, inf)", std::int64_t{0}, "images trained on; 0: all that are not held out"},
             {"validation_examples", "int", "[1, inf)", std::int64_t{10000}, "training images held out for the metrics"},
-            {"report_test", "bool", "", false, "measure the test images once, after the last epoch, into test_accuracy and test_macro_f1"},
         };
+        for (hpo::TrainerParameter& each : hpo::torch::classification_parameters("images")) info.parameters.push_back(std::move(each));
         info.metrics = hpo::torch::classification_metrics("images");
         info.levers = {"activation_checkpointing"};
         return info;
@@ -57,7 +54,7 @@ protected:
                       .dropout = settings.number("train.dropout"),
                       .batch_norm = settings.text("norm") == "batch",
                       .recompute = job.plan.activation_checkpointing},
-            .loss = {.label_smoothing = settings.number("train.label_smoothing"), .class_weights = class_weights(settings, *images)},
+            .loss = hpo::torch::classification_loss(settings, [&] { return examples_of_class(settings, *images); }),
             .weights = {.place = job.saved_model.empty() ? settings.text("weights") : "", .new_head = settings.truth("new_head")},
             .scale = job.saved_model.empty() ? images->scale : read_scale(job.saved_model),
             .test_images = {}};
@@ -68,15 +65,13 @@ protected:
     }
 
 private:
-    /// Undefined for those that weigh the same.
-    static Tensor class_weights(const hpo::Settings& settings, const PreparedImages& images) {
-        if (settings.text("train.class_weights") != "balanced") return {};
+    static std::vector<std::int64_t> examples_of_class(const hpo::Settings& settings, const PreparedImages& images) {
         std::vector<std::int64_t> counts(static_cast<std::size_t>(settings.whole("classes")));
         for (const std::int64_t image : images.split.train) {
             const std::size_t label = images.set->labels[static_cast<std::size_t>(image)];
             if (label < counts.size()) ++counts[label];
         }
-        return hpo::torch::balanced_weights(counts);
+        return counts;
     }
 
     using Key = std::tuple<std::string, std::int64_t, std::int64_t>;

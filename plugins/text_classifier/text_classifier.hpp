@@ -41,7 +41,6 @@ protected:
             {"split_seed", "int", "[0, inf)", std::int64_t{0}, "of the rule that divides texts and chooses some of them"},
             {"train_examples", "int", "[0, inf)", std::int64_t{0}, "texts trained on; 0: all"},
             {"validation_examples", "int", "[0, inf)", std::int64_t{0}, "held-out texts that the metrics are measured on; 0: all"},
-            {"report_test", "bool", "", false, "measure the test texts once, after the last epoch, into test_accuracy and test_macro_f1"},
             {"model", "text", "", string{},
              "folder of a published model; without it and model.name: an encoder from scratch, of the sizes below"},
             {"model.name", "text", "", string{}, "a published model by its name, such as roberta-base; its folder is MODELS/NAME"},
@@ -59,10 +58,8 @@ protected:
             {"head.width", "int", "[1, 65536]", std::int64_t{256}, "units of each"},
             {"train.dropout", "float", "[0, 1)", 0.1, "share of units dropped, in encoder and head", hpo::MemoryUse::whether_zero},
             {"train.attention_dropout", "float", "[0, 1)", 0.1, "share of attention dropped", hpo::MemoryUse::whether_zero},
-            {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes", hpo::MemoryUse::whether_zero},
-            {"train.class_weights", "one of none, balanced", "", string{"none"},
-             "balanced: an example counts as examples / (classes * examples of its class)"},
         };
+        for (hpo::TrainerParameter& each : hpo::torch::classification_parameters("texts")) info.parameters.push_back(std::move(each));
         info.metrics = hpo::torch::classification_metrics("texts");
         info.levers = {"activation_checkpointing"};
         info.length_parameter = "tok.max_length";
@@ -75,8 +72,6 @@ protected:
         const auto texts =
             has_data ? prepare(settings, {.model = source.folder, .saved = source.saved})
                      : stand_in_texts(static_cast<std::size_t>(settings.whole("tok.max_length")), hpo::torch::training_plan(settings, job));
-        using hpo::torch::balanced_weights;
-        const bool balanced = settings.text("train.class_weights") == "balanced";
         const double dropout = settings.number("train.dropout");
         return std::make_unique<TextTask>(texts,
                                           TextTask::Options{
@@ -87,8 +82,7 @@ protected:
                                                        .width = settings.whole("head.width"),
                                                        .dropout = dropout,
                                                        .classes = texts->labels.size()},
-                                              .loss = {.label_smoothing = settings.number("train.label_smoothing"),
-                                                       .class_weights = balanced ? balanced_weights(texts->class_counts) : Tensor{}},
+                                              .loss = hpo::torch::classification_loss(settings, [&] { return texts->class_counts; }),
                                               .bucket_steps = settings.whole("length_buckets"),
                                               .recompute = job.plan.activation_checkpointing,
                                               .report_test = settings.truth("report_test"),

@@ -177,6 +177,37 @@ TEST_CASE("with layer-wise decay each part learns at a share of the rate above i
     CHECK_THROWS_WITH(parameter_groups(torch::nn::ReLUImpl{}, {}, 1), Catch::Contains("no parameter that learns"));
 }
 
+TEST_CASE("the schedule and its warm-up decide every step's rate, and weight decay takes its share of the weights") {
+    // Without gradients a step leaves 1 - rate * decay of every weight, with SGD as with AdamW's decoupled decay.
+    const auto without_gradients = [](Points& task) { task.loss_factor = 0; };
+    constexpr double rate = 0.2;
+    constexpr double decay = 0.5;
+    struct Case {
+        const char* schedule;
+        double warmup;
+        std::vector<double> factors;  // of four steps
+    };
+    const double falling = 0.5 * (1 + std::sqrt(0.5));
+    for (const Case& each : {Case{"constant", 0, {1, 1, 1, 1}}, Case{"linear", 0, {1, 0.75, 0.5, 0.25}},
+                             Case{"cosine", 0, {1, falling, 0.5, 1 - falling}}, Case{"linear", 0.5, {1.0 / 3, 2.0 / 3, 1, 0.5}}}) {
+        for (const char* kind : {"sgd", "adamw"}) {
+            CAPTURE(each.schedule, each.warmup, kind);
+            auto decayed = job(50, 50);
+            const Weights before = untrained(decayed);
+            decayed.params["optim.kind"] = std::string{kind};
+            decayed.params["optim.lr"] = rate;
+            decayed.params["optim.momentum"] = 0.0;
+            decayed.params["optim.weight_decay"] = decay;
+            decayed.params["optim.schedule"] = std::string{each.schedule};
+            decayed.params["optim.warmup"] = each.warmup;
+            double left = 1;
+            for (const double factor : each.factors) left *= 1 - rate * factor * decay;
+            for (const auto& [name, weight] : trained(decayed, without_gradients))
+                CHECK(torch::allclose(weight, before.at(name) * left, /*rtol=*/1e-5, /*atol=*/1e-7));
+        }
+    }
+}
+
 TEST_CASE("frozen parts keep their weights to the last bit") {
     auto frozen = job(20, 10);
     frozen.params["train.frozen_embeddings"] = true;

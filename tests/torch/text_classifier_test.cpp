@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -17,6 +18,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/optimizer.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/tiny_encoders.hpp"
@@ -458,18 +460,72 @@ TEST_CASE("an encoder is tuned whole, by additions of low rank, or by its head a
     CHECK_THAT(problems[0].what, Catch::StartsWith("train.frozen_layers: got 5; expected at most 4"));
 }
 
-TEST_CASE("every kind of layer of an encoder can be adapted, and layer-wise decay reaches all of them") {
+TEST_CASE("every kind of layer of an encoder can be adapted") {
     const Texts texts;
     TextClassifier trainer;
     auto job = small_job(texts);
     job.options["epochs"] = std::int64_t{1};
-    job.params["optim.layer_decay"] = 0.7;
     job.params["train.tuning"] = std::string{"lora"};
     job.params["lora.targets"] = std::string{"query, key, value, dense"};
     const auto profile = trainer.profile(job);
     REQUIRE(profile);
     CHECK(profile->trainable_parameters == 16 * 16 + 16 + 16 * 3 + 3 + 8 * (4 * (16 + 16) + 2 * (16 + 32)));
     CHECK(complete(trainer, job).values.size() == 1);
+}
+
+TEST_CASE("layer-wise decay reaches every part of an encoder, the lower the less it learns") {
+    TextTask task{unequal_texts(),
+                  {.encoder = {.vocabulary = 40, .hidden = 16, .layers = 2, .heads = 2, .intermediate = 32, .positions = 16},
+                   .head = {.depth = 1, .width = 8, .dropout = 0, .classes = 3}}};
+    const auto model = task.build();
+    const auto groups = hpo::torch::parameter_groups(*model, task.layers(), 0.5);
+    REQUIRE(groups.size() == 4);  // embeddings, two layers, head
+    std::map<const void*, double> factors;
+    for (const auto& group : groups) {
+        for (const Tensor& parameter : group.parameters) factors[parameter.unsafeGetTensorImpl()] = group.rate_factor;
+    }
+    for (const auto& parameter : model->named_parameters()) {
+        CAPTURE(parameter.key());
+        const auto named = [&](const char* part) { return parameter.key().find(part) != std::string::npos; };
+        const double expected = named("embeddings") ? 0.125 : named("layer.0.") ? 0.25 : named("layer.1.") ? 0.5 : 1;
+        CHECK(factors.at(parameter.value().unsafeGetTensorImpl()) == expected);
+    }
+}
+
+TEST_CASE("every lever of a text model's training changes what comes out, and nothing else does") {
+    const Texts texts;
+    TextClassifier trainer;
+    auto job = small_job(texts);
+    job.options["epochs"] = std::int64_t{2};
+    const auto loss = [&](const char* name, const hpo::Value& value) {
+        auto changed = job;
+        changed.params.erase(name);
+        changed.options[name] = value;
+        return complete(trainer, changed).attributes.at("loss");
+    };
+    const std::string plain = complete(trainer, job).attributes.at("loss");
+    const auto word = [](const char* text) { return hpo::Value{std::string{text}}; };
+    const std::vector<std::pair<const char*, hpo::Value>> levers{{"train.label_smoothing", 0.3},
+                                                                 {"train.class_weights", word("none")},
+                                                                 {"length_buckets", std::int64_t{1}},
+                                                                 {"train.dropout", 0.4},
+                                                                 {"train.attention_dropout", 0.4},
+                                                                 {"head.pooling", word("first")},
+                                                                 {"head.depth", std::int64_t{0}},
+                                                                 {"optim.schedule", word("linear")},
+                                                                 {"optim.warmup", 0.6},
+                                                                 {"optim.weight_decay", 0.5},
+                                                                 {"optim.layer_decay", 0.5},
+                                                                 {"optim.clip_norm", 0.01},
+                                                                 {"optim.kind", word("adafactor")},
+                                                                 {"train.frozen_layers", std::int64_t{1}},
+                                                                 {"train.grad_accum", std::int64_t{2}}};
+    for (const auto& [name, value] : levers) {
+        CAPTURE(name);
+        CHECK(loss(name, value) != plain);
+    }
+    CHECK(loss("loader_workers", std::int64_t{2}) == plain);
+    CHECK(loss("train.patience", std::int64_t{9}) == plain);
 }
 
 TEST_CASE("texts are classified under bf16 about as in fp32, and loader workers change nothing") {

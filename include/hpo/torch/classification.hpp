@@ -12,6 +12,7 @@
 #include "hpo/torch/evaluation.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/trainer/settings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
@@ -36,6 +37,25 @@ struct ClassificationLoss {
     const ::torch::Tensor examples = ::torch::tensor(examples_of_class, ::torch::kLong).to(::torch::kFloat);
     const ::torch::Tensor weights = examples.sum() / (static_cast<double>(examples_of_class.size()) * examples);
     return weights.masked_fill(examples.eq(0), 0);
+}
+
+/// The parameters of a classifier's loss and of its test, for the list that it describes; `examples` is a word for them, such as "images".
+[[nodiscard]] inline std::vector<TrainerParameter> classification_parameters(const std::string& examples) {
+    return {
+        {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes", MemoryUse::whether_zero},
+        {"train.class_weights", "one of none, balanced", "", std::string{"none"},
+         "balanced: an example counts as examples / (classes * examples of its class)"},
+        {"report_test", "bool", "", false,
+         "measure the test " + examples + " once, after the last epoch, into test_accuracy and test_macro_f1"},
+    };
+}
+
+/// The loss that settings ask for. `examples_of_class()` gives the training examples of each class; called where the weights need them.
+template <class Counts>
+[[nodiscard]] ClassificationLoss classification_loss(const Settings& settings, const Counts& examples_of_class) {
+    ClassificationLoss loss{.label_smoothing = settings.number("train.label_smoothing"), .class_weights = {}};
+    if (settings.text("train.class_weights") == "balanced") loss.class_weights = balanced_weights(examples_of_class());
+    return loss;
 }
 
 /// What a classifier's evaluation tells; `examples` is a word for them, such as "images".

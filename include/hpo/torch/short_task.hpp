@@ -22,13 +22,14 @@ namespace hpo::torch {
 /// A model for evaluations of which only the memory counts: passes that can need no more than an earlier one are left out.
 class SparedModel final : public Model {
 public:
-    /// Thrown after so many passes that the rest is taken to be alike. Inside torch/ only.
+    /// Thrown by the last of so many passes that the rest is taken to be alike, whether or not there is a rest: what the evaluation does
+    /// then must not depend on how many examples it has. Inside torch/ only.
     struct Enough {};
 
     SparedModel(Model& whole, int most_passes) : whole_{whole}, most_passes_{most_passes} {}
 
     [[nodiscard]] ::torch::Tensor forward(const Batch& batch) override {
-        if (++passes_ > most_passes_) throw Enough{};
+        ++passes_;
         Shape shape;
         for (const ::torch::Tensor& input : batch.inputs) {
             const std::vector<std::int64_t> sizes = input.sizes().vec();
@@ -40,8 +41,10 @@ public:
             const ::torch::Tensor outputs = whole_.forward(batch);
             output_sizes_ = outputs.sizes().vec();
             options_ = outputs.options();
+            if (passes_ == most_passes_) throw Enough{};
             return outputs;
         }
+        if (passes_ == most_passes_) throw Enough{};
         std::vector<std::int64_t> sizes = output_sizes_;
         if (!sizes.empty()) sizes.front() = batch.examples();
         return ::torch::empty(sizes, options_);
