@@ -52,6 +52,17 @@ std::vector<Lever> levers() {
     return {
         {"plain", [](Job&) {}},
         {"micro-batch 8 of 32", [](Job& job) { job.plan.micro_batch = 8; }},
+        {"2 batches of 16 accumulated",
+         [](Job& job) {
+             job.params["train.batch_size"] = std::int64_t{16};
+             job.params["train.grad_accum"] = std::int64_t{2};
+         }},
+        {"60 texts evaluated, at once",
+         [](Job& job) {
+             job.options["validation_share"] = 0.3;
+             job.options["validation_examples"] = std::int64_t{60};
+             job.options["eval_batch"] = std::int64_t{2};
+         }},
         {"activation checkpointing", [](Job& job) { job.plan.activation_checkpointing = true; }},
         {"bf16 autocast", [](Job& job) { job.plan.precision = hpo::Precision::bf16; }},
         {"bf16 and checkpointing",
@@ -74,6 +85,13 @@ std::vector<Lever> levers() {
         {"adafactor (not adamw)", [=](Job& job) { job.params["optim.kind"] = text("adafactor"); }},
         {"gradient clipping", [](Job& job) { job.params["optim.clip_norm"] = 1.0; }},
         {"layer-wise decay 0.9", [](Job& job) { job.params["optim.layer_decay"] = 0.9; }},
+        {"cosine schedule with warm-up",
+         [=](Job& job) {
+             job.params["optim.schedule"] = text("cosine");
+             job.params["optim.warmup"] = 0.1;
+         }},
+        {"label smoothing", [](Job& job) { job.params["train.label_smoothing"] = 0.1; }},
+        {"class weights", [=](Job& job) { job.params["train.class_weights"] = text("balanced"); }},
         {"early stopping", [](Job& job) { job.options["train.patience"] = std::int64_t{9}; }},
         {"2 loader workers", [](Job& job) { job.options["loader_workers"] = std::int64_t{2}; }},
     };
