@@ -13,8 +13,8 @@ namespace {
 
 const std::string scripts = std::string{HPO_SOURCE_DIR} + "/scripts/lua/";
 
-std::vector<hpo::Trial> stored_trials(const Workshop& workshop) {
-    hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
+std::vector<hpo::Trial> stored_trials(const Workshop& workshop, const std::string& store = "hpo.db") {
+    hpo::store::Snapshot snapshot{workshop.path(store).string()};
     return snapshot.trials(snapshot.studies().at(0));
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("a check tells the balance of a text study's labels, and a study of te
         rows += std::string{"package "} + std::to_string(i) + " is a small " + kind + " with a name\t" + kind + "s\n";
     }
     workshop.write("texts.tsv", rows);
-    workshop.write("texts.lua", R"(
+    std::string script = R"(
 local hpo = require "hpo"
 return hpo.study {
   name = "texts",
@@ -175,7 +175,8 @@ return hpo.study {
     trial:float("optim.lr", 1e-3, 1e-2, { log = true })
   end,
 }
-)");
+)";
+    workshop.write("texts.lua", script);
     const auto checked = run_command(workshop, {tool("hpo-tune"), "check", "texts.lua"});
     INFO(checked.error);
     REQUIRE(checked.status == 0);
@@ -196,6 +197,21 @@ return hpo.study {
         CHECK(ran_out_of_memory(trial.attempts.at(0)));
         CHECK(trial.attempts.back().plan.effective_batch == 64);
         CHECK(trial.user_attributes.contains("test_macro_f1"));
+    }
+
+    // The same where the space does not ask for the batch: the trainer's own is what the plan has, and is shrunk.
+    const std::string asks = "    trial:categorical(\"train.batch_size\", { 64 })\n";
+    script.replace(script.find(asks), asks.size(), "");
+    script.replace(script.find("name = \"texts\""), 14, "name = \"fixed\"");
+    workshop.write("fixed.lua", script);
+    const auto fixed = run_command(workshop, {tool("hpo-tune"), "run", "fixed.lua", "--progress", "none", "--store", "fixed.db"});
+    INFO(fixed.error);
+    REQUIRE(fixed.status == 0);
+    for (const hpo::Trial& trial : stored_trials(workshop, "fixed.db")) {
+        REQUIRE(trial.state == hpo::TrialState::complete);
+        CHECK(ran_out_of_memory(trial.attempts.at(0)));
+        CHECK(trial.attempts.back().plan.effective_batch == 64);
+        CHECK(trial.attempts.back().plan.micro_batch.value_or(64) < 64);
     }
 }
 #endif

@@ -501,7 +501,7 @@ return hpo.study {
   name = "rule", trainer = { "fault", fault = "oom_text" }, objective = { metric = "value", direction = "minimize" },
   sampler = "random", pruner = "none", trials = 1,
   space = function(trial) trial:float("x", 0, 1) end,
-  on_oom = function(trial, failure, plan) return plan.micro_batch // 2 end,
+  on_oom = function(trial, failure, plan) return failure.nothing // 2 end,
 }
 )");
     (void)tune(workshop, {"run", "rule.lua", "--progress", "none", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});

@@ -202,6 +202,7 @@ TEST_CASE("a worker killed from outside costs its trial an attempt and nothing e
         REQUIRE(record.ends[0][0].failure);
         CHECK(record.ends[0][0].failure->kind == FailureKind::crash);
         CHECK(record.ends[0][0].failure->signal == signal);
+        CHECK(record.ends[0][0].seconds > 0);
         record.ends.erase(0);
         record.pids.erase(0);
         if (signal == SIGSEGV) break;

@@ -148,9 +148,21 @@ std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
     return chosen;
 }
 
+std::optional<std::int64_t> unsearched_batch(const Settings& settings, const TrainerInfo& info) {
+    const auto& options = settings.description().trainer_options;
+    Value batch;
+    for (const TrainerParameter& parameter : info.parameters) {
+        if (parameter.name == info.effective_batch_parameter) batch = parameter.standard;
+    }
+    if (const auto given = options.find(info.effective_batch_parameter); given != options.end()) batch = given->second;
+    const auto* const whole = get_if<std::int64_t>(&batch);
+    return whole && *whole > 0 ? std::optional{*whole} : std::nullopt;
+}
+
 ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, const ParamSet& params, const std::string& device) {
     ExecutionPlan plan = settings.plan();
     plan.device = device;
+    plan.effective_batch = unsearched_batch(settings, info);
     if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
     return plan;
 }

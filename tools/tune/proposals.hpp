@@ -31,6 +31,9 @@ namespace hpo::tune {
 /// Proposals that differ in a choice or a whole branch, as few as show every choice of every categorical once.
 [[nodiscard]] std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn);
 
+/// The effective batch that the trainer uses where the space does not ask for it: that of the script's options for it, else its standard.
+[[nodiscard]] std::optional<std::int64_t> unsearched_batch(const Settings& settings, const TrainerInfo& info);
+
 /// The plan of a first attempt, before the guard.
 [[nodiscard]] ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, const ParamSet& params,
                                        const std::string& device);

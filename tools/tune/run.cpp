@@ -241,6 +241,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                                }
                            }}};
     tune.plan.device = device;
+    tune.plan.effective_batch = unsearched_batch(settings, info);
     tune.effective_batch_parameter = info.effective_batch_parameter;
     tune.refuses_plan = [&info](const ExecutionPlan& from, const ExecutionPlan& to) { return missing_lever(from, to, info.levers); };
     if (std::find(info.levers.begin(), info.levers.end(), "micro_batch") == info.levers.end()) {

@@ -8,6 +8,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "hpo/trainer/plugin_loader.hpp"
 #include "hpo/worker/metered_account.hpp"
+#include "proposals.hpp"
 #include "surroundings.hpp"
 
 namespace hpo::tune {
@@ -68,6 +69,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
         if (!params.find(name)) std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it under these values\n";
     }
     plan.device = device;
+    if (!plan.effective_batch) plan.effective_batch = unsearched_batch(settings, info);
     if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
     if (options.micro_batch > 0) plan.micro_batch = options.micro_batch;
 

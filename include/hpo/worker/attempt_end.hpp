@@ -42,6 +42,7 @@ struct Death {
 /// The outcome of an attempt whose worker died.
 [[nodiscard]] inline AttemptOutcome outcome_of_death(const Running& running, const Death& death) {
     AttemptOutcome outcome;
+    outcome.seconds = running.watch.seconds();
     if (running.interrupted) outcome.kind = OutcomeKind::interrupted;
     else if (running.stop_asked && death.was_signalled && death.complaint.empty()) outcome.kind = OutcomeKind::stopped;  // too slow to obey
     else outcome.failure = explain_death(death);

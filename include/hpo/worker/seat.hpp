@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "hpo/core/time.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/remote_worker.hpp"
@@ -18,6 +19,7 @@ struct Running {
     std::int64_t oom_kills_before = 0;  ///< of the kernel, when it began
     bool stop_asked = false;
     bool interrupted = false;
+    Stopwatch watch;  ///< since then
 };
 
 /// A pool's place for one worker.
