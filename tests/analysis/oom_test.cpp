@@ -96,6 +96,17 @@ TEST_CASE("a study of ours is explained from its attempts") {
     CHECK(report.prediction.oom_attempts_predicted_to_fit == 3);  // 96 and 128 of 192 and 256 were: 480 and 640 MiB
 }
 
+TEST_CASE("the parameters that a rule changed are what would have fitted, by name") {
+    std::vector<hpo::Trial> trials{our_trial(0, 128, "resnet")};
+    hpo::Attempt& fitting = trials[0].attempts.back();
+    fitting.plan = trials[0].attempts.front().plan;
+    fitting.changed_params = trials[0].params;
+    fitting.changed_params->set("batch_size", hpo::IntDistribution{16, 256, false, 16}, 64);
+    CHECK(hpo::analysis::oom_report(trials, {}).cases.at(0).change.value().what == "batch_size 64 instead of 128");
+    fitting.plan.activation_checkpointing = true;
+    CHECK_THAT(hpo::analysis::oom_report(trials, {}).cases.at(0).change.value().what, Catch::EndsWith(", batch_size 64 instead of 128"));
+}
+
 TEST_CASE("no out-of-memory is an answer with the highest peak") {
     std::vector<hpo::Trial> trials;
     for (std::int64_t i = 0; i < 5; ++i) trials.push_back(our_trial(i, 16 * (i + 1), "cnn"));

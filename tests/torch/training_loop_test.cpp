@@ -177,6 +177,32 @@ TEST_CASE("logits of another width than the classes are a bad batch") {
     CHECK_THAT(outcome.failure->message, Catch::Contains("logits of shape [25, 3]; expected [25, 4]"));
 }
 
+TEST_CASE("a task that is not there, builds nothing, or has nothing to train on fails its attempt and nothing else") {
+    PointsTrainer trainer;
+    Recorder recorder;
+    const auto message = [&] {
+        const auto outcome = trainer.run(job(50, 50), recorder);
+        const auto problems = trainer.check(job(50, 50));
+        REQUIRE(outcome.failure);
+        REQUIRE(problems.size() == 1);
+        CHECK(problems[0].what == outcome.failure->message);
+        CHECK_THROWS_WITH(trainer.predict(job(50, 50), hpo::PeakSource::dry_run, recorder), Catch::Contains(problems[0].what));
+        return outcome.failure->message;
+    };
+    trainer.change = [](Points& task) { task.make_model = [] { return std::shared_ptr<Model>{}; }; };
+    CHECK_THAT(message(), Catch::Contains("the task built no model"));
+    trainer.change = [](Points& task) { task.x = task.x.slice(0, 0, 0); };
+    CHECK_THAT(message(), Catch::Contains("the task has 0 training examples"));
+    trainer.change = [](Points&) {};
+    CHECK(trainer.run(job(50, 50), recorder).kind == hpo::OutcomeKind::complete);
+
+    struct NoTask final : TorchTrainer {
+        hpo::TrainerInfo describe() const override { return PointsTrainer{}.describe(); }
+        std::unique_ptr<Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override { return nullptr; }
+    } none;
+    CHECK_THAT(none.run(job(50, 50), recorder).failure.value().message, Catch::Contains("the trainer made no task"));
+}
+
 TEST_CASE("a loss that is not a number ends the attempt as non-finite") {
     PointsTrainer trainer;
     trainer.change = [](Points& task) { task.loss_factor = std::nan(""); };

@@ -60,12 +60,30 @@ namespace detail {
     return text;
 }
 
+[[nodiscard]] inline std::string change_text(const std::string& param, const Value& from, const Value& to) {
+    return param + " " + display_text(to) + " instead of " + display_text(from);
+}
+
+/// How an attempt's parameters differ from an earlier one's, in words; empty when they do not.
+[[nodiscard]] inline std::string params_difference(const ParamSet& failed, const ParamSet& fitted) {
+    std::string text;
+    for (const Param& param : fitted) {
+        const Param* before = failed.find(param.name);
+        if (before && before->value() == param.value()) continue;
+        text += (text.empty() ? "" : ", ") +
+                (before ? change_text(param.name, before->value(), param.value()) : param.name + " " + display_text(param.value()));
+    }
+    return text;
+}
+
 [[nodiscard]] inline std::optional<Change> change_by_attempt(const FailureCase& entry) {
     if (!entry.attempt) return std::nullopt;
     for (const Attempt& later : entry.trial->attempts) {
         if (later.index <= entry.attempt->index || later.failure || !later.outcome || *later.outcome == OutcomeKind::interrupted) continue;
         std::string what = plan_difference(entry.attempt->plan, later.plan);
-        if (later.changed_params) what += (what.empty() ? "" : ", ") + std::string{"changed parameters"};
+        const auto params_of = [&](const Attempt& attempt) { return attempt.changed_params.value_or(entry.trial->params); };
+        const std::string params = params_difference(params_of(*entry.attempt), params_of(later));
+        what += (what.empty() || params.empty() ? "" : ", ") + params;
         if (what.empty()) what = later.worker_pid != entry.attempt->worker_pid ? "another worker process" : "the same again";
         return Change{.basis = Change::Basis::attempt, .what = std::move(what), .bytes = {}, .witness = {}};
     }
@@ -88,10 +106,6 @@ struct SizedChange {
     const double a = number(from);
     const double b = number(to);
     return a != 0 && b != 0 && (a > 0) == (b > 0) ? std::fabs(std::log2(a / b)) : 2.0;
-}
-
-[[nodiscard]] inline std::string change_text(const std::string& param, const Value& from, const Value& to) {
-    return param + " " + display_text(to) + " instead of " + display_text(from);
 }
 
 /// The nearest of the trials that ran, that differ on one axis only to the easier side and are at least as demanding on all others.

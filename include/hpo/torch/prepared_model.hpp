@@ -5,8 +5,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/task.hpp"
@@ -33,7 +35,9 @@ inline void check_all_meta(const Model& model) {
 [[nodiscard]] inline PreparedModel prepare_model(Task& task, const TuningSettings& tuning, Seed seed, RunningAttempt& attempt) {
     attempt.enter("build");
     ::torch::manual_seed(seed.derive("weights").value);
-    PreparedModel prepared{task.build(), task.layers()};
+    std::shared_ptr<Model> built = task.build();
+    if (!built) throw Error{Errc::plugin, "the task built no model"};
+    PreparedModel prepared{std::move(built), task.layers()};
     tune(*prepared.model, prepared.parts, tuning);
     if (attempt.device().is_meta()) check_all_meta(*prepared.model);
     else prepared.model->to(attempt.device());

@@ -49,7 +49,7 @@ public:
 
     AttemptOutcome run(const TrainerJob& job, Progress& progress) final {
         return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
-            const std::unique_ptr<Task> task = make_task(settings, job);
+            const std::unique_ptr<Task> task = task_to_train(settings, job);
             return train(*task, plan_of(settings, job), Seed{job.seed}, attempt);
         });
     }
@@ -57,7 +57,7 @@ public:
     AttemptOutcome evaluate(const TrainerJob& job, Progress& progress) final {
         return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             attempt.enter("data");
-            const std::unique_ptr<Task> task = make_task(settings, job);
+            const std::unique_ptr<Task> task = task_of(settings, job);
             const TrainingPlan plan = plan_of(settings, job);
             const std::shared_ptr<Model> model = load_model(*task, job.saved_model, attempt);
             const Metrics metrics = torch::evaluate(*task, *model, plan, attempt);
@@ -69,7 +69,7 @@ public:
         std::optional<Profile> profile;
         Silence silence;
         static_cast<void>(in_attempt(job, silence, [&](const Settings& settings, RunningAttempt& attempt) {
-            const std::unique_ptr<Task> task = make_task(settings, job);
+            const std::unique_ptr<Task> task = task_to_train(settings, job);
             profile = measure_profile(*task, plan_of(settings, job), Seed{job.seed}, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
         }));
@@ -94,7 +94,7 @@ public:
         if (!problems.empty()) return problems;
         const AttemptOutcome outcome = in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             attempt.enter("data");
-            const std::unique_ptr<Task> task = make_task(settings, job);
+            const std::unique_ptr<Task> task = task_to_train(settings, job);
             for (const std::string& remark : task->remarks()) progress.log(remark);
             check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
@@ -121,7 +121,7 @@ private:
     template <class Work>
     auto with_task(const TrainerJob& job, const Work& work) {
         const Settings settings{info(), job};
-        const std::unique_ptr<Task> task = make_task(settings, job);
+        const std::unique_ptr<Task> task = task_to_train(settings, job);
         return work(*task, plan_of(settings, job));
     }
 
@@ -171,6 +171,20 @@ private:
         if (cuda) add_remark(prediction, "recorded on the CPU, whose kernels keep other temporaries");
         add_remark(prediction, stand_in);
         return prediction;
+    }
+
+    /// The attempt's task. Throws Error where there is none.
+    [[nodiscard]] std::unique_ptr<Task> task_of(const Settings& settings, const TrainerJob& job) {
+        std::unique_ptr<Task> task = make_task(settings, job);
+        if (!task) throw Error{Errc::plugin, "the trainer made no task"};
+        return task;
+    }
+    /// The same, and there must be something to train on.
+    [[nodiscard]] std::unique_ptr<Task> task_to_train(const Settings& settings, const TrainerJob& job) {
+        std::unique_ptr<Task> task = task_of(settings, job);
+        if (const std::int64_t examples = task->training_examples(); examples < 1)
+            throw Error{Errc::plugin, "the task has " + std::to_string(examples) + " training examples; expected 1 or more"};
+        return task;
     }
 
     /// The device that the plan names, with the job's limits set. Throws no_device when this machine lacks it.
