@@ -7,14 +7,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace bench {
 
-/// Calls `measure`, which returns numbers, in a process of its own, so that no run warms the heap or the threads of another; returns the
-/// numbers. Ends the program when that process fails. Only for a program that has not used LibTorch itself.
+/// What `measure` returns, numbers, called in a process of its own, so that no run warms the heap or the threads of another. Nothing when
+/// that process fails; why is on the standard error. Only for a program that has not used LibTorch itself.
 template <class Measure>
-[[nodiscard]] std::vector<double> in_own_process(const Measure& measure) {
+[[nodiscard]] std::optional<std::vector<double>> tried_in_own_process(const Measure& measure) {
     int ends[2];
     if (::pipe(ends) != 0) std::abort();
     const pid_t child = ::fork();
@@ -35,11 +37,19 @@ template <class Measure>
     for (double number = 0; ::read(ends[0], &number, sizeof number) == sizeof number;) numbers.push_back(number);
     ::close(ends[0]);
     int status = 0;
-    if (::waitpid(child, &status, 0) != child || status != 0) {
+    if (::waitpid(child, &status, 0) != child || status != 0) return std::nullopt;
+    return numbers;
+}
+
+/// The same. Ends the program when that process fails.
+template <class Measure>
+[[nodiscard]] std::vector<double> in_own_process(const Measure& measure) {
+    std::optional<std::vector<double>> numbers = tried_in_own_process(measure);
+    if (!numbers) {
         std::fprintf(stderr, "a measuring process failed\n");
         std::exit(1);
     }
-    return numbers;
+    return std::move(*numbers);
 }
 
 }  // namespace bench

@@ -8,110 +8,23 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "adding_problem/adding_problem.hpp"
 #include "bench/measured_job.hpp"
 #include "bench/own_process.hpp"
+#include "bench/prediction_grid.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/memory/formula.hpp"
-#include "image_classifier/image_classifier.hpp"
-#include "text_classifier/text_classifier.hpp"
 
 namespace {
 
+using bench::Configuration;
+using bench::Family;
+using bench::family_names;
 using Job = hpo::TrainerJob;
-using Pull = std::function<void(Job&)>;
-
-hpo::Value text(const char* word) { return hpo::Value{std::string{word}}; }
-hpo::Value whole(std::int64_t number) { return hpo::Value{number}; }
-
-Pull set(const char* name, hpo::Value value) {
-    return [=](Job& job) { job.params[name] = value; };
-}
-Pull micro(std::int64_t examples) {
-    return [=](Job& job) { job.plan.micro_batch = examples; };
-}
-const Pull recompute = [](Job& job) { job.plan.activation_checkpointing = true; };
-const Pull bf16 = [](Job& job) { job.plan.precision = hpo::Precision::bf16; };
-
-enum class Family { mlp, cnn, resnet, encoder, lstm };
-constexpr const char* family_names[] = {"mlp", "cnn", "resnet", "encoder", "lstm"};
-
-struct Configuration {
-    Family family;
-    std::string name;
-    std::vector<Pull> pulls;
-};
-
-std::vector<Configuration> configurations() {
-    std::vector<Configuration> all;
-    for (const Family family : {Family::mlp, Family::cnn, Family::resnet}) {
-        all.push_back({family, "plain", {}});
-        all.push_back({family, "micro-batch 20 of 64", {micro(20)}});
-        all.push_back({family, "sgd", {set("optim.kind", text("sgd"))}});
-        all.push_back({family, "adafactor, clipping", {set("optim.kind", text("adafactor")), set("optim.clip_norm", 1.0)}});
-        all.push_back({family, "checkpointing", {recompute, set("model.depth", whole(3))}});
-        all.push_back({family, "bf16", {bf16}});
-        all.push_back({family, "probe", {set("train.tuning", text("probe"))}});
-        all.push_back({family, "dropout, smoothing", {set("train.dropout", 0.2), set("train.label_smoothing", 0.1)}});
-        all.push_back({family, "lora", {set("train.tuning", text("lora"))}});
-    }
-    all.push_back({Family::mlp, "width 1024, depth 4", {set("model.width", whole(1024)), set("model.depth", whole(4))}});
-    all.push_back({Family::cnn, "32 channels", {set("model.channels", whole(32)), set("model.depth", whole(3))}});
-    all.push_back({Family::resnet, "batch norm", {set("norm", text("batch"))}});
-    all.push_back({Family::resnet, "bf16, checkpointing", {bf16, recompute}});
-    const Family encoder = Family::encoder;
-    all.push_back({encoder, "plain", {}});
-    all.push_back({encoder, "micro-batch 6 of 16", {micro(6)}});
-    all.push_back({encoder, "length 128", {set("tok.max_length", whole(128))}});
-    all.push_back({encoder, "hidden 256, 4 layers", {set("model.hidden", whole(256)), set("model.layers", whole(4))}});
-    all.push_back({encoder, "sgd, 1 frozen layer", {set("optim.kind", text("sgd")), set("train.frozen_layers", whole(1))}});
-    all.push_back({encoder, "adafactor, clipping", {set("optim.kind", text("adafactor")), set("optim.clip_norm", 1.0)}});
-    all.push_back({encoder, "checkpointing", {recompute}});
-    all.push_back({encoder, "bf16", {bf16}});
-    all.push_back({encoder, "bf16, checkpointing", {bf16, recompute}});
-    all.push_back({encoder, "probe", {set("train.tuning", text("probe"))}});
-    all.push_back({encoder, "lora", {set("train.tuning", text("lora"))}});
-    all.push_back({encoder, "lora query,value", {set("train.tuning", text("lora")), set("lora.targets", text("query,value"))}});
-    all.push_back({encoder, "no dropout", {set("train.dropout", 0.0), set("train.attention_dropout", 0.0)}});
-    all.push_back({encoder, "evaluation x 16", {set("eval_batch", whole(16)), micro(4)}});
-    all.push_back({encoder, "early stopping", {set("train.patience", whole(1))}});
-    all.push_back({encoder, "deep head, class weights", {set("head.depth", whole(2)), set("train.class_weights", text("balanced"))}});
-    const Family lstm = Family::lstm;
-    all.push_back({lstm, "plain", {}});
-    all.push_back({lstm, "2 layers, dropout", {set("model.layers", whole(2)), set("model.dropout", 0.2)}});
-    all.push_back({lstm, "micro-batch 24 of 64", {micro(24)}});
-    all.push_back({lstm, "width 256, length 60", {set("model.width", whole(256)), set("length", whole(60))}});
-    all.push_back({lstm, "sgd", {set("optim.kind", text("sgd"))}});
-    return all;
-}
-
-Job job_of(const Configuration& configuration, const std::filesystem::path& texts) {
-    Job job;
-    job.options = {{"epochs", whole(2)}, {"threads", whole(1)}};
-    const auto option = [&](const char* name, hpo::Value value) { job.options[name] = std::move(value); };
-    job.params = {{"train.batch_size", whole(64)}, {"optim.lr", 1e-3}};
-    if (configuration.family == Family::encoder) {
-        job.params["train.batch_size"] = whole(16);
-        option("data", texts.string());
-        option("train_examples", whole(70));
-        option("validation_examples", whole(40));
-        option("test_share", 0.0);
-        option("validation_share", 0.3);
-        job.params["tok.max_length"] = whole(64);
-    } else {
-        option("train_examples", whole(300));
-        option("validation_examples", whole(100));
-        if (configuration.family != Family::lstm) job.params["model.kind"] = text(family_names[static_cast<int>(configuration.family)]);
-    }
-    for (const Pull& pull : configuration.pulls) pull(job);
-    return job;
-}
 
 /// Bytes, and for predictions the seconds that the second one took.
 enum Figure { measured, dry_run, dry_run_seconds, probe, formula, sixteen_bytes, closed_form, figures };
@@ -200,21 +113,12 @@ int main(int argc, char** argv) {
     std::printf(
         "| model | configuration | measured, MiB | dry run, %% | ms | probe, %% | formula, %% | 16 B/param., %% | closed form, %% |\n"
         "|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
-    for (const Configuration& each : configurations()) {
+    for (const Configuration& each : bench::configurations()) {
         const std::string family = family_names[static_cast<int>(each.family)];
         if (argc > 1 && (family + " " + each.name).find(argv[1]) == std::string::npos) continue;
         const auto found = bench::in_own_process([&] {
-            const Job job = job_of(each, place / "texts.tsv");
-            if (each.family == Family::encoder) {
-                text_classifier::TextClassifier trainer;
-                return measure(trainer, each, job, place);
-            }
-            if (each.family == Family::lstm) {
-                adding_problem::AddingProblem trainer;
-                return measure(trainer, each, job, place);
-            }
-            image_classifier::ImageClassifier trainer;
-            return measure(trainer, each, job, place);
+            const Job job = bench::job_of(each, {.texts = place / "texts.tsv"});
+            return bench::with_trainer(each.family, [&](hpo::Trainer& trainer) { return measure(trainer, each, job, place); });
         });
         std::printf("| %s | %s | %.2f |", family.c_str(), each.name.c_str(), found[measured] / (1 << 20));
         for (const auto& [name, figure] : estimators) {
