@@ -112,6 +112,12 @@ TEST_CASE("what is not a trace is said, with the byte") {
           "x.trace: byte 12: damaged allocation trace: a length of 65535 with less behind it");
     CHECK_THROWS_WITH(read_trace("/nowhere/a.trace"), "/nowhere/a.trace: cannot be read");
     CHECK_THROWS_WITH(write_trace("/nowhere/a.trace", {}), "/nowhere/a.trace: cannot be written: No such file or directory");
+    std::string endless{"hpotrace\x01\x01\0\x80\x40", 13};
+    for (int i = 0; i < 8192; ++i) endless += std::string{"\x80\x80\x80\x80\x80\x80\x80\x02\0", 9};  // 2^50 bytes
+    CHECK(error_of(endless) == "x.trace: byte 9238: damaged allocation trace: more than 2^60 bytes in all");
+    AllocationTrace endless_trace;
+    for (int i = 0; i < 1025; ++i) endless_trace.take({.bytes = largest_traced_bytes});
+    CHECK_THROWS_WITH(encode_trace(endless_trace), "allocation trace: more than 2^60 bytes in all");
     AllocationTrace backwards;
     backwards.blocks.resize(2, {.bytes = 1});
     backwards.events = {1, 0};

@@ -21,6 +21,7 @@ namespace hpo::memory {
 inline constexpr std::string_view trace_file_magic = "hpotrace";
 inline constexpr std::uint64_t trace_file_version = 1;
 inline constexpr std::int64_t largest_traced_bytes = std::int64_t{1} << 50;  ///< of one block
+inline constexpr std::int64_t most_traced_bytes = std::int64_t{1} << 60;     ///< of all blocks together, so that no sum over them overflows
 
 /// A trace as bytes. After the magic word all are numbers of 7 bits a byte, the lowest first, and texts with their length before them:
 /// version; scopes; blocks, each its bytes and its scope; events, each 0 for taking the next block or n for giving back the n-th latest;
@@ -43,9 +44,12 @@ inline constexpr std::int64_t largest_traced_bytes = std::int64_t{1} << 50;  ///
     number(trace.scopes.size());
     for (const std::string& scope : trace.scopes) text(scope);
     number(trace.blocks.size());
+    std::int64_t in_all = 0;
     for (const TracedBlock& block : trace.blocks) {
         require(block.bytes > 0 && block.bytes <= largest_traced_bytes, "a block of " + std::to_string(block.bytes) + " bytes");
+        require(block.bytes <= most_traced_bytes - in_all, "more than 2^60 bytes in all");
         require(block.scope < trace.scopes.size(), "a block of a scope that is not there");
+        in_all += block.bytes;
         number(static_cast<std::uint64_t>(block.bytes));
         number(block.scope);
     }
@@ -83,7 +87,12 @@ public:
         trace.scopes.clear();
         for (std::size_t left = length(); left > 0; --left) trace.scopes.push_back(text());
         if (trace.scopes.empty() || !trace.scopes.front().empty()) throw damaged("the first scope is not the nameless one");
-        for (std::size_t left = length(); left > 0; --left) trace.blocks.push_back(block(trace.scopes.size()));
+        std::int64_t in_all = 0;
+        for (std::size_t left = length(); left > 0; --left) {
+            trace.blocks.push_back(block(trace.scopes.size()));
+            if (trace.blocks.back().bytes > most_traced_bytes - in_all) throw damaged("more than 2^60 bytes in all");
+            in_all += trace.blocks.back().bytes;
+        }
         read_events(trace);
         std::size_t begun = 0;
         for (std::size_t left = length(); left > 0; --left) {
