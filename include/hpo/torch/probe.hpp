@@ -76,7 +76,8 @@ private:
     /// A length of 0 is the examples' own.
     [[nodiscard]] memory::SizedTrace record(memory::BatchSize wanted) {
         memory::SizedTrace recorded;
-        const auto limit = wanted.length > 0 ? std::optional{wanted.length} : std::nullopt;
+        std::optional<std::int64_t> limit;
+        if (wanted.length > 0) limit = wanted.length;
         with_task_(limit, [&](Task& task, const TrainingPlan& plan) {
             recorded.size = {wanted.examples, example_length(task)};
             recorded.trace = trace_training(ShortTask::scaled(task, plan, attempt_.device(), wanted.examples), seed_,
