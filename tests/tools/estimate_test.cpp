@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "support/catch.hpp"
 #include "support/command.hpp"
@@ -97,6 +98,60 @@ TEST_CASE("estimate tells which share of the space fits, asking once for each co
     const auto counted = tune(workshop, {"space", "s.lua", "--device-memory", "1MiB"});
     CHECK_THAT(counted.out, Contains("guard dry_run with 1.00 MiB keeps 4 of 5 combinations; 1 with a smaller micro-batch; 1 refused"));
     CHECK(tune(workshop, {"estimate", "s.lua", "--space"}).status == 2);
+}
+
+TEST_CASE("estimate of a space names a fixed value that no combination has, and fixed parameters that nobody asks for") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto space = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"estimate", "s.lua", "--device-memory", "1MiB", "--space"});
+        return tune(workshop, words);
+    };
+    const auto outside = space({"--fix", "batch=7"});
+    CHECK(outside.status == 2);
+    CHECK_THAT(outside.error, Contains("fixed parameter 'batch': got 7; expected one of 8, 64"));
+    const auto together = space({"--fix", "batch=64", "--fix", "weights=2000000"});
+    CHECK(together.status == 2);
+    CHECK_THAT(together.error, Contains("fixed parameters: no combination of the space has batch=64, weights=2000000 together"));
+    const auto unknown = space({"--fix", "bath=8"});
+    CHECK(unknown.status == 0);
+    CHECK_THAT(unknown.error, Contains("note: --fix bath: the space does not ask for it"));
+}
+
+TEST_CASE("estimate of a space says when time was up before all was looked at") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const json each = estimate(workshop, {"--device-memory", "1MiB", "--within", "0.000001"})["space"];
+    CHECK(each["random_draws"] == false);
+    CHECK(each["complete"] == false);
+    CHECK(each["looked_at"] == 0);
+    workshop.write("s.lua", std::regex_replace(script, std::regex{"seconds\", 0"}, "x\", 0"));  // which may matter, as far as is known
+    const json draws = estimate(workshop, {"--device-memory", "1MiB", "--within", "0.000001"})["space"];
+    CHECK(draws["random_draws"] == true);
+    CHECK(draws["complete"] == false);
+    const auto text = tune(workshop, {"estimate", "s.lua", "--device-memory", "1MiB", "--within", "0.000001"});
+    CHECK_THAT(text.out, Contains("time was up: the rest was not looked at"));
+}
+
+TEST_CASE("estimate of a space says what its predictions say of themselves") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const std::vector<std::string> words{"estimate", "s.lua", "--device-memory", "1MiB", "--set", "fault=throw_in_dry_run"};
+    const auto text = tune(workshop, words);
+    INFO(text.error);
+    CHECK(text.status == 0);
+    CHECK_THAT(text.out, Contains("predictions: no dry_run: "));
+    const auto counted = tune(workshop, {"space", "s.lua", "--device-memory", "1MiB", "--set", "fault=throw_in_dry_run"});
+    CHECK_THAT(counted.out, Contains(" keeps ") && Contains("; no dry_run: "));
+}
+
+TEST_CASE("estimate gives a plugin as long for an answer as --plugin-timeout says") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto hangs =
+        tune(workshop, {"estimate", "s.lua", "--set", "fault=hang_in_dry_run", "--fix", "weights=100", "--plugin-timeout", "2s"});
+    CHECK(hangs.status == 0);
+    CHECK_THAT(hangs.out, Contains("by probe") && Contains("no answer within 2 s"));
 }
 
 TEST_CASE("estimate answers for a device that this machine lacks, and from a weaker source with its reason") {

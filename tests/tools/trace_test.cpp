@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // hpo-tune trace: a script's dry run recorded by a real worker, and traces that were written before.
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -107,4 +108,36 @@ TEST_CASE("what keeps a trace from being made is an error of one line") {
     const auto version = trace(workshop, {write_a_trace(workshop), "--libtorch", "1.13", "--allocator", "expandable_segments:True"});
     CHECK(version.status == 2);
     CHECK_THAT(version.error, Contains("--allocator: expandable_segments: LibTorch 1.13 does not know this option; it came with 2.1"));
+}
+
+TEST_CASE("a trace that was written before takes no options that say how to record one") {
+    const Workshop workshop;
+    const std::string file = write_a_trace(workshop);
+    const auto one = trace(workshop, {file, "--fix", "x=1"});
+    CHECK(one.status == 2);
+    CHECK_THAT(one.error, Contains("a.trace: a trace, which is shown as it was recorded: --fix is for a study script"));
+    const auto more = trace(workshop, {file, "--plan", "micro_batch=3", "--seed", "4", "--out", "b.trace"});
+    CHECK(more.status == 2);
+    CHECK_THAT(more.error, Contains("--plan, --seed, --out are for a study script"));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("b.trace")));
+}
+
+TEST_CASE("a dry run that fails, or is to be replayed in a way that is refused, leaves no file and changes none") {
+    const Workshop workshop;
+    std::filesystem::create_directory(workshop.path("tmp"));
+    const auto in_own_folder = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"/usr/bin/env", "TMPDIR=" + workshop.file("tmp"), tool("hpo-tune"), "trace"});
+        words.insert(words.end(), {"--plugin-dir", HPO_BINARY_DIR "/tests/trainers"});
+        return run_command(workshop, words);
+    };
+    workshop.write("good.lua", script("fault", ""));
+    workshop.write("throws.lua", script("fault", ", fault = \"throw_in_dry_run\""));
+    workshop.write("kept.trace", "what was there before");
+    CHECK(in_own_folder({"throws.lua", "--out", "kept.trace"}).status == 6);
+    CHECK(in_own_folder({"good.lua", "--out", "kept.trace", "--libtorch", "1.13", "--allocator", "expandable_segments:True"}).status == 2);
+    CHECK(in_own_folder({"good.lua", "--out", "kept.trace", "--capacity", "much"}).status == 2);
+    CHECK(read_file(workshop.path("kept.trace")) == "what was there before");
+    CHECK(in_own_folder({"good.lua", "--out", "kept.trace"}).status == 0);
+    CHECK(hpo::memory::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
+    CHECK(std::filesystem::is_empty(workshop.path("tmp")));
 }

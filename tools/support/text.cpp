@@ -136,7 +136,8 @@ std::string clock_time(Time time) { return store::time_text(time).substr(0, 19) 
 
 std::string percent(double share) {
     char text[32];
-    std::snprintf(text, sizeof text, share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%", share * 100);
+    const char* format = share > 0 && share < 0.001 ? "%.1g %%" : share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%";
+    std::snprintf(text, sizeof text, format, share * 100);
     return text;
 }
 

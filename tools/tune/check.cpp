@@ -58,14 +58,9 @@ struct Findings {
 void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::string& device, const std::vector<ParamSet>& drawn,
                  Findings& findings) {
     constexpr std::size_t most = 20;
-    worker::Pool pool{{.worker_program = worker_program(),
-                       .trainer = info.name,
-                       .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
-                       .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
-                       .metric = settings.description().objectives[0].metric,
-                       .device = device,
-                       .start_timeout = settings.plugin_timeout(),
-                       .check_timeout = settings.plugin_timeout()}};
+    worker::PoolConfig config = pool_config(settings, info);
+    config.device = device;
+    worker::Pool pool{std::move(config)};
     std::vector<ParamSet> asked = representatives(drawn);
     for (std::size_t i = 0; i < drawn.size() && asked.size() < most; ++i) asked.push_back(drawn[i]);
     std::set<std::string> kinds;

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 
 #include "commands.hpp"
@@ -39,20 +38,23 @@ ParamSet typical_params(const Settings& settings, const TrainerInfo& info, const
     return suggest_params(typical, settings.script().space(), TrialContext{0, nothing}, Seed{0}, fixed);
 }
 
-std::string percent_of(double part, double whole) { return std::to_string(std::lround(100 * part / whole)) + " %"; }
+std::string percent_of(std::int64_t part, std::int64_t whole) {
+    return tools::percent(static_cast<double>(part) / static_cast<double>(whole));
+}
 
 /// What is said of the estimates' origin: "dry_run, exact".
 std::string origin(const Forecast& forecast) {
     if (!forecast.estimate.need) return "nobody can predict it" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
     std::string text = forecast.estimate.source;
     if (text != "formula")
-        text += forecast.uncertainty == 0 ? ", exact" : ", up to " + percent_of(forecast.uncertainty, 1) + " more is possible";
+        text += forecast.uncertainty == 0 ? ", exact" : ", up to " + tools::percent(forecast.uncertainty) + " more is possible";
     return text + (forecast.remark.empty() ? "" : "; " + forecast.remark);
 }
 
 struct EstimateOptions {
     std::string per;
     std::string by;
+    std::string within = "15min";
     bool space = false;
     bool json = false;
 };
@@ -145,13 +147,13 @@ public:
         text_ += "\n" + table({name, "need", capacity_ ? "largest micro-batch" : ""}, lines);
     }
 
-    void whole_space(const std::string& by) {
+    void whole_space(const std::string& by, double most_seconds) {
         if (!capacity_) throw Error{Errc::usage, "--space: without --device-memory there is nothing that configurations could fit"};
         const Stopwatch watch;
         CountOptions count_options;
         count_options.by = by;
         const SpaceCount count = hpo::count(settings_.script().space(), count_options);
-        SurveyLimits limits{.most = 20'000, .draws = 1'000, .seconds = 900};
+        SurveyLimits limits{.most = 20'000, .draws = 1'000, .seconds = most_seconds};
         const bool shown = ::isatty(STDERR_FILENO) != 0;
         double drawn = 0;
         if (shown) {
@@ -164,6 +166,8 @@ public:
         }
         const Survey found = survey(estimator_, settings_, info_, count, limits);
         if (shown) std::cerr << "\r\033[K" << std::flush;
+        for (const std::string& name : found.never_asked)
+            std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it\n";
         const auto encoded = [](const FitCounts& counts) {
             return Json{{"looked_at", counts.all()},
                         {"fit_as_they_are", counts.as_they_are},
@@ -177,13 +181,15 @@ public:
         space["complete"] = found.complete;
         space["predictions_made"] = estimator_.predictions_made();
         space["seconds"] = watch.seconds();
+        space["remarks"] = estimator_.remarks();
         space["branches_by"] = count.branches_by.empty() ? Json(nullptr) : Json(count.branches_by);
         space["branches"] = Json::array();
         std::vector<std::vector<std::string>> rows;
         const auto add = [&](const std::string& label, const FitCounts& counts) {
             const auto figure = [&](std::uint64_t part) {
                 return std::to_string(part) +
-                       (counts.all() > 0 ? " (" + percent_of(static_cast<double>(part), static_cast<double>(counts.all())) + ")" : "");
+                       (counts.all() > 0 ? " (" + percent_of(static_cast<std::int64_t>(part), static_cast<std::int64_t>(counts.all())) + ")"
+                                         : "");
             };
             rows.push_back({label, std::to_string(counts.all()), figure(counts.as_they_are), figure(counts.smaller), figure(counts.never),
                             found.counts.unknown > 0 ? std::to_string(counts.unknown) : ""});
@@ -201,6 +207,7 @@ public:
                               rows);
         if (!found.complete) text_ += "time was up: the rest was not looked at\n";
         text_ += std::to_string(estimator_.predictions_made()) + " predictions in " + duration(watch.seconds()) + "\n";
+        for (const std::string& remark : estimator_.remarks()) text_ += "predictions: " + remark + "\n";
     }
 
     void print(bool as_json) const {
@@ -209,11 +216,9 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string of_device(std::int64_t bytes) const {
-        return percent_of(static_cast<double>(bytes), static_cast<double>(*capacity_)) + " of the device";
-    }
+    [[nodiscard]] std::string of_device(std::int64_t bytes) const { return percent_of(bytes, *capacity_) + " of the device"; }
     static std::string share_of_need(std::int64_t bytes, const Estimate& estimate) {
-        return estimate.need && *estimate.need > 0 ? percent_of(static_cast<double>(bytes), static_cast<double>(*estimate.need)) : "";
+        return estimate.need && *estimate.need > 0 ? percent_of(bytes, *estimate.need) : "";
     }
     static std::string examples(const std::optional<std::int64_t>& count) {
         if (!count) return "none";
@@ -254,7 +259,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
                          .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; }}};
     Report report{settings, info, estimator};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
-    if (whole) report.whole_space(options.by);
+    if (whole) report.whole_space(options.by, require_seconds("--within", options.within));
     else report.configuration();
     if (!options.per.empty()) report.per_value(options.per);
     report.print(options.json);
@@ -272,6 +277,7 @@ void add_estimate(CLI::App& app, Actions& actions) {
     command->add_flag("--space", options->space, "the whole space: what fits as it is, with a smaller micro-batch, never");
     command->add_option("--by", options->by, "the categorical parameter that --space lists by; the first that branches when left out")
         ->type_name("NAME");
+    command->add_option("--within", options->within, "how long --space may look")->type_name("DURATION")->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
         "Without --fix and --per, and with --device-memory: the whole space. Parameters of one configuration that are not fixed take the\n"

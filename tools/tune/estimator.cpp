@@ -20,14 +20,10 @@ registry::AnyMemoryGuard make_guard(const std::string& text) {
 Estimator::Estimator(const Settings& settings, const TrainerInfo& info, Options options)
     : settings_{settings}, info_{info}, options_{std::move(options)}, guard_{make_guard(options_.guard)} {
     if (guard_.evidence() == Evidence::none) return;
-    pool_ = std::make_unique<worker::Pool>(
-        worker::PoolConfig{.worker_program = worker_program(),
-                           .trainer = info_.name,
-                           .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
-                           .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
-                           .metric = settings.description().objectives[0].metric,
-                           .device = options_.device,
-                           .note = options_.note});
+    worker::PoolConfig config = question_config(settings, info_, options_.device);
+    if (options_.answer_timeout) config.profile_timeout = config.prediction_timeout = *options_.answer_timeout;
+    config.note = options_.note;
+    pool_ = std::make_unique<worker::Pool>(std::move(config));
 }
 
 Estimator::~Estimator() = default;
@@ -46,6 +42,7 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
         forecast.uncertainty = known.prediction->uncertainty;
         forecast.remark = known.prediction->remark;
     }
+    if (!forecast.remark.empty()) remarks_.insert(forecast.remark);
     return forecast;
 }
 
@@ -85,12 +82,6 @@ std::optional<std::int64_t> Estimator::largest_micro_batch(const ParamSet& param
         (holds(tried) ? good : bad) = tried;
     }
     return good;
-}
-
-std::string estimated_device(const Settings& settings, const TrainerInfo& info) {
-    const std::string& text = settings.text("device");
-    const bool numbered = text.starts_with("cuda:") && text.size() > 5 && text.find_first_not_of("0123456789", 5) == std::string::npos;
-    return text == "cuda" || numbered ? text : chosen_device(settings, info);
 }
 
 }  // namespace hpo::tune

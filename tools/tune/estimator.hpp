@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "hpo/registry/any_memory_guard.hpp"
@@ -36,9 +38,10 @@ struct Forecast {
 class Estimator {
 public:
     struct Options {
-        std::string guard;                           ///< as it is written on a command line
-        std::string device;                          ///< of the plans
-        std::optional<std::int64_t> capacity_bytes;  ///< that estimates are held against
+        std::string guard;                                          ///< as it is written on a command line
+        std::string device;                                         ///< of the plans
+        std::optional<std::int64_t> capacity_bytes;                 ///< that estimates are held against
+        std::optional<std::chrono::milliseconds> answer_timeout{};  ///< for each answer of a worker; `--plugin-timeout` when not set
         std::function<void(const std::string&)> note{};
     };
     /// Throws Error for a guard that there is not, and for a trainer that cannot be had.
@@ -59,6 +62,8 @@ public:
     [[nodiscard]] const Options& options() const noexcept { return options_; }
     /// Predictions that were asked of workers; the others were known already.
     [[nodiscard]] std::int64_t predictions_made() const;
+    /// What forecasts said of themselves so far, each once.
+    [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 
 private:
     [[nodiscard]] bool can_shrink() const;
@@ -70,9 +75,7 @@ private:
     Options options_;
     registry::AnyMemoryGuard guard_;
     std::unique_ptr<worker::Pool> pool_;  ///< null: the guard knows without asking
+    std::set<std::string> remarks_;
 };
-
-/// Where an estimate's attempts would run: the device of `--device`, also one that this machine lacks.
-[[nodiscard]] std::string estimated_device(const Settings& settings, const TrainerInfo& info);
 
 }  // namespace hpo::tune

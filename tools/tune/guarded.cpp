@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "guarded.hpp"
 
-#include <cmath>
-
+#include "hpo/worker/pool_config.hpp"
+#include "support/text.hpp"
 #include "surroundings.hpp"
 #include "survey.hpp"
 
 namespace hpo::tune {
-namespace {
-
-std::string percent_of(std::uint64_t part, std::uint64_t whole) {
-    return std::to_string(std::lround(100.0 * static_cast<double>(part) / static_cast<double>(whole))) + " %";
-}
-
-}  // namespace
 
 GuardedCount count_guarded(const Settings& settings, const SpaceCount& count) {
     GuardedCount result;
@@ -25,15 +18,20 @@ GuardedCount count_guarded(const Settings& settings, const SpaceCount& count) {
     try {
         const TrainerInfo info = describe_trainer(settings);
         require_plan(settings, info);
-        Estimator estimator{
-            settings, info, {.guard = result.guard, .device = estimated_device(settings, info), .capacity_bytes = result.capacity_bytes}};
+        Estimator estimator{settings,
+                            info,
+                            {.guard = result.guard,
+                             .device = estimated_device(settings, info),
+                             .capacity_bytes = result.capacity_bytes,
+                             .answer_timeout = worker::PoolConfig{}.prediction_timeout}};
         const Survey found = survey(estimator, settings, info, count, {});
         result.sampled = found.sampled;
         result.looked_at = found.counts.all();
         result.shrunk = found.counts.smaller;
         result.refused = found.counts.never;
         result.unpredicted = found.counts.unknown;
-        if (!found.sampled && !found.complete) result.problem = "no answer for each combination in time";
+        if (!found.complete && (!found.sampled || result.looked_at == 0)) result.problem = "no answer for each combination in time";
+        for (const std::string& remark : estimator.remarks()) result.remark += (result.remark.empty() ? "" : "; ") + remark;
     } catch (const Error& error) {
         result.problem = error.what();
     }
@@ -47,14 +45,16 @@ std::string GuardedCount::text() const {
     }
     start += " with " + format_bytes(*capacity_bytes);
     if (!problem.empty()) return start + ": not counted: " + problem;
-    const auto share = [&](std::uint64_t part) { return sampled ? percent_of(part, looked_at) : std::to_string(part); };
+    const auto share = [&](std::uint64_t part) {
+        return sampled ? tools::percent(static_cast<double>(part) / static_cast<double>(looked_at)) : std::to_string(part);
+    };
     std::string text = start + " keeps " + share(kept()) + " of " +
                        (sampled ? "the proposals, estimated from " + std::to_string(looked_at) + " random draws"
                                 : std::to_string(looked_at) + " combinations");
     if (shrunk > 0) text += "; " + share(shrunk) + " with a smaller micro-batch";
     if (refused > 0) text += "; " + share(refused) + " refused";
     if (unpredicted > 0) text += "; " + share(unpredicted) + " without a prediction";
-    return text;
+    return text + (remark.empty() ? "" : "; " + remark);
 }
 
 std::string GuardedCount::json() const {

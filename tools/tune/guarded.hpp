@@ -21,6 +21,7 @@ struct GuardedCount {
     std::uint64_t refused = 0;      ///< at no micro-batch
     std::uint64_t unpredicted = 0;  ///< run, because the guard has no opinion
     std::string problem;            ///< why nothing can be said; empty: it can
+    std::string remark;             ///< what limits the predictions
 
     [[nodiscard]] std::uint64_t kept() const { return looked_at - refused; }
     [[nodiscard]] std::string text() const;

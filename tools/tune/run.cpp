@@ -196,27 +196,20 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     }
     Progress* shown = nullptr;
     std::optional<store::StoredPredictions> predictions;  // once the store is known to be one
-    worker::Pool pool{{.worker_program = worker_program(),
-                       .trainer = info.name,
-                       .plugin_folders = plugin_folders(arguments.plugin_dirs),
-                       .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
-                       .metric = settings.description().objectives[0].metric,
-                       .workers = parallel.workers,
-                       .threads = parallel.threads,
-                       .device_budget_bytes = budget,
-                       .device = device,
-                       .start_timeout = settings.plugin_timeout(),
-                       .check_timeout = settings.plugin_timeout(),
-                       .profile_timeout = std::min(settings.plugin_timeout(), worker::PoolConfig{}.profile_timeout),
-                       .recall = [&predictions](const std::string& key) { return predictions ? predictions->find(key) : std::nullopt; },
-                       .keep =
-                           [&predictions](const std::string& key, const std::string& text) {
-                               if (predictions) predictions->keep(key, text);
-                           },
-                       .note =
-                           [&shown](const std::string& text) {
-                               if (shown) shown->note(text);
-                           }}};
+    worker::PoolConfig config = pool_config(settings, info);
+    config.workers = parallel.workers;
+    config.threads = parallel.threads;
+    config.device_budget_bytes = budget;
+    config.device = device;
+    config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
+    config.recall = [&predictions](const std::string& key) { return predictions ? predictions->find(key) : std::nullopt; };
+    config.keep = [&predictions](const std::string& key, const std::string& text) {
+        if (predictions) predictions->keep(key, text);
+    };
+    config.note = [&shown](const std::string& text) {
+        if (shown) shown->note(text);
+    };
+    worker::Pool pool{std::move(config)};
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);
     store::Sqlite store{settings.text("store")};

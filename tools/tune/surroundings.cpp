@@ -9,6 +9,14 @@
 #include "hpo/trainer/levers.hpp"
 
 namespace hpo::tune {
+namespace {
+
+/// "cuda" or "cuda:N".
+bool names_cuda(const std::string& text) {
+    return text == "cuda" || (text.starts_with("cuda:") && text.size() > 5 && text.find_first_not_of("0123456789", 5) == std::string::npos);
+}
+
+}  // namespace
 
 std::filesystem::path worker_program() {
     const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "hpo-worker";
@@ -96,8 +104,7 @@ ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) 
 std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
     const bool uses_cuda = info.libtorch_version.find("+cu") != std::string::npos;
     if (text == "cpu") return text;
-    const bool explicit_cuda = text == "cuda" || (text.starts_with("cuda:") && text.size() > 5 &&
-                                                  std::all_of(text.begin() + 5, text.end(), [](char c) { return c >= '0' && c <= '9'; }));
+    const bool explicit_cuda = names_cuda(text);
     if (text != "auto" && !explicit_cuda) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
     const auto nvml = device::Nvml::load();
     const auto cards = nvml ? nvml->devices() : std::vector<device::NvidiaDevice>{};
@@ -126,6 +133,11 @@ std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
     return usable_device(settings.place("device"), settings.text("device"), info);
 }
 
+std::string estimated_device(const Settings& settings, const TrainerInfo& info) {
+    const std::string& text = settings.text("device");
+    return names_cuda(text) ? text : chosen_device(settings, info);
+}
+
 std::optional<std::int64_t> device_budget(const Settings& settings) {
     constexpr std::int64_t least = 1 << 20;
     const auto bytes = settings.bytes("device-memory");
@@ -134,6 +146,23 @@ std::optional<std::int64_t> device_budget(const Settings& settings) {
                         "at least 1MiB: no model trains in less");
     }
     return bytes;
+}
+
+worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info) {
+    return {.worker_program = worker_program(),
+            .trainer = info.name,
+            .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
+            .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
+            .metric = settings.description().objectives[0].metric,
+            .start_timeout = settings.plugin_timeout(),
+            .check_timeout = settings.plugin_timeout()};
+}
+
+worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& info, const std::string& device) {
+    worker::PoolConfig config = pool_config(settings, info);
+    config.device = device;
+    config.profile_timeout = config.prediction_timeout = settings.plugin_timeout();
+    return config;
 }
 
 Parallelism parallelism(const Settings& settings, const std::string& device) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hpo/worker/describe.hpp"
+#include "hpo/worker/pool_config.hpp"
 #include "saved_model.hpp"
 #include "settings.hpp"
 
@@ -50,8 +51,18 @@ void require_saves_models(const std::string& place, const TrainerInfo& info);
 /// "cpu" or "cuda:N" for what the settings say; auto takes the card with the most free memory where the trainer can use one.
 [[nodiscard]] std::string chosen_device(const Settings& settings, const TrainerInfo& info);
 
+/// The same for plans that are only predicted: `cuda` and `cuda:N` stay what they are, also where this machine lacks them.
+[[nodiscard]] std::string estimated_device(const Settings& settings, const TrainerInfo& info);
+
 /// The device memory of the settings, checked. Nothing: not limited.
 [[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);
+
+/// How a worker of the study's trainer is started; it may take `--plugin-timeout` to come up, and again for each check.
+[[nodiscard]] worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info);
+
+/// The same for a worker that only answers questions about the memory of attempts on `device`: each answer, for whose first it reads
+/// its data, may take `--plugin-timeout`.
+[[nodiscard]] worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& info, const std::string& device);
 
 /// Workers and threads of each.
 struct Parallelism {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "support/text.hpp"
+
+#include "support/catch.hpp"
+
+TEST_CASE("a share that is not nothing never reads as nothing") {
+    using hpo::tools::percent;
+    CHECK(percent(0) == "0 %");
+    CHECK(percent(1e-5) == "0.001 %");
+    CHECK(percent(0.0004) == "0.04 %");
+    CHECK(percent(0.004) == "0.4 %");
+    CHECK(percent(0.03) == "3 %");
+    CHECK(percent(0.424) == "42 %");
+    CHECK(percent(1) == "100 %");
+}
