@@ -96,6 +96,28 @@ TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 
+TEST_CASE("a question is given up when a stop is requested, and says nothing about the plugin") {
+    Noted noted;
+    bool stop = false;
+    auto begin = std::chrono::steady_clock::now();
+    noted.config.prediction_timeout = 60s;
+    noted.config.stop_requested = [&] { return stop || std::chrono::steady_clock::now() - begin > 500ms; };
+    worker::Pool pool{noted.config};
+    for (int i = 0; i < 3; ++i) {
+        begin = std::chrono::steady_clock::now();
+        const MemoryEvidence none = pool.evidence(fault("hang_in_dry_run"), batch(8), Evidence::dry_run);
+        CHECK_FALSE(none.prediction);
+        CHECK_FALSE(none.profile);
+        CHECK(std::chrono::steady_clock::now() - begin < 30s);
+    }
+    stop = true;
+    CHECK_FALSE(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction);
+    stop = false;
+    begin = std::chrono::steady_clock::now() + 60s;
+    CHECK(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
+    CHECK(noted.notes.empty());
+}
+
 TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains on") {
     Noted noted;
     noted.config.prediction_memory_bytes = std::int64_t{1} << 30U;

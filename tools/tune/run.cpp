@@ -206,6 +206,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     config.keep = [&predictions](const std::string& key, const std::string& text) {
         if (predictions) predictions->keep(key, text);
     };
+    config.stop_requested = [] { return interrupts.load() > 0; };
     config.note = [&shown](const std::string& text) {
         if (shown) shown->note(text);
     };

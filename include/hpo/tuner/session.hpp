@@ -79,7 +79,7 @@ private:
                 }
             }
             if (!running_.empty()) executor_.wait(*this, poll_seconds);
-            else if (out_of_time() || !wait_for_others()) break;
+            else if (stopping_ || out_of_time() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
         }
@@ -142,6 +142,7 @@ private:
                               books_.heartbeat();  // an answer may take its time
                               return executor_.evidence(params, tried, policies_.guard.evidence());
                           });
+                if (check_stop()) return give_up(number);  // what was asked may not have been answered
                 if (admission.answer != Admission::Answer::infeasible) break;
                 books_.reject(Rejection{.params = params,
                                         .estimate = admission.estimate,

@@ -40,6 +40,7 @@ public:
         Rung& rung = rungs_.back();
         if (rung.given_up()) return std::nullopt;
         const Reply reply = ask(AskProfile{job}, config_.profile_timeout);
+        if (reply.interrupted) return std::nullopt;
         if (!reply.answer) {
             ++rung.losses;
             note("profile: " + reply.silence + (rung.given_up() ? "; it is not asked any more, and memory is estimated without it" : ""));
@@ -65,6 +66,7 @@ public:
             return refuse(rung, name, "trainer " + info_.name + " has none");
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
+        if (reply.interrupted) return {std::nullopt, reply.silence};
         if (!reply.answer) {
             ++rung.losses;
             return refuse(rung, name, reply.silence);

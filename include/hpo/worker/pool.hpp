@@ -252,6 +252,9 @@ private:
 
     /// A question to a worker that does nothing else; one that does not answer is ended.
     Reply ask(auto question, std::chrono::milliseconds timeout) {
+        const auto given_up = [] { return Reply{.answer = std::nullopt, .silence = "the question was given up", .interrupted = true}; };
+        const auto stopped = [&] { return config_.stop_requested && config_.stop_requested(); };
+        if (stopped()) return given_up();
         question.id = ++question_;
         std::shared_ptr<RemoteWorker> asked;
         for (Seat& seat : seats_) {
@@ -261,11 +264,13 @@ private:
         if (!asked) asked = scout_;
         answer_.reset();
         asked->send(std::move(question));
-        run_until(timeout, [&] { return answer_ || (asked != scout_ && !seat_of(seats_, *asked)); });
+        bool stop = false;
+        run_until(timeout, [&] { return answer_ || (asked != scout_ && !seat_of(seats_, *asked)) || (stop = stopped()); });
         if (answer_) return {.answer = std::exchange(answer_, std::nullopt)};
         if (Seat* seat = seat_of(seats_, *asked)) dismiss(*seat);
         else if (asked == scout_) std::exchange(scout_, nullptr)->dismiss();
-        else return {.silence = "no answer: " + latest_death_.message};
+        else if (!stop) return {.silence = "no answer: " + latest_death_.message};
+        if (stop) return given_up();
         return {.silence = "no answer within " + seconds_text(timeout)};
     }
 
@@ -273,8 +278,12 @@ private:
     template <class F>
     void run_until(std::chrono::duration<double> timeout, F&& done) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(timeout);
+        constexpr std::chrono::milliseconds longest{100};  // `done` may look at more than what happens in the loop
         loop_.restart();
-        while (!done() && loop_.run_one_until(deadline) > 0) {
+        while (!done()) {
+            const auto now = std::chrono::steady_clock::now();
+            if (now >= deadline) return;
+            loop_.run_one_until(std::min(deadline, now + longest));
         }
     }
 

@@ -45,6 +45,9 @@ struct PoolConfig {
     std::function<std::optional<std::string>(const std::string& key)> recall;
     std::function<void(const std::string& key, const std::string& text)> keep;
 
+    /// Asked several times a second while a question waits for its answer; true: the answer is given up. May be empty.
+    std::function<bool()> stop_requested;
+
     /// Told, as one line, what goes wrong and costs no attempt; may be empty.
     std::function<void(const std::string&)> note;
 };

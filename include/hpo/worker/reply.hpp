@@ -12,6 +12,7 @@ namespace hpo::worker {
 struct Reply {
     std::optional<Answered> answer;
     std::string silence;
+    bool interrupted = false;  ///< nobody waited for the answer: PoolConfig::stop_requested
 };
 
 }  // namespace hpo::worker
