@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,7 +39,8 @@ protected:
             {"label_column", "text", "", string{"label"}, "name of the column with the labels"},
             {"quotes", "bool", "", true, "fields of CSV and TSV files may stand in quotes"},
             {"test_share", "float", "[0, 1)", 0.1, "share of the texts kept for the test where no file has them"},
-            {"validation_share", "float", "[0, 1)", 0.1, "share of the texts held out for the metrics where no file has them"},
+            {"validation_share", "float", "[0, 1]", 0.1,
+             "share of the texts held out for the metrics where no file has them; 1 measures a saved model on all"},
             {"split_seed", "int", "[0, inf)", std::int64_t{0}, "of the rule that divides texts and chooses some of them"},
             {"train_examples", "int", "[0, inf)", std::int64_t{0}, "texts trained on; 0: all"},
             {"validation_examples", "int", "[0, inf)", std::int64_t{0}, "held-out texts that the metrics are measured on; 0: all"},
@@ -85,7 +88,7 @@ protected:
                                               .loss = hpo::torch::classification_loss(settings, [&] { return texts->class_counts; }),
                                               .bucket_steps = settings.whole("length_buckets"),
                                               .recompute = job.plan.activation_checkpointing,
-                                              .report_test = settings.truth("report_test"),
+                                              .report_test = settings.truth("report_test") && texts->test.size() > 0,
                                           });
     }
 
@@ -115,8 +118,16 @@ private:
         return config;
     }
 
+    /// Which tokens and classes a text has.
+    struct Reading {
+        std::string model;   ///< folder; empty: what the training texts give
+        bool saved = false;  ///< its classes are the model's own
+
+        bool operator==(const Reading&) const = default;
+    };
     /// Which data set is read, and how it is divided.
     struct SetKey {
+        std::string classes_of;  ///< the folder of a saved model; empty: those of the training texts
         std::string data;
         std::string text_column;
         std::string label_column;
@@ -126,13 +137,6 @@ private:
         std::int64_t seed = 0;
 
         bool operator==(const SetKey&) const = default;
-    };
-    /// Which tokens and classes a text has.
-    struct Reading {
-        std::string model;   ///< folder; empty: what the training texts give
-        bool saved = false;  ///< its classes are the model's own
-
-        bool operator==(const Reading&) const = default;
     };
     /// Which texts of it are encoded, and how.
     struct TextsKey {
@@ -148,7 +152,8 @@ private:
 
     /// The data set, read and encoded once for all attempts of this worker that use it in the same way.
     std::shared_ptr<const PreparedTexts> prepare(const hpo::Settings& settings, const Reading& reading) {
-        const SetKey set_key{.data = settings.text("data"),
+        const SetKey set_key{.classes_of = reading.saved ? reading.model : std::string{},
+                             .data = settings.text("data"),
                              .text_column = settings.text("text_column"),
                              .label_column = settings.text("label_column"),
                              .quotes = settings.truth("quotes"),
@@ -162,7 +167,8 @@ private:
                  .columns = {.text = set_key.text_column, .label = set_key.label_column, .quotes = set_key.quotes},
                  .split = {.test = set_key.test_share,
                            .validation = set_key.validation_share,
-                           .seed = static_cast<std::uint64_t>(set_key.seed)}}));
+                           .seed = static_cast<std::uint64_t>(set_key.seed)},
+                 .model_labels = reading.saved ? std::optional{read_labels(reading.model)} : std::nullopt}));
             set_key_ = set_key;
         }
         const TextsKey texts_key{.reading = reading,
@@ -180,30 +186,33 @@ private:
 
     static std::shared_ptr<const PreparedTexts> prepare(const hpo::dataset::TextDataset& set, const hpo::Settings& settings,
                                                         const Reading& reading) {
-        const hpo::dataset::LabelTable labels = reading.saved ? read_labels(reading.model) : set.labels;
-        const auto seed = static_cast<std::uint64_t>(settings.whole("split_seed"));
-        const auto some = [&](const hpo::dataset::Examples& part, const char* limit) {
-            return part.chosen({.examples = settings.whole(limit), .seed = seed}, labels);
+        using hpo::dataset::Examples;
+        using hpo::dataset::LabelTable;
+        const LabelTable& labels = set.labels;
+        /// Nothing is trained on a saved model's texts: as many are used as there are.
+        const auto rule = [&](const Examples& part, std::string_view limit) {
+            const std::int64_t asked = settings.whole(std::string{limit});
+            return hpo::dataset::SubsetRule{.examples = reading.saved ? std::min(asked, part.size()) : asked,
+                                            .seed = static_cast<std::uint64_t>(settings.whole("split_seed")),
+                                            .name = limit};
         };
-        const hpo::dataset::Examples train = some(set.train, "train_examples");
-        const hpo::dataset::Examples validation = some(set.validation, "validation_examples");
+        const hpo::dataset::SubsetRule train_rule = rule(set.train, "train_examples");
+        const Examples train = reading.saved ? set.train.chosen(train_rule) : set.train.chosen(train_rule, labels);
+        const Examples validation = set.validation.chosen(rule(set.validation, "validation_examples"), labels);
         if (validation.empty()) throw hpo::bad_value("validation_share", "no held-out texts", "some, for the metrics");
-        if (settings.truth("report_test") && set.test.empty()) throw hpo::bad_value("report_test", "no test texts", "some");
-        const hpo::dataset::LabelBalance balance = hpo::dataset::label_balance(train.labels(), labels.size());
+        if (settings.truth("report_test") && set.test.empty() && !reading.saved)
+            throw hpo::bad_value("report_test", "no test texts", "some");
         const auto max_length = static_cast<std::size_t>(settings.whole("tok.max_length"));
-        hpo::text::Tokenizer tokenizer = make_tokenizer(train, settings, reading.model);
+        const hpo::text::Tokenizer tokenizer = make_tokenizer(train, settings, reading.model);
         PreparedTexts texts{
             .tokenizer = tokenizer,
             .labels = labels,
-            .train = encode(train, tokenizer, max_length),
+            .train = reading.saved ? EncodedTexts{} : encode(train, tokenizer, max_length),
             .validation = encode(validation, tokenizer, max_length),
             .test = settings.truth("report_test") ? encode(set.test.chosen({}, labels), tokenizer, max_length) : EncodedTexts{},
-            .class_counts = balance.counts,
-            .remarks = {"training: " + balance_text(balance, labels),
-                        "held out: " + balance_text(hpo::dataset::label_balance(validation.labels(), labels.size()), labels)},
+            .class_counts = hpo::dataset::label_balance(train.labels(), labels.size()).counts,
+            .remarks = reading.saved ? std::vector<std::string>{} : remarks_on(set, train, validation),
             .hash = content_hash(hpo::dataset::TextDataset{.labels = labels, .train = train, .validation = validation, .test = {}})};
-        if (const std::int64_t common = texts_in_common(train, validation); common > 0)
-            texts.remarks.push_back(std::to_string(common) + " held-out texts are trained on, too");
         if (const std::string& folder = reading.model; !folder.empty()) {
             const auto rows = static_cast<std::size_t>(hpo::text::read_encoder_config(folder).vocabulary);
             if (tokenizer.size() < rows)
@@ -211,6 +220,22 @@ private:
                                         std::to_string(rows));
         }
         return std::make_shared<const PreparedTexts>(std::move(texts));
+    }
+
+    /// What a person should know of the texts that are used, a line each.
+    static std::vector<std::string> remarks_on(const hpo::dataset::TextDataset& set, const hpo::dataset::Examples& train,
+                                               const hpo::dataset::Examples& validation) {
+        const auto balance = [&](const hpo::dataset::Examples& part) {
+            return balance_text(hpo::dataset::label_balance(part.labels(), set.labels.size()), set.labels);
+        };
+        std::vector<std::string> remarks{"training: " + balance(train), "held out: " + balance(validation)};
+        const auto tell_common = [&](const hpo::dataset::Examples& part, const std::string& which) {
+            if (const std::int64_t common = texts_in_common(train, part); common > 0)
+                remarks.push_back(std::to_string(common) + " " + which + " texts are trained on, too");
+        };
+        tell_common(validation, "held-out");
+        tell_common(set.test, "test");
+        return remarks;
     }
 
     static hpo::text::Tokenizer make_tokenizer(const hpo::dataset::Examples& train, const hpo::Settings& settings,

@@ -108,7 +108,9 @@ TEST_CASE("a subset has the asked size, is the same each time, and begins every 
     CHECK(std::equal(few.begin(), few.end(), thousand.begin()));
     CHECK(subset(table, rows, {.examples = 500, .seed = 6}) != few);
     CHECK(subset(table, rows, {}) == rows);
-    CHECK_THROWS_WITH(subset(table, rows, {.examples = 2001}), EndsWith("0 for all, or at most the 2000 that are there"));
+    CHECK_THROWS_WITH(subset(table, rows, {.examples = 2001}),
+                      "numbered: examples: got 2001; expected 0 for all, or at most the 2000 that are there");
+    CHECK_THROWS_WITH(subset(table, rows, {.examples = 2001, .name = "train_examples"}), Contains("numbered: train_examples: got 2001"));
     CHECK_THROWS_AS(subset(table, rows, {.examples = -1}), hpo::Error);
 }
 
@@ -189,6 +191,50 @@ TEST_CASE("a folder's files divide the texts") {
     CHECK_THROWS_WITH(read_dataset({.data = other.path()}), Contains("no training texts; expected train.*"));
     files.write("train.tsv", "");
     CHECK_THROWS_WITH(read_dataset({.data = files.path()}), Contains("got train.csv and train.tsv; expected one file of train texts"));
+}
+
+TEST_CASE("texts that only measure a model have its classes, and need not have what training needs") {
+    const Files files;
+    const LabelTable labels{{"a", "b", "c"}, "a model"};
+    const auto measured = [&](const std::string& file, double share = 0.1) {
+        return read_dataset({.data = file, .split = {.validation = share}, .model_labels = labels});
+    };
+    const auto same_parts = read_dataset({.data = files.write("own.csv", csv(numbered(300)))});
+    const auto own = measured(files.path() / "own.csv");
+    CHECK(content_hash(own) == content_hash(same_parts));
+    CHECK(std::equal(own.validation.labels().begin(), own.validation.labels().end(), same_parts.validation.labels().begin()));
+
+    std::string one_class = "text,label\n";
+    for (int i = 0; i < 40; ++i) one_class += std::to_string(i) + ",b\n";
+    const auto one = measured(files.write("one.csv", one_class), 0.5);
+    REQUIRE_FALSE(one.validation.empty());
+    for (const std::int64_t label : one.validation.labels()) CHECK(label == 1);
+
+    const std::string three = files.write("three.csv", "text,label\nx,c\ny,a\nz,c\n");
+    CHECK_THROWS_WITH(measured(three),
+                      EndsWith("three.csv: too few texts: none falls to the validation part; a share of 1 measures all of them"));
+    const auto all = measured(three, 1);
+    CHECK(all.validation.size() == 3);
+    CHECK(all.validation.label(0) == 2);
+    CHECK(all.train.empty());
+    CHECK(all.test.empty());
+    CHECK_THROWS_WITH(read_dataset({.data = three, .split = {.validation = 1}}), Contains("together less than 1"));
+
+    const Files folder;
+    folder.write("validation.csv", "text,label\nx,c\n");
+    CHECK(measured(folder.path()).validation.label(0) == 2);
+    folder.write("train.csv", "text,label\nx,a\ny,unheard\n");
+    folder.write("test.csv", "text,label\nz,unheard\n");
+    const auto divided = measured(folder.path());
+    CHECK(divided.validation.label(0) == 2);
+    CHECK(divided.train.size() == 2);
+    CHECK(texts_in_common(divided.train, divided.validation) == 1);
+    CHECK(divided.test.size() == 1);
+    CHECK_THROWS_WITH(divided.test.chosen({}, labels), Contains("labels that no training text has: 'unheard'"));
+    folder.write("validation.csv", "text,label\nx,unheard\n");
+    CHECK_THROWS_WITH(measured(folder.path()), EndsWith("labels that no training text has: 'unheard' (line 2); known: a, b, c"));
+    const Files empty;
+    CHECK_THROWS_WITH(measured(empty.path()), Contains("no texts to measure; expected validation.* or train.*"));
 }
 
 TEST_CASE("a label that only held-out texts have is named") {

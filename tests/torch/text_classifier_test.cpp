@@ -309,6 +309,24 @@ TEST_CASE("a check tells the balance of the labels, and what is wrong with data 
     CHECK(problems[0].what == "model: num_attention_heads: got 3; expected a divisor of hidden_size, which is 16");
 }
 
+TEST_CASE("a check tells of held-out and of test texts that are trained on, too") {
+    const hpo::tests::TemporaryDirectory folder;
+    const auto write = [&](const char* name, const std::string& rows) {
+        std::ofstream{folder.path(name)} << "section\ttext\n" << rows;
+    };
+    write("train.tsv", "games\tgame\nfonts\tfont\nfonts\tanother font\n");
+    write("validation.tsv", "games\tgame\nfonts\tunheard\n");
+    write("test.tsv", "games\tgame\nfonts\tfont\nfonts\tnever heard\n");
+    const Texts texts;
+    hpo::TrainerJob job = small_job(texts);
+    job.options["data"] = folder.path().string();
+    Recorder recorder;
+    CHECK(TextClassifier{}.stoppable_check(job, recorder).empty());
+    REQUIRE(recorder.lines.size() == 4);
+    CHECK(recorder.lines[2] == "1 held-out texts are trained on, too");
+    CHECK(recorder.lines[3] == "2 test texts are trained on, too");
+}
+
 TEST_CASE("a published model's folder gives tokenizer, sizes and weights") {
     const Texts texts;
     const hpo::tests::TemporaryDirectory model;
@@ -618,6 +636,27 @@ TEST_CASE("a saved text model is measured again, on other texts with its own wor
     const auto unknown = TextClassifier{}.evaluate(measure, recorder);
     REQUIRE(unknown.failure);
     CHECK_THAT(unknown.failure->message, Catch::Contains("'sounds'") && Catch::Contains("known: fonts, games, librarys"));
+
+    const auto measure_all = [&](const std::string& rows, std::int64_t expected) {
+        std::ofstream{home.path("few.tsv")} << "section\ttext\n" << rows;
+        hpo::TrainerJob few = small_job(texts);
+        few.saved_model = model;
+        few.options["data"] = home.file("few.tsv");
+        few.options["validation_share"] = 1.0;
+        few.options["train_examples"] = std::int64_t{100};
+        few.options["validation_examples"] = std::int64_t{100};
+        const auto measured = TextClassifier{}.evaluate(few, recorder);
+        if (measured.failure) FAIL(measured.failure->where + ": " + measured.failure->message);
+        CHECK(measured.attributes.at("validation_examples") == std::to_string(expected));
+        CHECK(std::stod(measured.attributes.at("accuracy")) == 1);
+    };
+    measure_all("fonts\tfont v1\n", 1);
+    measure_all("fonts\tfont v1\ngames\tgame v2\nfonts\tfont for v3\n", 3);
+    hpo::TrainerJob too_many = small_job(texts);
+    too_many.options["train_examples"] = std::int64_t{1000};
+    const auto refused = TextClassifier{}.check(too_many);
+    REQUIRE(refused.size() == 1);
+    CHECK_THAT(refused[0].what, Catch::Contains("texts.tsv: train_examples: got 1000; expected 0 for all, or at most"));
 
     hpo::TrainerJob more = small_job(texts);
     more.options["model"] = model;

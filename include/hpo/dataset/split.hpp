@@ -69,6 +69,7 @@ struct Split {
 struct SubsetRule {
     std::int64_t examples = 0;  ///< 0: all
     std::uint64_t seed = 0;
+    std::string_view name = "examples";  ///< of the number, for errors
 };
 
 /// The `examples` of the rows whose texts have the smallest numbers for "subset", in the order of these numbers: with one seed, a smaller
@@ -76,7 +77,7 @@ struct SubsetRule {
 [[nodiscard]] inline std::vector<std::int64_t> subset(const TextTable& table, std::span<const std::int64_t> rows, const SubsetRule& rule) {
     if (rule.examples == 0) return {rows.begin(), rows.end()};
     if (rule.examples < 0 || rule.examples > static_cast<std::int64_t>(rows.size())) {
-        throw bad_value(table.name(), std::to_string(rule.examples) + " examples to choose",
+        throw bad_value(table.name() + ": " + std::string{rule.name}, std::to_string(rule.examples),
                         "0 for all, or at most the " + std::to_string(rows.size()) + " that are there");
     }
     const TextLottery lottery{"subset", rule.seed};

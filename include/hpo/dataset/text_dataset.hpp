@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ namespace hpo::dataset {
 class Examples {
 public:
     Examples() = default;
+    /// Texts that nothing is trained on or measured with: they have no class numbers, and their labels may be any.
+    Examples(std::shared_ptr<const TextTable> table, std::vector<std::int64_t> rows) : table_{std::move(table)}, rows_{std::move(rows)} {}
     Examples(std::shared_ptr<const TextTable> table, std::vector<std::int64_t> rows, const LabelTable& labels)
         : table_{std::move(table)}, rows_{std::move(rows)}, classes_{labels.encode(*table_, rows_)} {}
 
@@ -34,7 +37,9 @@ public:
     [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
     [[nodiscard]] std::string_view text(std::int64_t example) const { return table_->text(row(example)); }
     [[nodiscard]] std::int64_t label(std::int64_t example) const { return classes_[static_cast<std::size_t>(example)]; }
+    /// Empty where there are no class numbers.
     [[nodiscard]] std::span<const std::int64_t> labels() const noexcept { return classes_; }
+    [[nodiscard]] const std::string& label_name(std::int64_t example) const { return table_->label(row(example)); }
     /// SHA-256 of an example's text.
     [[nodiscard]] const Digest& digest(std::int64_t example) const { return table_->digest(row(example)); }
 
@@ -42,6 +47,11 @@ public:
     [[nodiscard]] Examples chosen(const SubsetRule& rule, const LabelTable& labels) const {
         if (empty() && rule.examples == 0) return {};
         return {table_, subset(*table_, rows_, rule), labels};
+    }
+    /// The same without class numbers.
+    [[nodiscard]] Examples chosen(const SubsetRule& rule) const {
+        if (empty() && rule.examples == 0) return {};
+        return {table_, subset(*table_, rows_, rule)};
     }
 
 private:
@@ -59,11 +69,14 @@ struct TextSource {
     std::filesystem::path test;        ///< likewise
     Columns columns;
     SplitRule split;
+    /// The classes of a trained model: the texts only measure it. Validation texts then have its classes; training and test texts have
+    /// none, and may be missing; and a validation share of 1 holds out everything.
+    std::optional<LabelTable> model_labels;
 };
 
 /// Labelled texts to train on, to choose by, and to measure with at the end.
 struct TextDataset {
-    LabelTable labels;  ///< of the training texts
+    LabelTable labels;  ///< of the training texts, or of the model that is measured
     Examples train;
     Examples validation;
     Examples test;  ///< may be empty: a folder with a validation file and no test file
@@ -86,51 +99,81 @@ namespace detail {
 
 }  // namespace detail
 
-/// The files of a source: `data` is then a file, the others are empty where the rule holds. Throws Error.
+/// The files of a source: `data` is then a file, or empty where a model is measured and a folder has no training texts; the others are
+/// empty where the rule holds. Throws Error.
 [[nodiscard]] inline TextSource resolve_files(TextSource source) {
     if (!std::filesystem::is_directory(source.data)) return source;
     const std::filesystem::path folder = source.data;
     source.data = detail::find_part(folder, "train");
-    if (source.data.empty()) {
-        throw Error{Errc::bad_value,
-                    folder.string() + ": no training texts; expected train.* with an ending of " + std::string{known_endings}};
-    }
     if (source.validation.empty()) source.validation = detail::find_part(folder, "validation");
     if (source.test.empty()) source.test = detail::find_part(folder, "test");
+    if (source.data.empty() && !(source.model_labels && !source.validation.empty())) {
+        throw Error{Errc::bad_value, folder.string() +
+                                         (source.model_labels ? ": no texts to measure; expected validation.* or train.*"
+                                                              : ": no training texts; expected train.*") +
+                                         " with an ending of " + std::string{known_endings}};
+    }
     return source;
 }
+
+namespace detail {
+
+/// The rows of a table.
+[[nodiscard]] inline std::vector<std::int64_t> all_rows(const TextTable& table) {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(table.rows()));
+    std::iota(rows.begin(), rows.end(), std::int64_t{0});
+    return rows;
+}
+
+/// The parts of `data` by the source's rule, but for those that have a file.
+[[nodiscard]] inline Split divided(const TextTable& table, const TextSource& source) {
+    SplitRule rule = source.split;
+    if (!source.test.empty() || !source.validation.empty()) rule.test = 0;
+    if (!source.validation.empty()) rule.validation = 0;
+    if (source.model_labels && rule.validation == 1) return {.validation = all_rows(table)};
+    Split split = split_by_text(table, rule);
+    const auto need = [&](const std::vector<std::int64_t>& rows, const std::string& part, bool needed) {
+        if (rows.empty() && needed) throw Error{Errc::bad_value, table.name() + ": too few texts: none falls to the " + part};
+    };
+    const std::string hint = source.model_labels ? "; a share of 1 measures all of them" : "";
+    need(split.validation, "validation part" + hint, rule.validation > 0);
+    need(split.train, "training part", !source.model_labels);
+    need(split.test, "test part", !source.model_labels && rule.test > 0);
+    return split;
+}
+
+}  // namespace detail
 
 /// Reads labelled texts, divided by files or else by split_by_text: from `data` alone both held-out parts are taken; beside a test file
 /// the validation texts; beside a validation file nothing. Throws Error as read_table does, for labels that no training text has, and
 /// for a part without texts.
 [[nodiscard]] inline TextDataset read_dataset(const TextSource& described) {
     const TextSource source = resolve_files(described);
-    const auto table = std::make_shared<const TextTable>(read_table(source.data, source.columns));
-    SplitRule rule = source.split;
-    if (!source.test.empty() || !source.validation.empty()) rule.test = 0;
-    if (!source.validation.empty()) rule.validation = 0;
-    Split split = split_by_text(*table, rule);
-    const auto need = [&](const std::vector<std::int64_t>& rows, const std::string& part, double share) {
-        if (rows.empty() && share > 0)
-            throw Error{Errc::bad_value, source.data.string() + ": too few texts: none falls to the " + part + " part"};
-    };
-    need(split.train, "training", 1);
-    need(split.validation, "validation", rule.validation);
-    need(split.test, "test", rule.test);
-
-    std::set<std::string> names;
-    for (const std::int64_t row : split.train) names.insert(table->label(row));
-    TextDataset dataset{.labels = {{names.begin(), names.end()}, source.data.string()}};
-    const auto whole_file = [&](const std::filesystem::path& file) {
+    std::shared_ptr<const TextTable> table;
+    Split split;
+    if (!source.data.empty()) {
+        table = std::make_shared<const TextTable>(read_table(source.data, source.columns));
+        split = detail::divided(*table, source);
+    }
+    TextDataset dataset;
+    if (source.model_labels) {
+        dataset.labels = *source.model_labels;
+        if (table) dataset.train = {table, std::move(split.train)};
+    } else {
+        std::set<std::string> names;
+        for (const std::int64_t row : split.train) names.insert(table->label(row));
+        dataset.labels = {{names.begin(), names.end()}, source.data.string()};
+        dataset.train = {table, std::move(split.train), dataset.labels};
+    }
+    const auto held_out = [&](const std::filesystem::path& file, std::vector<std::int64_t> rows) -> Examples {
+        if (file.empty()) return {table, std::move(rows)};
         auto part = std::make_shared<const TextTable>(read_table(file, source.columns));
-        std::vector<std::int64_t> rows(static_cast<std::size_t>(part->rows()));
-        std::iota(rows.begin(), rows.end(), std::int64_t{0});
-        return Examples{std::move(part), std::move(rows), dataset.labels};
+        rows = detail::all_rows(*part);
+        return {std::move(part), std::move(rows)};
     };
-    dataset.train = {table, std::move(split.train), dataset.labels};
-    dataset.validation =
-        source.validation.empty() ? Examples{table, std::move(split.validation), dataset.labels} : whole_file(source.validation);
-    dataset.test = source.test.empty() ? Examples{table, std::move(split.test), dataset.labels} : whole_file(source.test);
+    dataset.validation = held_out(source.validation, std::move(split.validation)).chosen({}, dataset.labels);
+    dataset.test = held_out(source.test, std::move(split.test));
+    if (!source.model_labels) dataset.test = dataset.test.chosen({}, dataset.labels);
     return dataset;
 }
 
@@ -145,12 +188,11 @@ namespace detail {
 
 /// One hash of what the examples say: their texts and labels, whatever their order and the format of their file.
 /// SHA-256 of the sorted SHA-256(LABEL + "\n" + SHA-256(text)).
-[[nodiscard]] inline Digest content_hash(const Examples& examples, const LabelTable& labels) {
+[[nodiscard]] inline Digest content_hash(const Examples& examples) {
     std::vector<Digest> rows;
     rows.reserve(static_cast<std::size_t>(examples.size()));
     for (std::int64_t i = 0; i < examples.size(); ++i) {
-        const std::string& label = labels.names()[static_cast<std::size_t>(examples.label(i))];
-        rows.push_back(Sha256{}.add(label).add("\n").add(examples.digest(i)).finish());
+        rows.push_back(Sha256{}.add(examples.label_name(i)).add("\n").add(examples.digest(i)).finish());
     }
     std::sort(rows.begin(), rows.end());
     Sha256 hash;
@@ -162,7 +204,7 @@ namespace detail {
 /// have another.
 [[nodiscard]] inline std::string content_hash(const TextDataset& dataset) {
     Sha256 hash;
-    for (const Examples* part : {&dataset.train, &dataset.validation, &dataset.test}) hash.add(content_hash(*part, dataset.labels));
+    for (const Examples* part : {&dataset.train, &dataset.validation, &dataset.test}) hash.add(content_hash(*part));
     return hex_text(hash.finish());
 }
 
