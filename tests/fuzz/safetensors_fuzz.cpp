@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/core/plain_text.hpp"
 #include "hpo/weights/safetensors.hpp"
 
 namespace {
@@ -33,7 +34,7 @@ void read(std::string_view file) {
     } catch (const hpo::Error& error) {
         const std::string_view text = error.what();
         if (!text.starts_with("f: ")) wrong("an error without its place");
-        if (text.find('\n') != std::string_view::npos) wrong("an error is not one line");
+        if (!hpo::is_plain_text(text)) wrong("an error is not one line of plain text");
     }
 }
 

@@ -38,7 +38,7 @@ struct Spoiled {
     }
     [[nodiscard]] Tokenizer read() const { return read_tokenizer(folder.path()); }
     void is_refused(const std::string& file, const std::string& what) const {
-        CHECK_THROWS_WITH(read(), Contains(file) && Contains(what) && !Contains("\n"));
+        CHECK_THROWS_WITH(read(), Contains(file) && Contains(what) && !Contains("\n") && !Contains("\x1b"));
     }
 };
 
@@ -72,6 +72,39 @@ TEST_CASE("the mask of a SentencePiece model may stand in the files of a folder 
         .is_refused("added_tokens.json: '[MASK]'", "got 905; expected a token that added_tokens_decoder in tokenizer_config.json has");
     spoiled.with("tokenizer_config.json", R"({"added_tokens_decoder": {"905": {"content": "[MASK]", "special": true}}})");
     CHECK(spoiled.read().encode("[MASK]") == std::vector<TokenId>{1, 905, 2});
+}
+
+TEST_CASE("an added_tokens.json tells of nothing that the other files do not, in a folder of any kind") {
+    struct Kind {
+        const char* folder;
+        const char* known;
+        const char* unknown;
+    };
+    for (const auto& [folder, known, unknown] :
+         {Kind{"word_piece", R"({"[MASK]": %})", "[X]"}, Kind{"byte_level_bpe", R"({"<mask>": %})", "<x>"},
+          Kind{"sentence_piece", R"({"[MASK]": %})", "[X]"}}) {
+        CAPTURE(folder);
+        Spoiled spoiled{folder};
+        const Tokenizer tokenizer = spoiled.read();
+        const std::string name = std::string{known}.substr(2, 6);
+        const TokenId mask = tokenizer.encode(name).at(1);
+        REQUIRE(tokenizer.encode(name).size() == 3);
+        spoiled.with("added_tokens.json", std::string{known}.replace(std::string{known}.find('%'), 1, std::to_string(mask)));
+        CHECK(spoiled.read().encode(name) == tokenizer.encode(name));
+        spoiled.with("added_tokens.json", "{\"" + std::string{unknown} + "\": 70}")
+            .is_refused("added_tokens.json: '" + std::string{unknown} + "'", "got 70; expected a token that added_tokens_decoder");
+    }
+}
+
+TEST_CASE("names of a folder's files are shown without control characters") {
+    const std::string name = R"(a\nb\u001b[31m)";
+    Spoiled{"word_piece"}
+        .with("tokenizer_config.json", "{\"cls_token\": \"" + name + "\"}")
+        .is_refused("vocab.txt", "cls_token '" + name + "'");
+    Spoiled{"word_piece"}.with("tokenizer_config.json", "{\"unk_token\": \"" + name + "\"}").is_refused("vocab.txt", "'" + name + "'");
+    Spoiled{"byte_level_bpe"}.with("vocab.json", "{\"" + name + "\": 7}").is_refused("vocab.json: '" + name + "'", "got 7");
+    Spoiled{"byte_level_bpe"}.with("merges.txt", "a\x1b[31m b c\n").is_refused("merges.txt:1", R"(got 'a\u001b[31m b c')");
+    Spoiled{"byte_level_bpe"}.with("added_tokens.json", "{\"" + name + "\": 7}").is_refused("added_tokens.json: '" + name + "'", "got 7");
 }
 
 TEST_CASE("a damaged SentencePiece model, wherever it ends, is refused by file") {

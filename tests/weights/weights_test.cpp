@@ -56,7 +56,7 @@ TEST_CASE("an index and shards that do not agree are refused with file and tenso
     SECTION("a shard is missing") {
         const Shards shards;
         std::filesystem::remove(shards.folder.file("two.safetensors"));
-        shards.are_refused("model.safetensors.index.json: weight_map: 'c' is in two.safetensors, which is missing");
+        shards.are_refused("model.safetensors.index.json: weight_map: tensor 'c' is in 'two.safetensors', which is missing");
     }
     SECTION("a shard lacks what the index promises") {
         const Shards shards;
@@ -80,7 +80,7 @@ TEST_CASE("an index and shards that do not agree are refused with file and tenso
                  {"[]", "weight_map: expected an object"},
                  {"{}", "weight_map: expected an object"},
                  {R"({"weight_map":{}})", "weight_map: expected an object"},
-                 {R"({"weight_map":{"a":1}})", "weight_map: 'a': expected a file's name"},
+                 {R"({"weight_map":{"a":1}})", "weight_map: tensor 'a': expected a file's name"},
                  {R"({"weight_map":{"a":"x","a":"y"}})", "'weight_map': has 'a' twice"},
                  {R"({"weight_map":{"a":"../one.safetensors"}})", "expected the name of a file beside the index"},
                  {R"({"weight_map":{"a":"/etc/passwd"}})", "expected the name of a file beside the index"},

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/dataset/columns.hpp"
+#include "hpo/core/shown_text.hpp"
 #include "hpo/dataset/label_table.hpp"
+#include "hpo/dataset/shown_names.hpp"
 
 namespace hpo::dataset {
 

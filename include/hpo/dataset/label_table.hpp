@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/dataset/columns.hpp"
+#include "hpo/core/shown_text.hpp"
+#include "hpo/dataset/shown_names.hpp"
 #include "hpo/dataset/text_table.hpp"
 
 namespace hpo::dataset {

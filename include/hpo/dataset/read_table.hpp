@@ -16,6 +16,7 @@
 #include "hpo/dataset/columns.hpp"
 #include "hpo/dataset/line_reader.hpp"
 #include "hpo/dataset/record_reader.hpp"
+#include "hpo/dataset/shown_names.hpp"
 #include "hpo/dataset/text_table.hpp"
 
 namespace hpo::dataset {

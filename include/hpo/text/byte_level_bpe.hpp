@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/shown_text.hpp"
 #include "hpo/text/byte_level_words.hpp"
 #include "hpo/text/byte_symbols.hpp"
 #include "hpo/text/code_point.hpp"
@@ -33,7 +34,7 @@ public:
         constexpr auto symbols = byte_symbols();
         const auto id_of = [&](const std::string& token, const std::string& what) {
             const auto id = vocabulary_.find(token);
-            if (!id) throw Error{Errc::bad_value, place + ": lacks '" + token + "', " + what};
+            if (!id) throw Error{Errc::bad_value, place + ": lacks '" + shown(token) + "', " + what};
             return *id;
         };
         for (std::size_t byte = 0; byte < bytes_.size(); ++byte) {
@@ -43,7 +44,7 @@ public:
         }
         for (std::size_t i = 0; i < merges.size(); ++i) {
             const auto& [left, right] = merges[i];
-            const std::string what = "which merge " + std::to_string(i + 1) + " ('" + left + " " + right + "') needs";
+            const std::string what = "which merge " + std::to_string(i + 1) + " ('" + shown(left) + " " + shown(right) + "') needs";
             merges_.add({id_of(left, what), id_of(right, what)}, id_of(left + right, what));
         }
     }

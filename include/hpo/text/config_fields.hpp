@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/shown_text.hpp"
+#include "hpo/text/json_file.hpp"
 
 namespace hpo::text::detail {
 
@@ -35,7 +37,7 @@ public:
         }
         const bool counts = value->is_number_unsigned() ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(range.most)
                                                         : value->is_number_integer();
-        if (!counts || value->get<std::int64_t>() < range.least) throw bad_value(at(key), shown(*value), expected);
+        if (!counts || value->get<std::int64_t>() < range.least) throw bad_value(at(key), shown_json(*value), expected);
         return value->get<std::int64_t>();
     }
     /// A number from 0 on that is less than `limit`.
@@ -44,7 +46,7 @@ public:
         if (value == nullptr) return otherwise;
         const double read = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
         if (!(read >= 0 && read < limit)) {
-            throw bad_value(at(key), shown(*value), "a number from 0 on that is less than " + std::to_string(static_cast<int>(limit)));
+            throw bad_value(at(key), shown_json(*value), "a number from 0 on that is less than " + std::to_string(static_cast<int>(limit)));
         }
         return read;
     }
@@ -60,8 +62,8 @@ public:
             known.emplace_back(name);
         }
         if (value == nullptr || !value->is_string())
-            throw bad_value(at(key), value ? shown(*value) : "nothing", "one of " + join_names(known));
-        throw unknown_name(place_, key, value->template get<std::string>(), known);
+            throw bad_value(at(key), value ? shown_json(*value) : "nothing", "one of " + join_names(known));
+        throw unknown_name(place_, key, shown(value->template get<std::string>()), known);
     }
     /// Throws Error when the field asks for what no encoder here has.
     void refuse_unless(const char* key, const nlohmann::json& supported) const {
@@ -77,14 +79,9 @@ public:
 
 private:
     [[nodiscard]] Error unsupported(const char* key, const nlohmann::json* value, const nlohmann::json& supported) const {
-        return bad_value(at(key), value ? shown(*value) : "nothing", supported.dump() + ", all that is supported");
+        return bad_value(at(key), value ? shown_json(*value) : "nothing", supported.dump() + ", all that is supported");
     }
     [[nodiscard]] std::string at(const char* key) const { return place_ + ": " + key; }
-    [[nodiscard]] static std::string shown(const nlohmann::json& value) {
-        constexpr std::size_t most = 60;
-        const std::string text = value.dump(-1, ' ', true);
-        return text.size() <= most ? text : text.substr(0, most) + "...";
-    }
     [[nodiscard]] const nlohmann::json* find(const char* key) const {
         const auto found = document_.find(key);
         return found == document_.end() || found->is_null() ? nullptr : &*found;

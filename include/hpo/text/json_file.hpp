@@ -32,6 +32,13 @@ namespace hpo::text {
     return text;
 }
 
+/// A value as a message shows it: JSON in ASCII, some 60 bytes at most.
+[[nodiscard]] inline std::string shown_json(const nlohmann::json& value) {
+    constexpr std::size_t most_bytes = 60;
+    const std::string text = value.dump(-1, ' ', true);
+    return text.size() <= most_bytes ? text : text.substr(0, most_bytes) + "...";
+}
+
 /// A JSON file that is an object. Throws Error naming the file.
 [[nodiscard]] inline nlohmann::json read_json_file(const std::filesystem::path& file) {
     const std::string text = read_text_file(file);

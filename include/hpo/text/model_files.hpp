@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/shown_text.hpp"
 #include "hpo/text/code_point.hpp"
 #include "hpo/text/json_file.hpp"
 #include "hpo/text/unicode.hpp"
@@ -52,11 +53,11 @@ namespace hpo::text {
     std::vector<bool> taken(object.size());
     for (const auto& [token, id] : object.items()) {
         const auto refuse = [&](const std::string& what) {
-            return bad_value(place + ": '" + token + "'", what, "the ids 0 to " + std::to_string(tokens.size() - 1) + ", each once");
+            return bad_value(place + ": '" + shown(token) + "'", what, "the ids 0 to " + std::to_string(tokens.size() - 1) + ", each once");
         };
-        if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens.size()) throw refuse(id.dump());
+        if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens.size()) throw refuse(shown_json(id));
         const auto at = id.get<std::size_t>();
-        if (taken[at]) throw refuse(id.dump() + " again");
+        if (taken[at]) throw refuse(shown_json(id) + " again");
         taken[at] = true;
         tokens[at] = token;
     }
@@ -75,8 +76,7 @@ namespace hpo::text {
         if (line.empty() || line.starts_with("#version")) continue;
         const std::size_t space = line.find(' ');
         if (std::count(line.begin(), line.end(), ' ') != 1 || space == 0 || space + 1 == line.size()) {
-            throw bad_value(file.string() + ":" + std::to_string(number), "'" + std::string{line} + "'",
-                            "two tokens with a space between them");
+            throw bad_value(file.string() + ":" + std::to_string(number), "'" + shown(line) + "'", "two tokens with a space between them");
         }
         merges.emplace_back(line.substr(0, space), line.substr(space + 1));
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/shown_text.hpp"
 #include "hpo/text/byte_level_bpe.hpp"
 #include "hpo/text/model_files.hpp"
 #include "hpo/text/sentence_piece.hpp"
@@ -40,16 +41,16 @@ template <Subwords S>
     std::vector<AddedToken> added;
     if (const auto found = settings.find("added_tokens_decoder"); found.value != nullptr) {
         for (const auto& [id, fields] : found.value->items()) {
-            const std::string where = found.place + ": " + id;
+            const std::string where = found.place + ": " + shown(id);
             AddedToken token = read_added_token(fields, where);
             constexpr std::size_t most_digits = 9;
             if (id.empty() || id.size() > most_digits || id.find_first_not_of("0123456789") != std::string::npos) {
-                throw bad_value(where, "'" + id + "'", "a token's id");
+                throw bad_value(where, "'" + shown(id) + "'", "a token's id");
             }
             token.id = static_cast<TokenId>(std::stol(id));
             const auto known = vocabulary.find(token.content);
             if (known && *known != token.id)
-                throw bad_value(where, "'" + token.content + "'", "id " + std::to_string(*known) + " as in the vocabulary");
+                throw bad_value(where, "'" + shown(token.content) + "'", "id " + std::to_string(*known) + " as in the vocabulary");
             added.push_back(std::move(token));
         }
     }
@@ -64,7 +65,7 @@ template <Subwords S>
     };
     const auto must_have = [&](const char* key, const char* otherwise) {
         const auto id = id_of(key, otherwise, AddedToken::Absorbs::nothing);
-        if (!id) throw Error{Errc::bad_value, place + ": lacks the " + key + " '" + settings.text(key, otherwise) + "'"};
+        if (!id) throw Error{Errc::bad_value, place + ": lacks the " + key + " '" + shown(settings.text(key, otherwise)) + "'"};
         return *id;
     };
     const SpecialTokens special{.first = must_have("cls_token", names.first),
@@ -138,18 +139,21 @@ template <Subwords S>
         if (settings.truth(key, false)) throw bad_value(settings.find(key).place, "true", "false, all that is supported");
     }
     const std::filesystem::path file = folder / "spm.model";
-    Tokenizer tokenizer = frame_subwords(
-        SentencePiece{read_sentence_piece_model(file), file.string()}, settings,
-        {.first = "[CLS]", .last = "[SEP]", .pad = "[PAD]", .unknown = "[UNK]", .mask = "[MASK]", .mask_follows = true}, file.string());
-    const std::filesystem::path older = folder / "added_tokens.json";  // its tokens must be known from elsewhere
-    if (!std::filesystem::exists(older)) return tokenizer;
-    const nlohmann::json added = read_json_file(older);
+    return frame_subwords(SentencePiece{read_sentence_piece_model(file), file.string()}, settings,
+                          {.first = "[CLS]", .last = "[SEP]", .pad = "[PAD]", .unknown = "[UNK]", .mask = "[MASK]", .mask_follows = true},
+                          file.string());
+}
+
+/// Throws Error for a token of added_tokens.json, which older folders have, that nothing else tells of.
+inline void check_older_tokens(const std::filesystem::path& folder, const Tokenizer& tokenizer) {
+    const std::filesystem::path file = folder / "added_tokens.json";
+    if (!std::filesystem::exists(file)) return;
+    const nlohmann::json added = read_json_file(file);
     for (const auto& [content, id] : added.items()) {
         if (nlohmann::json(tokenizer.encode(content)) == nlohmann::json{tokenizer.special().first, id, tokenizer.special().last}) continue;
-        throw bad_value(older.string() + ": '" + content + "'", id.dump(),
+        throw bad_value(file.string() + ": '" + shown(content) + "'", shown_json(id),
                         "a token that added_tokens_decoder in tokenizer_config.json has");
     }
-    return tokenizer;
 }
 
 }  // namespace detail
@@ -157,7 +161,7 @@ template <Subwords S>
 /// The tokenizer of a model folder as it is distributed: WordPiece from `vocab.txt`, byte-level BPE from `vocab.json` and
 /// `merges.txt`, SentencePiece from `spm.model` or, of an XLM-RoBERTa, `sentencepiece.bpe.model`, set up by tokenizer_config.json and
 /// special_tokens_map.json where they are. Throws Error naming file and field, also when there are more tokens than `vocab_size` in
-/// config.json.
+/// config.json, and for a token of `added_tokens.json` that tokenizer_config.json lacks.
 [[nodiscard]] inline Tokenizer read_tokenizer(const std::filesystem::path& folder) {
     const auto has = [&](const char* name) { return std::filesystem::exists(folder / name); };
     const std::filesystem::path config_file = folder / "config.json";
@@ -181,10 +185,11 @@ template <Subwords S>
                 others};
     };
     Tokenizer tokenizer = read();
+    detail::check_older_tokens(folder, tokenizer);
     if (const auto size = config.find("vocab_size"); size != config.end()) {
-        if (!size->is_number_unsigned()) throw bad_value(config_file.string() + ": vocab_size", size->dump(), "a whole number");
+        if (!size->is_number_unsigned()) throw bad_value(config_file.string() + ": vocab_size", shown_json(*size), "a whole number");
         if (tokenizer.size() > size->get<std::size_t>()) {
-            throw bad_value(config_file.string() + ": vocab_size", size->dump(),
+            throw bad_value(config_file.string() + ": vocab_size", shown_json(*size),
                             "at least the tokenizer's " + std::to_string(tokenizer.size()) + " tokens");
         }
     }

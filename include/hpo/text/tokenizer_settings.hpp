@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/shown_text.hpp"
 #include "hpo/text/added_tokens.hpp"
 #include "hpo/text/model_files.hpp"
 
@@ -30,7 +31,7 @@ public:
     [[nodiscard]] std::optional<bool> optional_truth(const char* key) const {
         const Found found = find(key);
         if (found.value == nullptr) return std::nullopt;
-        if (!found.value->is_boolean()) throw bad_value(found.place, found.value->dump(), "true or false");
+        if (!found.value->is_boolean()) throw bad_value(found.place, shown_json(*found.value), "true or false");
         return found.value->get<bool>();
     }
     /// A text, or an object whose "content" is one (as tokens are written).
@@ -39,7 +40,7 @@ public:
         if (found.value == nullptr) return otherwise;
         const nlohmann::json* value = found.value;
         if (value->is_object() && value->contains("content")) value = &value->at("content");
-        if (!value->is_string()) throw bad_value(found.place, found.value->dump(), "a text");
+        if (!value->is_string()) throw bad_value(found.place, shown_json(*found.value), "a text");
         return value->get<std::string>();
     }
     struct Found {
@@ -61,7 +62,7 @@ private:
 /// A field of added_tokens_decoder. Throws Error when a token asks for what is not done here.
 [[nodiscard]] inline AddedToken read_added_token(const nlohmann::json& fields, const std::string& place) {
     if (!fields.is_object() || !fields.contains("content") || !fields["content"].is_string()) {
-        throw bad_value(place, fields.dump(), "an object with content");
+        throw bad_value(place, shown_json(fields), "an object with content");
     }
     const auto flag = [&](const char* key) {
         const auto found = fields.find(key);
@@ -89,7 +90,7 @@ inline void require_class(const TokenizerSettings& settings, std::span<const std
         if (name == std::string{family} + "Tokenizer") return;
         known += (known.empty() ? "" : ", ") + std::string{family} + "Tokenizer";
     }
-    if (name != "PreTrainedTokenizer") throw bad_value(found.place, "'" + name + "'", "one of " + known);
+    if (name != "PreTrainedTokenizer") throw bad_value(found.place, "'" + shown(name) + "'", "one of " + known);
 }
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/shown_text.hpp"
 #include "hpo/text/bert_words.hpp"
 #include "hpo/text/concept.hpp"
 #include "hpo/text/vocabulary.hpp"
@@ -29,7 +30,7 @@ public:
     WordPiece(Vocabulary vocabulary, const Config& config, const std::string& place = "vocabulary")
         : vocabulary_{std::move(vocabulary)}, words_{config.words}, longest_word_{config.longest_word} {
         const auto unknown = vocabulary_.find(config.unknown);
-        if (!unknown) throw Error{Errc::bad_value, place + ": lacks the unknown token '" + config.unknown + "'"};
+        if (!unknown) throw Error{Errc::bad_value, place + ": lacks the unknown token '" + shown(config.unknown) + "'"};
         unknown_ = *unknown;
         for (const std::string& token : vocabulary_.tokens()) {
             const TokenId id = *vocabulary_.find(token);

@@ -89,7 +89,7 @@ inline void check_filling(const Filling& filling, const std::string& who) {
                 continue;
             }
             fillings.push_back({item.value(), stored});
-            check_filling(fillings.back(), weights.place() + ": tensor '" + name + "'");
+            check_filling(fillings.back(), weights.place() + ": " + weights::tensor_text(name));
             used.insert(std::move(name));
         }
     };
@@ -97,14 +97,15 @@ inline void check_filling(const Filling& filling, const std::string& who) {
     plan(module.named_buffers());
     if (!missing.empty()) {
         const std::string others = missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more" : "";
-        throw Error{Errc::bad_value, weights.place() + ": lacks tensor '" + missing.front() + "'" + others + ", which the model has"};
+        throw Error{Errc::bad_value,
+                    weights.place() + ": lacks " + weights::tensor_text(missing.front()) + others + ", which the model has"};
     }
     for (const auto& child : module.named_children()) {
         const std::string part = prefix + child.key() + ".";
         for (auto each = weights.tensors().lower_bound(part); each != weights.tensors().end() && each->first.starts_with(part); ++each) {
             if (used.contains(each->first) || !holds_weights(each->second.dtype) || each->first == prefix + std::string{superfluous})
                 continue;
-            throw Error{Errc::bad_value, weights.place() + ": has tensor '" + each->first + "', which the model lacks"};
+            throw Error{Errc::bad_value, weights.place() + ": has " + weights::tensor_text(each->first) + ", which the model lacks"};
         }
     }
     return fillings;
@@ -148,7 +149,8 @@ inline void load_whole(::torch::nn::Module& module, const weights::Weights& weig
     for (const detail::Filling& filling : fillings) placed.insert(filling.stored);
     for (const auto& [name, stored] : weights.tensors()) {
         if (!detail::holds_weights(stored.dtype) || (!passed_over.empty() && name.starts_with(passed_over + "."))) continue;
-        if (!placed.contains(&stored)) throw Error{Errc::bad_value, weights.place() + ": has tensor '" + name + "', which the model lacks"};
+        if (!placed.contains(&stored))
+            throw Error{Errc::bad_value, weights.place() + ": has " + weights::tensor_text(name) + ", which the model lacks"};
     }
     detail::fill(fillings);
 }

@@ -35,7 +35,7 @@ namespace detail {
     using nlohmann::json;
     std::vector<std::set<std::string, std::less<>>> keys(3);
     std::string outer;
-    const auto refuse = [&](const std::string& what) { return Error{Errc::bad_value, place + ": '" + outer + "': " + what}; };
+    const auto refuse = [&](const std::string& what) { return Error{Errc::bad_value, place + ": '" + shown(outer) + "': " + what}; };
     const auto watch = [&](int depth, json::parse_event_t event, json& value) {
         const auto level = static_cast<std::size_t>(depth);
         const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
@@ -44,7 +44,7 @@ namespace detail {
         if (event == json::parse_event_t::key) {
             const auto& key = value.get_ref<const std::string&>();
             if (level == 1) outer = key;
-            if (!keys[level - 1].insert(key).second) throw refuse(level == 1 ? "stands there twice" : "has '" + key + "' twice");
+            if (!keys[level - 1].insert(key).second) throw refuse(level == 1 ? "stands there twice" : "has '" + shown(key) + "' twice");
         }
         return true;
     };
@@ -73,8 +73,8 @@ inline void check_cover(std::vector<Range> ranges, std::uint64_t data_bytes, con
     std::uint64_t reached = 0;
     std::string_view before;
     for (const Range& range : ranges) {
-        const std::string who = place + ": tensor '" + std::string{range.name} + "': data_offsets begin at " + std::to_string(range.begin);
-        if (range.begin < reached) throw Error{Errc::bad_value, who + " inside tensor '" + std::string{before} + "'"};
+        const std::string who = place + ": " + tensor_text(range.name) + ": data_offsets begin at " + std::to_string(range.begin);
+        if (range.begin < reached) throw Error{Errc::bad_value, who + " inside " + tensor_text(before)};
         if (range.begin > reached) {
             throw Error{Errc::bad_value, who + ", but the bytes from " + std::to_string(reached) + " on belong to no tensor"};
         }
@@ -114,12 +114,12 @@ inline void check_cover(std::vector<Range> ranges, std::uint64_t data_bytes, con
         if (name == "__metadata__") {
             if (!fields.is_object()) throw refuse("__metadata__: expected an object of texts");
             for (const auto& [key, value] : fields.items()) {
-                if (!value.is_string()) throw refuse("__metadata__: '" + key + "': expected a text");
+                if (!value.is_string()) throw refuse("__metadata__: '" + shown(key) + "': expected a text");
                 content.metadata.emplace(key, value.get<std::string>());
             }
             continue;
         }
-        const auto wrong = [&](const std::string& what) { return refuse("tensor '" + name + "': " + what); };
+        const auto wrong = [&](const std::string& what) { return refuse(tensor_text(name) + ": " + what); };
         const auto whole_numbers = [&](const char* key) {
             const auto found = fields.find(key);
             if (found == fields.end() || !found->is_array()) throw wrong(std::string{key} + ": expected a list of numbers");
@@ -136,7 +136,7 @@ inline void check_cover(std::vector<Range> ranges, std::uint64_t data_bytes, con
         const auto dtype_field = fields.find("dtype");
         if (dtype_field == fields.end() || !dtype_field->is_string()) throw wrong("dtype: expected a text");
         const auto dtype = find_dtype(dtype_field->get_ref<const std::string&>());
-        if (!dtype) throw unknown_name(place + ": tensor '" + name + "'", "dtype", dtype_field->get<std::string>(), dtype_names());
+        if (!dtype) throw unknown_name(place + ": " + tensor_text(name), "dtype", shown(dtype_field->get<std::string>()), dtype_names());
         Tensor tensor{.dtype = *dtype};
         for (const std::uint64_t extent : whole_numbers("shape")) tensor.shape.push_back(static_cast<std::int64_t>(extent));
         const auto offsets = whole_numbers("data_offsets");
@@ -147,7 +147,9 @@ inline void check_cover(std::vector<Range> ranges, std::uint64_t data_bytes, con
         if (!needed || *needed != offsets[1] - offsets[0]) {
             throw wrong(where + " are " + std::to_string(offsets[1] - offsets[0]) + " bytes; " + std::string{entry(*dtype).name} +
                         " of shape " + shape_text(tensor.shape) +
-                        (needed ? " takes " + std::to_string(*needed) : std::string{" is no number of whole bytes"}));
+                        (needed                              ? " takes " + std::to_string(*needed)
+                         : stored_bits(*dtype, tensor.shape) ? std::string{" is no number of whole bytes"}
+                                                             : std::string{" multiplies to 2^64 bits or more"}));
         }
         tensor.bytes = data.subspan(offsets[0], *needed);
         const auto [place_of, added] = content.tensors.emplace(name, std::move(tensor));

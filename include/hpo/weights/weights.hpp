@@ -42,7 +42,7 @@ public:
     /// Throws Error naming the file when there is no such tensor.
     [[nodiscard]] const Tensor& at(std::string_view name) const {
         if (const Tensor* tensor = find(name)) return *tensor;
-        throw Error{Errc::unknown_name, place_ + ": no tensor '" + std::string{name} + "' among its " + std::to_string(tensors_.size())};
+        throw Error{Errc::unknown_name, place_ + ": no " + tensor_text(name) + " among its " + std::to_string(tensors_.size())};
     }
 
 private:
@@ -60,18 +60,18 @@ private:
         for (const auto& [shard, names] : read_index(index)) {
             const std::filesystem::path file = index.parent_path() / shard;
             if (!std::filesystem::is_regular_file(file)) {
-                throw Error{Errc::bad_value,
-                            index.string() + ": weight_map: '" + names.front() + "' is in " + shard + ", which is missing"};
+                throw Error{Errc::bad_value, index.string() + ": weight_map: " + tensor_text(names.front()) + " is in '" + shown(shard) +
+                                                 "', which is missing"};
             }
             SafetensorsContent content = weights.add(file);
             for (const std::string& name : names) {
                 auto node = content.tensors.extract(name);
                 if (node.empty())
-                    throw Error{Errc::bad_value, file.string() + ": lacks tensor '" + name + "' that " + index.string() + " promises"};
+                    throw Error{Errc::bad_value, file.string() + ": lacks " + tensor_text(name) + " that " + index.string() + " promises"};
                 weights.tensors_.insert(std::move(node));
             }
             if (!content.tensors.empty()) {
-                throw Error{Errc::bad_value, file.string() + ": has tensor '" + content.tensors.begin()->first + "', which " +
+                throw Error{Errc::bad_value, file.string() + ": has " + tensor_text(content.tensors.begin()->first) + ", which " +
                                                  index.string() + " does not place there"};
             }
         }
@@ -90,10 +90,11 @@ private:
             throw refuse("weight_map: expected an object of tensors and their files");
         std::map<std::string, std::vector<std::string>> shards;
         for (const auto& [name, target] : map->items()) {
-            if (!target.is_string()) throw refuse("weight_map: '" + name + "': expected a file's name");
+            if (!target.is_string()) throw refuse("weight_map: " + tensor_text(name) + ": expected a file's name");
             const std::filesystem::path shard = target.get<std::string>();
             if (shard.empty() || shard != shard.filename() || shard == "..") {
-                throw refuse("weight_map: '" + name + "': '" + shard.string() + "'; expected the name of a file beside the index");
+                throw refuse("weight_map: " + tensor_text(name) + ": '" + shown(shard.string()) +
+                             "'; expected the name of a file beside the index");
             }
             shards[shard.string()].push_back(name);
         }

@@ -29,7 +29,7 @@ inline void write_safetensors(const std::filesystem::path& file, const TensorMap
         const auto& [name, tensor] = each;
         if (name == "__metadata__") throw refuse("tensor '__metadata__': the name is reserved");
         if (stored_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
-            throw refuse("tensor '" + name + "': " + std::to_string(tensor.bytes.size()) + " bytes for " +
+            throw refuse(tensor_text(name) + ": " + std::to_string(tensor.bytes.size()) + " bytes for " +
                          std::string{entry(tensor.dtype).name} + " of shape " + shape_text(tensor.shape));
         }
         order.push_back(&each);
