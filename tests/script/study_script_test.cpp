@@ -318,6 +318,25 @@ TEST_CASE("on_oom sees the failure and the plan, and changes the plan") {
     CHECK(answer.params->value("length") == hpo::Value{std::int64_t{256}});
 }
 
+TEST_CASE("a rule may change parameters that the space does not ask for, again and again") {
+    const std::string rule = R"(on_oom = function(trial, failure, plan)
+        local workers = trial.params.loader_workers or 4
+        return hpo.retry { params = { loader_workers = workers // 2, ["lora.rank"] = 4, kind = "small", quick = true } }
+    end)";
+    Case from;
+    auto answer = recover(rule, from);
+    REQUIRE(answer.params);
+    CHECK(answer.params->value("loader_workers") == hpo::Value{std::int64_t{2}});
+    CHECK(answer.params->value("kind") == hpo::Value{std::string{"small"}});
+    CHECK(answer.params->value("quick") == hpo::Value{true});
+    CHECK(answer.params->value("length") == from.trial.params.value("length"));
+    from.trial.attempts[0].changed_params = answer.params;
+    answer = recover(rule, from);
+    REQUIRE(answer.params);
+    CHECK(answer.params->value("loader_workers") == hpo::Value{std::int64_t{1}});
+    CHECK(answer.params->size() == from.trial.params.size() + 4);
+}
+
 TEST_CASE("a rule sees every member of the plan, and may set every one that is no parameter") {
     Case from;
     from.trial.attempts[0].plan = hpo::testing::sample_attempt(0).plan;
@@ -357,7 +376,8 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
         {"return hpo.retry { cap_bytes = 1.5 }", "hpo.retry: got 1.5 for cap_bytes; expected a whole number"},
         {"return hpo.retry { effective_batch = 8 }", "hpo.retry: unknown option 'effective_batch'"},
         {"return hpo.retry { precision = 'fp8' }", "hpo.retry: unknown precision 'fp8'; known: fp32, bf16, fp16"},
-        {"return hpo.retry { params = { lenth = 1 } }", "unknown parameter 'lenth'; did you mean 'length'?"},
+        {"return hpo.retry { params = { workers = {} } }", "parameter 'workers': got a table; expected a number, a text, true or false"},
+        {"return hpo.retry { params = { 8 } }", "the name of a parameter"},
         {"return hpo.retry { params = { length = 999 } }", "parameter 'length': got 999; expected int [128, 512] step 32"},
         {"return { micro_batch = 3 }", "on_oom: got a table for the answer; expected hpo.retry"},
         {"return 'retry'", "on_oom: got a string for the answer"},

@@ -189,6 +189,38 @@ return hpo.study {
     CHECK(fault({"try", "oom.lua", "--fix", "batch=32"}).status != 0);
 }
 
+TEST_CASE("a rule changes an option of the trainer that the study does not search, and the trial records it") {
+    const Workshop workshop;
+    workshop.write("oom.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "bowl", trainer = { "fault", fault = "oom_once_above", limit = 8 }, objective = { metric = "value", direction = "minimize" },
+  sampler = "random", recovery = "fail", trials = 1,
+  space = function(trial) trial:categorical("batch", { 32 }) trial:float("x", 0, 1) end,
+  on_oom = function(trial) return hpo.retry { params = { limit = 2 * (trial.params.limit or 8) }, reason = "a higher limit" } end,
+}
+)");
+    const std::string plugins = HPO_BINARY_DIR "/tests/trainers";
+    CHECK(tune(workshop, {"check", "oom.lua", "--plugin-dir", plugins}).status == 0);
+    const auto ran = tune(workshop, {"run", "oom.lua", "--progress", "none", "--plugin-dir", plugins});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    const auto trials = trials_of(workshop.file("hpo.db"));
+    REQUIRE(trials.size() == 1);
+    CHECK(trials[0].state == hpo::TrialState::complete);
+    CHECK_FALSE(trials[0].params.find("limit"));
+    REQUIRE(trials[0].attempts.size() == 3);
+    for (const std::size_t attempt : {1U, 2U}) {
+        REQUIRE(trials[0].attempts[attempt].changed_params);
+        CHECK(trials[0].attempts[attempt].changed_params->number("limit") == 8 << attempt);
+        CHECK(trials[0].attempts[attempt].changed_params->number("x") == trials[0].params.number("x"));
+    }
+    const auto tried = tune(workshop, {"try", "oom.lua", "--trial", "0", "--json", "--plugin-dir", plugins});
+    INFO(tried.error);
+    CHECK(tried.status == 0);
+    CHECK(json::parse(tried.out).at("params").at("limit") == 32);
+}
+
 #ifdef HPO_HAS_TEXT_CLASSIFIER
 TEST_CASE("a DeBERTa that is named among published models is fine-tuned, kept, and measured again without them") {
     const Workshop workshop;

@@ -314,10 +314,22 @@ TEST_CASE("a rule that asks for what the trainer or the machine lacks is refused
         const auto device = tune(workshop, {command, "rule.lua"});
         CHECK(device.status == 2);
         CHECK_THAT(device.error, Contains("rule.lua: hpo.retry: device: got 'tpu'; expected auto, cpu, cuda or cuda:N"));
+        with_rule("return hpo.retry { params = { stps = 3 } }");
+        const auto name = tune(workshop, {command, "rule.lua"});
+        CHECK(name.status == 2);
+        CHECK_THAT(name.error,
+                   Contains("rule.lua: trainer quadratic: a rule of the script retries with changed parameters: unknown parameter "
+                            "'stps'; did you mean 'steps'?"));
+        with_rule("return hpo.retry { params = { steps = 'three' } }");
+        const auto value = tune(workshop, {command, "rule.lua"});
+        CHECK(value.status == 2);
+        CHECK_THAT(value.error, Contains("retries with changed parameters: steps: got 'three'; expected a whole number"));
         CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
     }
-    with_rule("return hpo.retry { fresh_worker = true }");
-    CHECK(tune(workshop, {"check", "rule.lua"}).status == 0);
+    for (const char* possible : {"fresh_worker = true", "params = { steps = 3 }"}) {
+        with_rule(std::string{"return hpo.retry { "} + possible + " }");
+        CHECK(tune(workshop, {"check", "rule.lua"}).status == 0);
+    }
 }
 
 TEST_CASE("commands that are suggested can be pasted into a shell") {

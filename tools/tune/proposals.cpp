@@ -93,6 +93,17 @@ std::vector<std::string> unsuitable_parameters(const Settings& settings, const T
     return texts;
 }
 
+std::optional<std::string> unsuitable_change(const Settings& settings, const TrainerInfo& info, const ParamSet& changed) {
+    if (info.parameters.empty()) return std::nullopt;  // it takes whatever it is given
+    TrainerJob job;
+    job.options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()};
+    for (const Param& param : changed) job.params.emplace(param.name, param.value());
+    const auto problems = hpo::Settings::problems(info, job);
+    if (problems.empty()) return std::nullopt;
+    const TrainerProblem& first = problems.front();
+    return (first.what.starts_with("unknown ") ? "" : first.where + ": ") + first.what;
+}
+
 std::vector<std::string> impossible_retries(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
     const script::StudyDescription& study = settings.description();
     if (!study.has_on_oom && !study.has_on_failure) return {};
@@ -115,6 +126,8 @@ std::vector<std::string> impossible_retries(const Settings& settings, const Trai
         if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
             problems.insert(trainer_place(settings, info) + "a rule of the script retries with a change of the plan: " + *missing);
         }
+        if (const auto wrong = answer->params ? unsuitable_change(settings, info, *answer->params) : std::nullopt)
+            problems.insert(trainer_place(settings, info) + "a rule of the script retries with changed parameters: " + *wrong);
         if (answer->plan.device == plan.device) return;
         try {
             (void)usable_device(settings.arguments().script + ": hpo.retry: device", answer->plan.device, info);

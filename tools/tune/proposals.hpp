@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,8 +24,11 @@ namespace hpo::tune {
 [[nodiscard]] std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info,
                                                              const std::vector<ParamSet>& proposals);
 
-/// What the script's rules ask for and the trainer or this machine lacks: levers, devices. The rules of a copy of the script are
-/// asked about made-up failures of the proposals; what they would do under other failures stays open.
+/// What the trainer's own list says against parameters that a rule has changed; nothing: it takes them.
+[[nodiscard]] std::optional<std::string> unsuitable_change(const Settings& settings, const TrainerInfo& info, const ParamSet& changed);
+
+/// What the script's rules ask for and the trainer or this machine lacks: levers, devices, parameters. The rules of a copy of the script
+/// are asked about made-up failures of the proposals; what they would do under other failures stays open.
 [[nodiscard]] std::vector<std::string> impossible_retries(const Settings& settings, const TrainerInfo& info,
                                                           const std::vector<ParamSet>& proposals);
 

@@ -238,6 +238,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     tune.plan.effective_batch = unsearched_batch(settings, info);
     tune.effective_batch_parameter = info.effective_batch_parameter;
     tune.refuses_plan = [&info](const ExecutionPlan& from, const ExecutionPlan& to) { return missing_lever(from, to, info.levers); };
+    tune.refuses_params = [&settings, &info](const ParamSet& params) { return unsuitable_change(settings, info, params); };
     if (std::find(info.levers.begin(), info.levers.end(), "micro_batch") == info.levers.end()) {
         tune.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
     }

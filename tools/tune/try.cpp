@@ -53,18 +53,24 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     FixedValues fixed = settings.fixed();
     ExecutionPlan plan = settings.plan();
     std::int64_t trial_number = 0;
+    ParamSet set_by_rule;  // what the space does not ask for
     if (!options.trial.empty()) {
         const Trial stored = stored_trial(settings, options.trial);
         trial_number = stored.number;
         const bool changed = !stored.attempts.empty() && stored.attempts.back().changed_params;  // by a rule, on the way
-        for (const Param& param : changed ? *stored.attempts.back().changed_params : stored.params)
+        for (const Param& param : changed ? *stored.attempts.back().changed_params : stored.params) {
             fixed.emplace_back(param.name, param.value());
+            if (!stored.params.find(param.name)) set_by_rule.set(param);
+        }
         if (!stored.attempts.empty()) plan = settings.with_levers(stored.attempts.back().plan);
     }
     const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};
     sampler::Random random;
     const History nothing{study.name, {}, {}, {}};
-    const ParamSet params = suggest_params(random, settings.script().space(), TrialContext{trial_number, nothing}, seed, fixed);
+    ParamSet params = suggest_params(random, settings.script().space(), TrialContext{trial_number, nothing}, seed, fixed);
+    for (const Param& param : set_by_rule) {
+        if (!params.find(param.name)) params.set(param);
+    }
     for (const auto& [name, value] : settings.fixed()) {
         if (!params.find(name)) std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it under these values\n";
     }

@@ -109,8 +109,27 @@ inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
     luaL_setmetatable(L, plan_type);
 }
 
-/// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan; `params` are the attempt's.
-inline void read_retry(lua_State* L, int index, Recovery& recovery, const ParamSet* params) {
+/// The parameters of an attempt.
+[[nodiscard]] inline const ParamSet& params_of(const FailedAttempt& failed) {
+    return failed.attempt.changed_params ? *failed.attempt.changed_params : failed.trial.params;
+}
+
+/// Gives a parameter the value at the top of the stack. One that the trial's space asked for keeps to its distribution; any other has the
+/// value as its one choice: whether the trainer has it and takes the value, the trainer's own list says.
+inline void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed) {
+    const auto value = to_value(L, -1);
+    const Param* const known = asked.find(name);
+    const auto internal = !value ? std::nullopt : known ? to_internal(*known->distribution, *value) : std::optional{0.0};
+    if (!internal) {
+        raise(L, place + ": parameter '" + clipped(name) + "': got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
+                     "; expected " + (known ? describe(*known->distribution) : "a number, a text, true or false"));
+    }
+    if (known) changed.set(Param{known->name, known->distribution, *internal});
+    else changed.set(name, CategoricalDistribution{{*value}}, *internal);
+}
+
+/// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan; without an attempt it is only looked at.
+inline void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed) {
     const std::string place = "hpo.retry";
     const Fields given{L, index, place, retry_members()};
     each_plan_field([&](const auto& field) {
@@ -120,24 +139,12 @@ inline void read_retry(lua_State* L, int index, Recovery& recovery, const ParamS
     recovery.reason = given.text("reason").value_or("the script's rule retries");
     if (!given.push("params")) return;
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
-    if (!params) return lua_pop(L, 1);
-    ParamSet changed = *params;
+    if (!failed) return lua_pop(L, 1);
+    ParamSet changed = params_of(*failed);
     const int table = lua_gettop(L);
     for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-        const std::string name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : type_text(L, -2);
-        const Param* present = changed.find(name);
-        if (!present) {
-            std::vector<std::string> known;
-            for (const Param& param : changed) known.push_back(param.name);
-            raise(L, unknown_name(place, "parameter", clipped(name), known).what());
-        }
-        const auto value = to_value(L, -1);
-        const auto internal = value ? to_internal(*present->distribution, *value) : std::nullopt;
-        if (!internal) {
-            raise(L, place + ": parameter '" + name + "': got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
-                         "; expected " + describe(*present->distribution));
-        }
-        changed.set(Param{present->name, present->distribution, *internal});
+        if (lua_type(L, -2) != LUA_TSTRING) raise_wrong_type(L, -2, place, "the name of a parameter", "a text");
+        change_param(L, place, lua_tostring(L, -2), failed->trial.params, changed);
     }
     lua_pop(L, 1);
     recovery.params = std::move(changed);
@@ -182,7 +189,7 @@ inline std::optional<Recovery> read(lua_State* L, int index, const char* name, c
     recovery.plan = failed.attempt.plan;
     if (action == "retry") {
         recovery.action = Recovery::Action::retry;
-        read_retry(L, -1, recovery, failed.attempt.changed_params ? &*failed.attempt.changed_params : &failed.trial.params);
+        read_retry(L, -1, recovery, &failed);
         if (!recovery.params) recovery.params = failed.attempt.changed_params;
     } else {
         recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;

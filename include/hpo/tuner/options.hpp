@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
@@ -32,6 +33,9 @@ struct TuneOptions {
     /// Why the trainer cannot go from one plan to another (trainer/levers.hpp has the answer for a trainer that names its levers);
     /// nothing: it can. A retry that it refuses ends its trial, with the reason. Not set: the trainer obeys every plan.
     std::function<std::optional<std::string>(const ExecutionPlan& from, const ExecutionPlan& to)> refuses_plan{};
+    /// What the trainer has against the parameters of a retry: a name that it lacks, a value that it does not take; nothing: it takes
+    /// them. A retry that it refuses ends its trial, with the reason. Not set: the trainer takes whatever it is given.
+    std::function<std::optional<std::string>(const ParamSet& params)> refuses_params{};
     int max_attempts = 20;                   ///< of one trial, whatever the recovery policy says
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
     /// Where the attempts of a trial may keep checkpoints, asked before each: a folder that is there. Not set: nowhere.

@@ -79,7 +79,8 @@ inline void settle_failed(Trial& trial, const Failure& failure, const Recovery& 
     }
 }
 
-/// A retry beyond the attempts that a trial may have, or under a plan that the trainer would not obey, becomes the trial's end.
+/// A retry beyond the attempts that a trial may have, under a plan that the trainer would not obey, or with parameters that it would
+/// refuse, becomes the trial's end.
 inline void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOptions& options) {
     if (recovery.action != Recovery::Action::retry) return;
     const auto refuse = [&](const std::string& why) {
@@ -87,7 +88,9 @@ inline void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOp
         recovery.reason = why + "; a retry was asked for: " + recovery.reason;
     };
     const auto missing = options.refuses_plan ? options.refuses_plan(attempt.plan, recovery.plan) : std::nullopt;
+    const auto wrong = options.refuses_params && recovery.params ? options.refuses_params(*recovery.params) : std::nullopt;
     if (missing) refuse(*missing);
+    else if (wrong) refuse(*wrong);
     else if (attempt.index + 1 >= options.max_attempts) refuse("given up after " + std::to_string(options.max_attempts) + " attempts");
 }
 
