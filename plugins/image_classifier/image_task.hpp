@@ -93,9 +93,9 @@ public:
     }
     [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
         const auto held_out = static_cast<std::int64_t>(images_->split.validation.size());
-        const auto score = hpo::torch::score_classifier(model, held_out, options_.shape.classes, plan, [&](auto examples) {
-            return batch_of(images_->split.validation, examples, plan.device);
-        });
+        const auto score =
+            hpo::torch::score_classifier(model, {.examples = held_out, .classes = options_.shape.classes}, plan,
+                                         [&](auto examples) { return batch_of(images_->split.validation, examples, plan.device); });
         return hpo::torch::metrics_of(score);
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return options_.shape.classes; }
@@ -106,9 +106,9 @@ public:
         attributes.insert_or_assign("validation_examples", std::to_string(images_->split.validation.size()));
         if (!options_.test_images) return;
         const ImageSet test = options_.test_images();
-        const auto score = hpo::torch::score_classifier(model, test.count, options_.shape.classes, plan, [&](auto examples) {
-            return image_batch(test, options_.scale, examples, plan.device);
-        });
+        const auto score =
+            hpo::torch::score_classifier(model, {.examples = test.count, .classes = options_.shape.classes}, plan,
+                                         [&](auto examples) { return image_batch(test, options_.scale, examples, plan.device); });
         hpo::torch::keep_test_score(score, attributes);
     }
 

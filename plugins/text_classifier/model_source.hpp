@@ -38,7 +38,10 @@ namespace detail {
     return "config.json, model.safetensors (or its shards with their index), " + tokenizer;
 }
 
-[[nodiscard]] inline ModelSource named_model(const std::string& name, const std::string& models, bool shapes_only) {
+/// The published model that `model.name` names.
+[[nodiscard]] inline ModelSource named_model(const hpo::Settings& settings, bool shapes_only) {
+    const std::string& name = settings.text("model.name");
+    const std::string& models = settings.text("models");
     const std::filesystem::path folder = std::filesystem::path{models} / name;
     if (!models.empty()) {
         for (const auto& each : {folder, std::filesystem::path{models} / hpo::text::without_organisation(name)}) {
@@ -65,7 +68,7 @@ namespace detail {
     const std::string& name = settings.text("model.name");
     if (!folder.empty() && !name.empty()) throw hpo::bad_value("model.name", name + " beside model = " + folder, "one of the two");
     if (name.empty()) return {.folder = folder};
-    return detail::named_model(name, settings.text("models"), job.shapes_only);
+    return detail::named_model(settings, job.shapes_only);
 }
 
 }  // namespace text_classifier

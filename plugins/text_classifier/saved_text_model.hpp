@@ -17,17 +17,16 @@ namespace text_classifier {
 /// A saved model's file with the names of its classes, in the order of its logits.
 inline constexpr const char* labels_file = "labels.json";
 
-/// Makes a folder a model folder, but for its weights: config.json, the tokenizer's files, labels. `began_from` is the folder of the
-/// model that it was fine-tuned from; empty: it began from nothing.
-inline void write_text_model(const PreparedTexts& texts, const hpo::text::EncoderConfig& config, const std::filesystem::path& began_from,
-                             const std::filesystem::path& folder) {
-    if (began_from.empty()) {
-        hpo::text::write_bert_config(config, folder);
-        hpo::text::write_word_pieces(texts.tokenizer, folder);
+/// Makes the folder `to` a model folder, but for its weights: config.json, the tokenizer's files, labels. `from` is the folder of the model
+/// that it was fine-tuned from; empty: it began from nothing.
+inline void write_text_model(const PreparedTexts& texts, const hpo::text::EncoderConfig& config, const hpo::text::ModelFolders& folders) {
+    if (folders.from.empty()) {
+        hpo::text::write_bert_config(config, folders.to);
+        hpo::text::write_word_pieces(texts.tokenizer, folders.to);
     } else {
-        hpo::text::copy_model_files(began_from, folder);
+        hpo::text::copy_model_files(folders);
     }
-    hpo::text::write_text_file(folder / labels_file, hpo::json_line({{"labels", texts.labels.names()}}) + "\n");
+    hpo::text::write_text_file(folders.to / labels_file, hpo::json_line({{"labels", texts.labels.names()}}) + "\n");
 }
 
 /// Throws Error that names the file.

@@ -71,7 +71,9 @@ public:
     [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
     [[nodiscard]] std::vector<std::string> remarks() const override { return texts_->remarks; }
     [[nodiscard]] std::string stand_in() const override { return texts_->stand_in; }
-    void save(const std::filesystem::path& folder) const override { write_text_model(*texts_, options_.encoder, options_.model, folder); }
+    void save(const std::filesystem::path& folder) const override {
+        write_text_model(*texts_, options_.encoder, {.from = options_.model, .to = folder});
+    }
     void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
         attributes.insert_or_assign("data_hash", hpo::json_quote(texts_->hash));
         attributes.insert_or_assign("validation_examples", std::to_string(texts_->validation.size()));
@@ -85,7 +87,7 @@ private:
     }
     [[nodiscard]] hpo::torch::ClassificationScore score(hpo::torch::Model& model, const EncodedTexts& part,
                                                         const hpo::torch::EvaluationPlan& plan) const {
-        return hpo::torch::score_classifier(model, part.size(), texts_->labels.size(), plan,
+        return hpo::torch::score_classifier(model, {.examples = part.size(), .classes = texts_->labels.size()}, plan,
                                             [&](auto examples) { return batch_of(part, examples, plan.device); });
     }
 

@@ -55,8 +55,8 @@ TEST_CASE("JSON lines: escapes, numbers as labels, fields that nobody asked for"
     const Files files;
     const auto file = files.write("a.jsonl",
                                   "{\"text\": \"caf\\u00e9 \\ud83d\\ude00\\n\", \"label\": \"a\", \"more\": [1, {}]}\r\n\n"
-                                  "{\"label\": 3, \"text\": \"\"}\n{\"label\": -1.5, \"text\": \"x\"}");
-    CHECK(rows_of(read_table(file)) == Rows{"caf\u00e9 \U0001F600\n|a", "|3", "x|-1.5"});
+                                  "{\"label\": 3, \"text\": \"\"}\n{\"label\": -9223372036854775808, \"text\": \"x\"}");
+    CHECK(rows_of(read_table(file)) == Rows{"caf\u00e9 \U0001F600\n|a", "|3", "x|-9223372036854775808"});
 }
 
 TEST_CASE("columns are chosen by name") {
@@ -110,10 +110,13 @@ TEST_CASE("errors of a file name its line and field") {
     CHECK(told("a.jsonl", "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"a\",\n") == "a.jsonl:2: not JSON at byte 14 of the line");
     CHECK(told("a.jsonl", "{\"text\": \"\\ud800\", \"label\": 1}") == "a.jsonl:1: not JSON at byte 17 of the line");
     CHECK(told("a.jsonl", "[1]") == "a.jsonl:1: got a JSON array; expected an object in each line");
-    CHECK(told("a.jsonl", "{\"text\": \"a\", \"label\": true}") ==
-          "a.jsonl:1: field 'label': got a JSON boolean; expected a text or a number");
-    CHECK(told("a.jsonl", "{\"text\": \"a\", \"label\": null}") ==
-          "a.jsonl:1: field 'label': got a JSON null; expected a text or a number");
+    const std::string expected = "expected a text or a whole number of at most 64 bits, without point or exponent";
+    CHECK(told("a.jsonl", "{\"text\": \"a\", \"label\": true}") == "a.jsonl:1: field 'label': got a JSON boolean; " + expected);
+    CHECK(told("a.jsonl", "{\"text\": \"a\", \"label\": null}") == "a.jsonl:1: field 'label': got a JSON null; " + expected);
+    for (const char* number : {"1e2", "1.50", "10000000000000000000001", "-9223372036854775809"}) {
+        CHECK_THAT(told("a.jsonl", "{\"text\": \"x\", \"label\": " + std::string{number} + "}"),
+                   Catch::StartsWith("a.jsonl:1: field 'label': got the number ") && EndsWith("; " + expected));
+    }
     CHECK(told("a.jsonl", "{\"text\": 1, \"label\": 1}") == "a.jsonl:1: field 'text': got a JSON number; expected a text");
     CHECK(told("a.jsonl", "{\"text\": \"a\", \"label\": \"\"}") == "a.jsonl:1: field 'label': no label");
     CHECK(told("a.csv", "\"text\nof a row\",label\na,1\n") == "a.csv:1: unknown column 'text'; known: text\\nof a row, label");

@@ -152,6 +152,7 @@ TEST_CASE("the balance of labels") {
     CHECK(balance.classes_without_examples() == 1);
     CHECK(balance_text(balance, {{"a", "b", "c", "d"}, "train.csv"}) ==
           "8 texts of 4 classes; most 'a' 4 (50.0 %), fewest 'd' 0; entropy 1.50 of 2.00 bits; none of 'd'");
+    CHECK(balance_text({{2, 2}}, {{"a", "b"}, "train.csv"}) == "4 texts of 2 classes; 2 (50.0 %) of each; entropy 1.00 of 1.00 bits");
     CHECK(label_balance({}, 2).entropy_bits() == 0);
     CHECK(label_balance({}, 2).largest_share() == 0);
 }

@@ -17,6 +17,7 @@
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/checkpointing.hpp"
+#include "hpo/torch/finish_gradients.hpp"
 #include "hpo/torch/loss_scale.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/optimizer.hpp"

@@ -98,7 +98,7 @@ hpo::TrainerJob folder_job(const Texts& texts, const hpo::tests::TemporaryDirect
     return job;
 }
 
-/// Two classes of texts of unequal length, for a tiny encoder.
+/// Three classes of texts of unequal length, for a tiny encoder.
 std::shared_ptr<const PreparedTexts> unequal_texts() {
     hpo::text::WordCounts words;
     words.add("one two three four five six");
@@ -311,9 +311,7 @@ TEST_CASE("a check tells the balance of the labels, and what is wrong with data 
 
 TEST_CASE("a check tells of held-out and of test texts that are trained on, too") {
     const hpo::tests::TemporaryDirectory folder;
-    const auto write = [&](const char* name, const std::string& rows) {
-        std::ofstream{folder.path(name)} << "section\ttext\n" << rows;
-    };
+    const auto write = [&](const char* name, const std::string& rows) { std::ofstream{folder.path(name)} << "section\ttext\n" << rows; };
     write("train.tsv", "games\tgame\nfonts\tfont\nfonts\tanother font\n");
     write("validation.tsv", "games\tgame\nfonts\tunheard\n");
     write("test.tsv", "games\tgame\nfonts\tfont\nfonts\tnever heard\n");
@@ -649,6 +647,7 @@ TEST_CASE("a saved text model is measured again, on other texts with its own wor
         if (measured.failure) FAIL(measured.failure->where + ": " + measured.failure->message);
         CHECK(measured.attributes.at("validation_examples") == std::to_string(expected));
         CHECK(std::stod(measured.attributes.at("accuracy")) == 1);
+        CHECK_FALSE(measured.attributes.contains("test_accuracy"));
     };
     measure_all("fonts\tfont v1\n", 1);
     measure_all("fonts\tfont v1\ngames\tgame v2\nfonts\tfont for v3\n", 3);

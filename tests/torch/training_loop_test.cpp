@@ -264,17 +264,17 @@ TEST_CASE("a profile counts parameters exactly and measures the rest") {
 
 TEST_CASE("schedules warm up, stay, and fall") {
     const Schedule constant{ScheduleKind::constant, 0};
-    CHECK(constant.factor(0, 10) == 1);
-    CHECK(constant.factor(9, 10) == 1);
+    CHECK(constant.factor({.number = 0, .of = 10}) == 1);
+    CHECK(constant.factor({.number = 9, .of = 10}) == 1);
     const Schedule linear{ScheduleKind::linear, 0.2};
-    CHECK(linear.factor(0, 10) == Approx(1.0 / 3));
-    CHECK(linear.factor(1, 10) == Approx(2.0 / 3));
-    CHECK(linear.factor(2, 10) == 1);
-    CHECK(linear.factor(6, 10) == Approx(0.5));
+    CHECK(linear.factor({.number = 0, .of = 10}) == Approx(1.0 / 3));
+    CHECK(linear.factor({.number = 1, .of = 10}) == Approx(2.0 / 3));
+    CHECK(linear.factor({.number = 2, .of = 10}) == 1);
+    CHECK(linear.factor({.number = 6, .of = 10}) == Approx(0.5));
     const Schedule cosine{ScheduleKind::cosine, 0};
-    CHECK(cosine.factor(0, 10) == 1);
-    CHECK(cosine.factor(5, 10) == Approx(0.5));
-    CHECK(cosine.factor(9, 10) == Approx(0.5 * (1 + std::cos(0.9 * 3.14159265358979))));
+    CHECK(cosine.factor({.number = 0, .of = 10}) == 1);
+    CHECK(cosine.factor({.number = 5, .of = 10}) == Approx(0.5));
+    CHECK(cosine.factor({.number = 9, .of = 10}) == Approx(0.5 * (1 + std::cos(0.9 * 3.14159265358979))));
 }
 
 TEST_CASE("a recomputed segment gives the same output and gradients with dropout, and keeps less") {

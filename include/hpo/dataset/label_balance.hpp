@@ -57,7 +57,8 @@ struct LabelBalance {
     return balance;
 }
 
-/// `48744 texts of 58 classes; most 'libs' 5115 (10.5 %), fewest 'zope' 15; entropy 5.06 of 5.86 bits; none of 'x'`: one line for a person.
+/// `48744 texts of 58 classes; most 'libs' 5115 (10.5 %), fewest 'zope' 15; entropy 5.06 of 5.86 bits; none of 'x'`: one line for a person;
+/// `6 texts of 3 classes; 2 (33.3 %) of each; ...` where all are alike.
 [[nodiscard]] inline std::string balance_text(const LabelBalance& balance, const LabelTable& labels) {
     const auto rounded = [](double value, int decimals) {
         std::array<char, 32> buffer{};
@@ -68,9 +69,12 @@ struct LabelBalance {
         const auto at = static_cast<std::size_t>(of);
         return "'" + shown(labels.names()[at]) + "' " + std::to_string(balance.counts[at]);
     };
-    std::string text = std::to_string(balance.examples()) + " texts of " + std::to_string(labels.size()) + " classes; most " +
-                       described(balance.largest()) + " (" + rounded(100 * balance.largest_share(), 1) + " %), fewest " +
-                       described(balance.smallest()) + "; entropy " + rounded(balance.entropy_bits(), 2) + " of " +
+    const std::string share = " (" + rounded(100 * balance.largest_share(), 1) + " %)";
+    const std::string extremes = balance.largest() == balance.smallest()
+                                     ? std::to_string(balance.counts.front()) + share + " of each"
+                                     : "most " + described(balance.largest()) + share + ", fewest " + described(balance.smallest());
+    std::string text = std::to_string(balance.examples()) + " texts of " + std::to_string(labels.size()) + " classes; " + extremes +
+                       "; entropy " + rounded(balance.entropy_bits(), 2) + " of " +
                        rounded(std::log2(static_cast<double>(labels.size())), 2) + " bits";
     std::vector<std::string> missing;
     for (std::size_t i = 0; i < balance.counts.size(); ++i) {

@@ -83,8 +83,10 @@ inline void read_json_lines(LineReader& lines, const Columns& columns, TextTable
         const Json& text = field(columns.text);
         if (!text.is_string()) throw refusal("field '" + shown(columns.text) + "': got a JSON " + text.type_name() + "; expected a text");
         const Json& label = field(columns.label);
-        if (!label.is_string() && !label.is_number()) {
-            throw refusal("field '" + shown(columns.label) + "': got a JSON " + label.type_name() + "; expected a text or a number");
+        if (!label.is_string() && !label.is_number_integer()) {  // other numbers can be written in several ways
+            throw refusal("field '" + shown(columns.label) + "': got " +
+                          (label.is_number() ? "the number " + label.dump() : "a JSON " + std::string{label.type_name()}) +
+                          "; expected a text or a whole number of at most 64 bits, without point or exponent");
         }
         const std::string name = label.is_string() ? label.get<std::string>() : label.dump();
         if (name.empty()) throw refusal("field '" + shown(columns.label) + "': no label");
@@ -94,9 +96,9 @@ inline void read_json_lines(LineReader& lines, const Columns& columns, TextTable
 
 }  // namespace detail
 
-/// Reads texts and labels from a CSV, TSV or JSON lines file, compressed or not; the end of its name says which. A number is
-/// the label that its digits spell. Throws Error that names file, line and field: no such file or column, a quote that is not closed,
-/// a wrong number of fields, bytes that are not UTF-8, no label, no rows.
+/// Reads texts and labels from a CSV, TSV or JSON lines file, compressed or not; the end of its name says which. A whole
+/// number is the label that its digits spell. Throws Error that names file, line and field: no such file or column, a quote that is not
+/// closed, a wrong number of fields, bytes that are not UTF-8, no label, no rows.
 [[nodiscard]] inline TextTable read_table(const std::filesystem::path& file, const Columns& columns = {}) {
     const auto format = table_format(file);
     if (!format)

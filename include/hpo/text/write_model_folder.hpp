@@ -50,8 +50,15 @@ inline void write_word_pieces(const Tokenizer& tokenizer, const std::filesystem:
     write_text_file(folder / "tokenizer_config.json", "{\"tokenizer_class\": \"BertTokenizer\", \"do_lower_case\": true}\n");
 }
 
-/// Copies what a model folder has besides its weights: configuration and tokenizer, to another. Throws Error naming the file.
-inline void copy_model_files(const std::filesystem::path& from, const std::filesystem::path& to) {
+/// A model folder and the one that is made from it.
+struct ModelFolders {
+    std::filesystem::path from;
+    std::filesystem::path to;
+};
+
+/// Copies what a model folder has besides its weights: configuration and tokenizer. Throws Error naming the file.
+inline void copy_model_files(const ModelFolders& folders) {
+    const auto& [from, to] = folders;
     for (const char* name : {"config.json", "vocab.txt", "vocab.json", "merges.txt", "spm.model", "sentencepiece.bpe.model",
                              "added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"}) {
         if (!std::filesystem::exists(from / name)) continue;

@@ -20,11 +20,17 @@ namespace hpo::torch {
     return order;
 }
 
-/// The order in which an epoch (from 1) visits the task's examples.
-[[nodiscard]] inline std::vector<std::int64_t> epoch_order(const Task& task, std::int64_t epoch, std::int64_t effective_batch, Seed seed) {
-    const Seed own = seed.derive("order").derive(static_cast<std::uint64_t>(epoch));
+/// An epoch of a training.
+struct NumberedEpoch {
+    std::int64_t number = 1;  ///< the first is 1
+    std::int64_t effective_batch = 1;
+};
+
+/// The order in which an epoch visits the task's examples.
+[[nodiscard]] inline std::vector<std::int64_t> epoch_order(const Task& task, const NumberedEpoch& epoch, Seed seed) {
+    const Seed own = seed.derive("order").derive(static_cast<std::uint64_t>(epoch.number));
     std::vector<std::int64_t> order = shuffled(task.training_examples(), own);
-    task.arrange(order, {.effective_batch = effective_batch, .seed = own});
+    task.arrange(order, {.effective_batch = epoch.effective_batch, .seed = own});
     return order;
 }
 

@@ -62,19 +62,25 @@ private:
     std::int64_t examples_ = 0;
 };
 
-/// Scores `examples` examples; `batch_of(span of example numbers)` makes their batches. Labels and logits are checked.
+/// What a classifier is scored on.
+struct ScoredPart {
+    std::int64_t examples = 0;
+    std::int64_t classes = 2;
+};
+
+/// Scores a part of the data; `batch_of(span of example numbers)` makes its batches. Labels and logits are checked.
 template <class BatchOf>
-[[nodiscard]] ClassificationScore score_classifier(Model& model, std::int64_t examples, std::int64_t classes, const EvaluationPlan& plan,
+[[nodiscard]] ClassificationScore score_classifier(Model& model, const ScoredPart& part, const EvaluationPlan& plan,
                                                    const BatchOf& batch_of) {
-    ClassificationScore score{classes};
-    std::vector<std::int64_t> order(static_cast<std::size_t>(examples));
+    ClassificationScore score{part.classes};
+    std::vector<std::int64_t> order(static_cast<std::size_t>(part.examples));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     const auto stride = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.batch_examples));
     for (std::size_t start = 0; start < order.size(); start += stride) {
         const Batch batch = batch_of(std::span{order}.subspan(start, std::min(stride, order.size() - start)));
-        check_labels(batch.targets, classes);
+        check_labels(batch.targets, part.classes);
         const ::torch::Tensor logits = model.forward(batch).to(::torch::kFloat);  // under autocast they are not
-        check_logits(logits, batch, classes);
+        check_logits(logits, batch, part.classes);
         score.add(logits, batch.targets);
     }
     return score;

@@ -26,12 +26,17 @@ struct Schedule {
     ScheduleKind kind = ScheduleKind::constant;
     double warmup = 0;  ///< share of all steps, in [0, 1): the rate rises along a line first
 
-    /// What the learning rate is multiplied by in optimizer step `step` (from 0) of `steps`.
-    [[nodiscard]] double factor(std::int64_t step, std::int64_t steps) const {
-        const double rise = std::floor(warmup * static_cast<double>(steps));
-        const auto at = static_cast<double>(step);
+    struct Step {
+        std::int64_t number = 0;  ///< the first is 0
+        std::int64_t of = 1;      ///< all steps of the training
+    };
+    /// What the learning rate is multiplied by in a step of the optimizer.
+    [[nodiscard]] double factor(const Step& step) const {
+        const auto steps = static_cast<double>(step.of);
+        const double rise = std::floor(warmup * steps);
+        const auto at = static_cast<double>(step.number);
         if (at < rise) return (at + 1) / (rise + 1);
-        const double share = (at - rise) / std::max(1.0, static_cast<double>(steps) - rise);
+        const double share = (at - rise) / std::max(1.0, steps - rise);
         switch (kind) {
             case ScheduleKind::constant: return 1;
             case ScheduleKind::cosine: return 0.5 * (1 + std::cos(std::numbers::pi * share));

@@ -19,6 +19,7 @@
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/epoch_order.hpp"
+#include "hpo/torch/finish_gradients.hpp"
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/saved_model.hpp"
 #include "hpo/torch/task.hpp"
@@ -42,10 +43,10 @@ namespace hpo::torch {
 }
 
 /// "epoch 2 of 3: training loss 0.41, accuracy 0.85, loss 0.4"
-[[nodiscard]] inline std::string epoch_line(std::int64_t epoch, std::int64_t epochs, double training_loss, const Metrics& metrics) {
+[[nodiscard]] inline std::string epoch_line(const TrainingState& state, const TrainingPlan& plan, double training_loss) {
     std::string line =
-        "epoch " + std::to_string(epoch) + " of " + std::to_string(epochs) + ": training loss " + display_text(training_loss);
-    for (const auto& [name, value] : metrics) line += ", " + name + " " + display_text(value);
+        "epoch " + std::to_string(state.epoch) + " of " + std::to_string(plan.epochs) + ": training loss " + display_text(training_loss);
+    for (const auto& [name, value] : state.metrics) line += ", " + name + " " + display_text(value);
     return line;
 }
 
@@ -92,7 +93,7 @@ private:
     [[nodiscard]] std::optional<double> train_epoch() {
         TrainingState& state = *state_;
         BatchLoader loader{task_,
-                           {.order = epoch_order(task_, state.epoch + 1, plan_.effective_batch, seed_),
+                           {.order = epoch_order(task_, {.number = state.epoch + 1, .effective_batch = plan_.effective_batch}, seed_),
                             .effective_batch = plan_.effective_batch,
                             .micro_batch = plan_.micro_batch,
                             .workers = plan_.loader_workers},
@@ -116,7 +117,7 @@ private:
         TrainingState& state = *state_;
         const std::int64_t steps_per_epoch = (examples_ + plan_.effective_batch - 1) / plan_.effective_batch;
         state.optimizer.set_learning_rate(plan_.optimizer.learning_rate *
-                                          plan_.schedule.factor(state.step, steps_per_epoch * plan_.epochs));
+                                          plan_.schedule.factor({.number = state.step, .of = steps_per_epoch * plan_.epochs}));
         if (finish_gradients(state.optimizer, state.loss_scale, plan_.clip_norm)) state.optimizer.step();
         state.model->zero_grad(/*set_to_none=*/true);
     }
@@ -129,7 +130,7 @@ private:
         const double value = state.metrics.at(plan_.metric);
         if (plan_.patience > 0)
             state.best.see({.epoch = state.epoch, .value = value, .metrics = state.metrics}, plan_.direction, *state.model);
-        attempt_.progress().log(epoch_line(state.epoch, plan_.epochs, training_loss, state.metrics));
+        attempt_.progress().log(epoch_line(state, plan_, training_loss));
         return attempt_.progress().report(state.epoch, value);
     }
 
