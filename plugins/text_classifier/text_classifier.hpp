@@ -187,9 +187,8 @@ private:
     static std::shared_ptr<const PreparedTexts> prepare(const hpo::dataset::TextDataset& set, const hpo::Settings& settings,
                                                         const Reading& reading) {
         using hpo::dataset::Examples;
-        using hpo::dataset::LabelTable;
-        const LabelTable& labels = set.labels;
-        /// Nothing is trained on a saved model's texts: as many are used as there are.
+        const hpo::dataset::LabelTable& labels = set.labels;
+        // Nothing is trained on a saved model's texts: as many are used as there are.
         const auto rule = [&](const Examples& part, std::string_view limit) {
             const std::int64_t asked = settings.whole(std::string{limit});
             return hpo::dataset::SubsetRule{.examples = reading.saved ? std::min(asked, part.size()) : asked,
