@@ -139,7 +139,7 @@ TEST_CASE("an attempt goes on from the checkpoint of the one before, and the rep
                        {.trials = 1,
                         .fixed = {{"batch", std::int64_t{512}}},
                         .effective_batch_parameter = "batch",
-                        .checkpoint_folder = [](std::int64_t trial) { return "folder of " + std::to_string(trial); }});
+                        .checkpoint_folder = [](const Trial& trial) { return "folder of " + std::to_string(trial.number); }});
     const Trial& trial = result.trials.at(0);
     REQUIRE(trial.attempts.size() == 4);
     for (std::size_t i = 0; i < 4; ++i) {
@@ -173,7 +173,7 @@ TEST_CASE("an attempt with changed parameters begins anew") {
     MemoryBound executor{100 * mebibyte};
     const TuneResult result = tuner.optimize(
         store, "s", batches, executor,
-        {.trials = 1, .fixed = {{"batch", std::int64_t{512}}}, .effective_batch_parameter = "batch", .checkpoint_folder = [](std::int64_t) {
+        {.trials = 1, .fixed = {{"batch", std::int64_t{512}}}, .effective_batch_parameter = "batch", .checkpoint_folder = [](const Trial&) {
              return std::string{"folder"};
          }});
     const Trial& trial = result.trials.at(0);

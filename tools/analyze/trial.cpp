@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/core/plan_fields.hpp"
+#include "hpo/store/retries.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -158,6 +159,8 @@ void trial(const Query& query, std::int64_t number) {
         const auto seconds = hpo::analysis::detail::trial_seconds(one);
         page.line("  " + clock_time(*one.started) + (seconds ? ", " + duration(*seconds) : ""));
     }
+    if (const auto history = hpo::retry_history(one); !history.empty())
+        page.line("  goes on with trial " + std::to_string(history.back()) + ", which was interrupted");
     if (!one.params.empty()) {
         page.line("  parameters");
         Table table{{{""}, {""}}};
@@ -172,7 +175,8 @@ void trial(const Query& query, std::int64_t number) {
                   hpo::display_text(last->second));
     }
     for (const hpo::Attempt& attempt : one.attempts) {
-        std::string text = "  attempt " + std::to_string(attempt.index) + ": " + plan_text(attempt.plan) + "; " +
+        std::string text = "  attempt " + std::to_string(attempt.index) + ": " + plan_text(attempt.plan) +
+                           (attempt.resumed_step ? "; from after step " + std::to_string(*attempt.resumed_step) : "") + "; " +
                            (attempt.outcome ? std::string{outcome_text(*attempt.outcome)} : "running");
         if (attempt.seconds) text += " after " + duration(*attempt.seconds);
         const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;

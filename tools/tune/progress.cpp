@@ -81,6 +81,15 @@ void Progress::waiting_for_others(std::int64_t missing) {
     line("waiting for " + std::to_string(missing) + (missing == 1 ? " trial" : " trials") + " that another process runs");
 }
 
+void Progress::goes_on(const Trial& trial, const Trial& lost) {
+    line("trial " + std::to_string(trial.number) + ": goes on with trial " + std::to_string(lost.number) + ", which was interrupted" +
+         (trial.intermediate.empty() ? "" : ", after step " + std::to_string(trial.intermediate.rbegin()->first)));
+}
+
+void Progress::left_alone(const Trial& lost, const std::string& why) {
+    note("trial " + std::to_string(lost.number) + ", which was interrupted, is not gone on with: " + why);
+}
+
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     Running& running = running_[trial.number];
     running = {};

@@ -226,7 +226,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                        .occupancy = [&pool] { return pool.occupancy(); },
                        .trial_finished =
                            [&](const Trial& trial) {
-                               if (checkpoints) checkpoints->remove(trial.number);
+                               if (checkpoints) checkpoints->finished(trial);
                                try {
                                    if (best_model) best_model->finished(trial);
                                } catch (const Error& error) {  // the study is worth more than one of its models
@@ -256,8 +256,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     store.refresh(study.id, stored);
     require_same_parameters(stored, proposals);  // before a trial is begun in vain
     if (info.checkpoints) {
-        checkpoints.emplace(store::file_of(settings.text("store")), study.id);
-        tune.checkpoint_folder = [&checkpoints](std::int64_t trial) { return checkpoints->make(trial); };
+        checkpoints.emplace(store::file_of(settings.text("store")), study.id, checkpoint_conditions(settings, info));
+        tune.checkpoint_folder = [&checkpoints](const Trial& trial) { return checkpoints->make(trial); };
+        tune.left_checkpoints = [&checkpoints](const Trial& lost) { return checkpoints->left_by(lost); };
     }
     if (!settings.text("save-best").empty()) {
         const auto read_stored = [&] {
@@ -282,9 +283,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     Tuner tuner{std::move(policies.sampler), std::move(policies.pruner), std::move(policies.guard), std::move(policies.recovery)};
     const TuneResult result = tuner.optimize(store, settings.text("study"), space, pool, tune, progress);
     progress.finish();
-    for (const Trial& trial : result.trials) {  // those of processes that were killed, too
-        if (checkpoints && is_finished(trial.state)) checkpoints->remove(trial.number);
-    }
+    if (checkpoints) checkpoints->settle(result.trials, !result.interrupted && Tally{result.trials}.done() >= tune.trials);
     std::optional<KeptModel> kept;
     if (best_model) {
         kept.emplace(KeptModel{.folder = best_model->folder(), .manifest = std::nullopt, .problem = not_kept});

@@ -6,6 +6,7 @@
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/device/nvml.hpp"
+#include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
 
 namespace hpo::tune {
@@ -85,6 +86,25 @@ void require_plan(const Settings& settings, const TrainerInfo& info) {
 
 void require_saves_models(const std::string& place, const TrainerInfo& info) {
     if (!info.saves_models) throw Error{Errc::bad_value, place + ": trainer " + info.name + " saves no models"};
+}
+
+CheckpointConditions checkpoint_conditions(const Settings& settings, const TrainerInfo& info) {
+    const script::StudyDescription& study = settings.description();
+    const std::filesystem::path store = store::file_of(settings.text("store"));
+    CheckpointConditions conditions{{"version", HPO_VERSION},
+                                    {"trainer", info.name},
+                                    {"LibTorch", info.libtorch_version},
+                                    {"seed", settings.text("seed")},
+                                    {"metric", study.objectives[0].metric}};
+    for (const auto& [name, value] : study.trainer_options) {
+        conditions["option " + name] = display_text(value);
+        if (const auto* text = get_if<std::string>(&value)) add_files(conditions, *text, store);
+    }
+    for (const TrainerParameter& parameter : info.parameters) {
+        const auto* text = get_if<std::string>(&parameter.standard);
+        if (text && !study.trainer_options.contains(parameter.name)) add_files(conditions, *text, store);
+    }
+    return conditions;
 }
 
 ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint_folders.hpp"
 #include "hpo/worker/describe.hpp"
 #include "hpo/worker/pool_config.hpp"
 #include "saved_model.hpp"
@@ -41,6 +42,9 @@ void require_plan(const Settings& settings, const TrainerInfo& info);
 
 /// Throws Error{bad_value} where models are to be kept and the trainer saves none. `place` is for the message.
 void require_saves_models(const std::string& place, const TrainerInfo& info);
+
+/// What the checkpoints of the study's trials are made under.
+[[nodiscard]] CheckpointConditions checkpoint_conditions(const Settings& settings, const TrainerInfo& info);
 
 /// What every model of the study has in common in its manifest.
 [[nodiscard]] ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info);

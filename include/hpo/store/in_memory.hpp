@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/store/run_liveness.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/store/store_rules.hpp"
@@ -94,22 +95,26 @@ public:
         return trial;
     }
     std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override {
-        Kept& kept = of(study_id);
-        for (; kept.first_open < kept.trials.size() && is_finished(kept.trials[kept.first_open].state); ++kept.first_open) {
-            kept.done_before_open += counts_as_done(kept.trials[kept.first_open]) ? 1 : 0;
-        }
-        std::int64_t counting = quota.own_running + kept.done_before_open;
-        for (std::size_t i = kept.first_open; i < kept.trials.size(); ++i) {
-            const Trial& trial = kept.trials[i];
-            const Place& kept_at = places_[index_of(trial.id)];
-            if (counts_as_done(trial)) ++counting;
-            else if (trial.state == TrialState::running && kept_at.run_id && kept_at.run_id != run_id) {
-                const OwnedRun* const run = find_run(*kept_at.run_id);
-                counting += run && !is_gone(run->known, now(), quota.grace_seconds) ? 1 : 0;
-            }
-        }
-        if (counting >= quota.trials) return std::nullopt;
+        if (!has_room(of(study_id), run_id, quota)) return std::nullopt;
         return begin_trial(study_id, run_id);
+    }
+    std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
+                                            const Trial& lost, std::int64_t last_kept) override {
+        Kept& kept = of(study_id);
+        if (!has_room(kept, run_id, quota)) return std::nullopt;
+        for (const Trial& trial : kept.trials) {
+            if (goes_on_with(trial, lost.number)) return std::nullopt;
+        }
+        Trial retry = retry_of(lost, last_kept);
+        Trial& trial = add(kept);
+        retry.id = trial.id;
+        retry.number = trial.number;
+        retry.started = now();
+        trial = std::move(retry);
+        Place& kept_at = places_[index_of(trial.id)];
+        kept_at.has_owner = true;
+        kept_at.run_id = run_id;
+        return trial;
     }
     Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) override {
         Kept& kept = of(study_id);
@@ -235,6 +240,22 @@ private:
         const bool is_known = study_id >= 1 && index_of(study_id) < studies_.size();
         if (!is_known || studies_[index_of(study_id)].is_deleted()) throw no_study(place, study_id);
         return studies_[index_of(study_id)];
+    }
+    bool has_room(Kept& kept, std::optional<std::int64_t> run_id, const Quota& quota) {
+        for (; kept.first_open < kept.trials.size() && is_finished(kept.trials[kept.first_open].state); ++kept.first_open) {
+            kept.done_before_open += counts_as_done(kept.trials[kept.first_open]) ? 1 : 0;
+        }
+        std::int64_t counting = quota.own_running + kept.done_before_open;
+        for (std::size_t i = kept.first_open; i < kept.trials.size(); ++i) {
+            const Trial& trial = kept.trials[i];
+            const Place& kept_at = places_[index_of(trial.id)];
+            if (counts_as_done(trial)) ++counting;
+            else if (trial.state == TrialState::running && kept_at.run_id && kept_at.run_id != run_id) {
+                const OwnedRun* const run = find_run(*kept_at.run_id);
+                counting += run && !is_gone(run->known, now(), quota.grace_seconds) ? 1 : 0;
+            }
+        }
+        return counting < quota.trials;
     }
     Trial& add(Kept& kept) {
         Trial trial;

@@ -13,6 +13,7 @@
 #include "hpo/core/error.hpp"
 #include "hpo/store/attempt_rows.hpp"
 #include "hpo/store/lost_trials.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_opening.hpp"
 #include "hpo/store/store.hpp"
@@ -101,12 +102,18 @@ public:
     }
     std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override {
         auto trial = connection_->write([&]() -> std::optional<Trial> {
-            TrialCount& count = counts_[study_id];
-            const std::int64_t done = count.done(*connection_, reader_->shape(), study_id);
-            const std::int64_t counting =
-                done + quota.own_running + count.running_elsewhere(*connection_, study_id, run_id, quota.grace_seconds);
-            if (counting >= quota.trials) return std::nullopt;
+            if (!has_room(study_id, run_id, quota)) return std::nullopt;
             return take_trial(study_id, run_id);
+        });
+        if (trial) owned_[trial->id] = run_id;
+        return trial;
+    }
+    std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
+                                            const Trial& lost, std::int64_t last_kept) override {
+        auto trial = connection_->write([&]() -> std::optional<Trial> {
+            require_study(study_id);
+            if (!has_room(study_id, run_id, quota) || is_taken_over(*connection_, study_id, lost.number)) return std::nullopt;
+            return insert_retry(*connection_, place_, zone(), study_id, run_id, retry_of(lost, last_kept));
         });
         if (trial) owned_[trial->id] = run_id;
         return trial;
@@ -213,6 +220,12 @@ private:
         if (!row.next()) throw no_study(place_, study_id);
         const auto known = names_.find(study_id);
         if (known != names_.end() && known->second != row.text(0)) throw no_study(place_, study_id);  // deleted, and the id used again
+    }
+    /// Belongs inside Connection::write.
+    bool has_room(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) {
+        TrialCount& count = counts_[study_id];
+        const std::int64_t done = count.done(*connection_, reader_->shape(), study_id);
+        return done + quota.own_running + count.running_elsewhere(*connection_, study_id, run_id, quota.grace_seconds) < quota.trials;
     }
     /// Belongs inside Connection::write.
     Trial take_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) {

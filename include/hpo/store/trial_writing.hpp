@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/store/distribution_json.hpp"
 #include "hpo/store/optuna_schema.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 #include "hpo/store/stored_time.hpp"
 #include "hpo/store/trial_reading.hpp"
@@ -106,6 +108,35 @@ inline void write_attributes(Connection& connection, std::string_view place, con
         list += (list.empty() ? "[" : ", ") + number_text(value);
     }
     system(std::string{constraint_list}, list + "]");
+}
+
+/// True when a trial goes on with the one of this number, for good (goes_on_with, from rows).
+[[nodiscard]] inline bool is_taken_over(Connection& connection, std::int64_t study_id, std::int64_t number) {
+    Rows row = connection.query(
+        "SELECT s.value_json FROM trial_system_attributes s JOIN trials t ON t.trial_id = s.trial_id WHERE t.study_id = ?1 AND "
+        "s.\"key\" = ?2 AND NOT (EXISTS (SELECT 1 FROM trial_user_attributes u WHERE u.trial_id = t.trial_id AND u.\"key\" = ?3) AND "
+        "NOT EXISTS (SELECT 1 FROM hpo_attempts a WHERE a.trial_id = t.trial_id))",
+        study_id, retry_history_attribute, lost_attribute);
+    while (row.next()) {
+        const auto history = trial_numbers(row.text(0));
+        if (std::find(history.begin(), history.end(), number) != history.end()) return true;
+    }
+    return false;
+}
+
+/// Adds a trial that goes on with another: RUNNING, with what it begins with.
+[[nodiscard]] inline Trial insert_retry(Connection& connection, std::string_view place, TimeZone zone, std::int64_t study_id,
+                                        std::optional<std::int64_t> run_id, Trial retry) {
+    const Trial begun = insert_trial(connection, zone, study_id, now());
+    retry.id = begun.id;
+    retry.number = begun.number;
+    retry.state = begun.state;
+    retry.started = begun.started;
+    write_params(connection, retry);
+    for (const auto& [step, value] : retry.intermediate) write_report(connection, retry.id, {.step = step, .value = value});
+    write_attributes(connection, place, retry);
+    connection.run("INSERT OR REPLACE INTO hpo_trials (trial_id, run_id) VALUES (?1, ?2)", retry.id, run_id);
+    return retry;
 }
 
 /// State, values, attributes and constraints of a trial that has ended.

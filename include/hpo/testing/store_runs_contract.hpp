@@ -6,6 +6,7 @@
 
 #include "hpo/core/error.hpp"
 #include "hpo/store/store.hpp"
+#include "hpo/testing/trial_text.hpp"
 
 #ifndef SECTION
 #error "include Catch2 before hpo/testing/store_runs_contract.hpp"
@@ -61,6 +62,48 @@ inline void check_store_runs(Store& store) {
             CHECK_FALSE(within_two());
             store.delete_study(study.id);
         }
+    }
+    SECTION("a trial that goes on with a lost one is begun once, within the quota, and says so") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Run here = store.begin_run(study.id, {});
+        const auto retry_of_one = [&](const Trial& lost, std::int64_t trials) {
+            return store.begin_retry_within(study.id, here.id, {.trials = trials, .own_running = 0, .grace_seconds = 3600}, lost, 1);
+        };
+        const auto lose = [&](Trial& trial) {
+            trial.state = TrialState::fail;
+            trial.user_attributes["lost"] = "true";
+            store.finish(trial);
+        };
+        Trial lost = store.begin_trial(study.id, here.id);
+        lost.params.set("x", FloatDistribution{0.0, 1.0, false, std::nullopt}, 0.25);
+        store.set_params(lost);
+        for (const std::int64_t step : {0, 1, 2}) {
+            store.report(lost, {.step = step, .value = 0.5});
+            lost.intermediate[step] = 0.5;
+        }
+        lost.user_attributes["who"] = "\"me\"";
+        lose(lost);
+        CHECK_FALSE(retry_of_one(lost, 0));
+        auto first = retry_of_one(lost, 2);
+        REQUIRE(first);
+        CHECK(text_of(all_trials(store, study).at(1)) == text_of(*first));
+        CHECK(first->number == 1);
+        CHECK(first->state == TrialState::running);
+        CHECK(first->params == lost.params);
+        CHECK(first->intermediate == std::map<std::int64_t, double>{{0, 0.5}, {1, 0.5}});
+        CHECK(first->user_attributes == Attributes{{"who", "\"me\""}});
+        CHECK(first->system_attributes == Attributes{{"failed_trial", "0"}, {"retry_history", "[0]"}});
+        CHECK_FALSE(retry_of_one(lost, 9));  // it goes on already
+        lose(*first);
+        auto second = retry_of_one(lost, 9);  // the first changed nothing
+        REQUIRE(second);
+        store.begin_attempt(*second, {});
+        lose(*second);
+        CHECK_FALSE(retry_of_one(lost, 9));
+        auto third = retry_of_one(*second, 9);
+        REQUIRE(third);
+        CHECK(third->system_attributes == Attributes{{"failed_trial", "0"}, {"retry_history", "[0, 2]"}});
+        CHECK(all_trials(store, study).size() == 4);
     }
     SECTION("trials are begun within a quota: what is done, what the caller runs, and what living runs run") {
         const Study study = store.open_study("s", one, Store::Open::create);

@@ -9,6 +9,7 @@
 #include "hpo/core/history.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/space/known_distributions.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
@@ -60,22 +61,26 @@ public:
         std::int64_t own_running = 0;
     };
     [[nodiscard]] std::optional<std::int64_t> begin_trial(const Wanted& wanted) {
-        if (done_ + wanted.own_running >= wanted.trials) return std::nullopt;
-        if (since_refusal_ && since_refusal_->seconds() < refusal_holds_seconds) return std::nullopt;
-        auto begun = store_.begin_trial_within(
-            study_.id, run_ ? std::optional{run_->id} : std::nullopt,
-            {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = heartbeat_grace_seconds});
-        if (!begun) {
-            since_refusal_.emplace();
-            read_others();
-            return std::nullopt;
-        }
-        const std::int64_t number = begun->number;
-        const auto index = static_cast<std::size_t>(number);
-        if (index == trials_.size()) trials_.push_back(std::move(*begun));
-        else if (index < trials_.size()) trials_[index] = std::move(*begun);  // an enqueued one
+        if (!may_begin(wanted)) return std::nullopt;
+        auto begun = store_.begin_trial_within(study_.id, run_id(), quota(wanted));
+        if (!begun) since_refusal_.emplace();
+        return take_in(std::move(begun));
+    }
+    /// False when a trial cannot be begun, as far as is known without asking the store.
+    [[nodiscard]] bool may_begin(const Wanted& wanted) const {
+        if (done_ + wanted.own_running >= wanted.trials) return false;
+        return !since_refusal_ || since_refusal_->seconds() >= refusal_holds_seconds;
+    }
+    /// A trial that goes on with a lost one. Nothing: there are as many as wanted, or another process was first.
+    [[nodiscard]] std::optional<std::int64_t> begin_retry(const Wanted& wanted, const Trial& lost, std::int64_t last_kept) {
+        if (!may_begin(wanted)) return std::nullopt;
+        return take_in(store_.begin_retry_within(study_.id, run_id(), quota(wanted), lost, last_kept));
+    }
+    /// Looks what other processes have left, and returns the lost trials that another can go on with.
+    [[nodiscard]] std::vector<std::int64_t> left_behind() {
+        if (run_) store_.settle_lost_trials(study_.id, heartbeat_grace_seconds);
         read_others();
-        return number;
+        return trials_left_behind(trials_);
     }
     /// Ends the trials of processes that are gone, so that none stands as running for ever.
     void settle_lost() {
@@ -160,11 +165,33 @@ public:
         settle_lost();
     }
 
+    /// A checkpoint of the trial's attempt can be gone on from, also when this process is gone.
+    void checkpointed(std::int64_t number, std::int64_t step) {
+        Trial& current = trial(number);
+        current.attempts.back().checkpoint_step = step;
+        store_.begin_attempt(current, current.attempts.back());
+    }
+
 private:
     static constexpr double heartbeat_interval_seconds = 5;
     static constexpr double heartbeat_grace_seconds = 60;
     static constexpr double refusal_holds_seconds = 0.2;
 
+    [[nodiscard]] std::optional<std::int64_t> run_id() const { return run_ ? std::optional{run_->id} : std::nullopt; }
+    [[nodiscard]] static Quota quota(const Wanted& wanted) {
+        return {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = heartbeat_grace_seconds};
+    }
+    std::optional<std::int64_t> take_in(std::optional<Trial> begun) {
+        std::optional<std::int64_t> number;
+        if (begun) {
+            number = begun->number;
+            const auto index = static_cast<std::size_t>(*number);
+            if (index == trials_.size()) trials_.push_back(std::move(*begun));
+            else if (index < trials_.size()) trials_[index] = std::move(*begun);  // an enqueued one
+        }
+        read_others();
+        return number;
+    }
     void read_others() {
         if (!store_.refresh(study_.id, trials_)) return;
         recount();

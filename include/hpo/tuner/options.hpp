@@ -39,7 +39,10 @@ struct TuneOptions {
     int max_attempts = 20;                   ///< of one trial, whatever the recovery policy says
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
     /// Where the attempts of a trial may keep checkpoints, asked before each: a folder that is there. Not set: nowhere.
-    std::function<std::string(std::int64_t trial)> checkpoint_folder{};
+    std::function<std::string(const Trial& trial)> checkpoint_folder{};
+    /// Whether a lost trial left checkpoints that another one can go on from. Nothing: it left none. Else why it cannot, and a text
+    /// without characters: it can. Not set: a lost trial is replaced by a new one.
+    std::function<std::optional<std::string>(const Trial& lost)> left_checkpoints{};
     /// Where an attempt of a trial writes its finished model, asked before each: an empty folder. Not set: models are not kept.
     std::function<std::string(std::int64_t trial)> model_folder{};
     /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.
@@ -61,6 +64,10 @@ class TuneObserver {
 public:
     virtual ~TuneObserver() = default;
     virtual void study_opened(const Study& /*study*/, const std::vector<Trial>& /*trials*/) {}
+    /// A trial has been begun that goes on with a lost one.
+    virtual void goes_on(const Trial& /*trial*/, const Trial& /*lost*/) {}
+    /// A lost trial left checkpoints that no trial can go on from, and why.
+    virtual void left_alone(const Trial& /*lost*/, const std::string& /*why*/) {}
     virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
     virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}

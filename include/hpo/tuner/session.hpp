@@ -8,23 +8,14 @@
 #include <vector>
 
 #include "hpo/memory/admission.hpp"
-#include "hpo/pruner/concept.hpp"
-#include "hpo/recovery/concept.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/lost_trials.hpp"
+#include "hpo/tuner/policies.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {
-
-/// The four policies of a study.
-template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
-struct Policies {
-    S sampler;
-    P pruner;
-    G guard;
-    R recovery;
-};
 
 /// The loop of a study whose parameters are known before a trial runs: suggest, estimate, admit, run, judge, recover,
 /// tell. The only place where the policies' decisions become effects.
@@ -72,11 +63,7 @@ private:
                     Retry retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
                     start(retry.number, std::move(retry.attempt), retry.fresh_worker);
-                } else if (const auto number = out_of_time() ? std::nullopt : begin_trial()) {
-                    launch(*number);
-                } else {
-                    break;
-                }
+                } else if (out_of_time() || !(go_on_with_lost() || begin_trial())) break;
             }
             if (!running_.empty()) executor_.wait(*this, poll_seconds);
             else if (stopping_ || out_of_time() || !wait_for_others()) break;
@@ -85,8 +72,22 @@ private:
         }
     }
 
-    std::optional<std::int64_t> begin_trial() {
-        return books_.begin_trial({.trials = options_.trials, .own_running = static_cast<std::int64_t>(running_.size())});
+    [[nodiscard]] Bookkeeping::Wanted wanted() const {
+        return {.trials = options_.trials, .own_running = static_cast<std::int64_t>(running_.size())};
+    }
+    /// False when no trial is left to begin.
+    bool begin_trial() {
+        const auto number = books_.begin_trial(wanted());
+        if (number) launch(*number);
+        return number.has_value();
+    }
+    /// Begins a trial that goes on with a lost one from its checkpoint, where there is one; true when it has.
+    bool go_on_with_lost() {
+        auto begun = lost_trials_.take_over(policies_.sampler, wanted());
+        if (!begun) return false;
+        running_.push_back(begun->number);
+        start(begun->number, std::move(begun->attempt), false);
+        return true;
     }
 
     /// False when the asked number is done. Else other processes run what is missing, and should one of them die, its trials are
@@ -180,9 +181,9 @@ private:
                 .attempt = attempt.index,
                 .params = attempt.changed_params ? *attempt.changed_params : trial.params,
                 .plan = attempt.plan,
-                .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)).derive("trainer").value,
+                .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(first_of_line(trial))).derive("trainer").value,
                 .fresh_worker = fresh_worker,
-                .checkpoint_folder = options_.checkpoint_folder ? options_.checkpoint_folder(number) : std::string{},
+                .checkpoint_folder = options_.checkpoint_folder ? options_.checkpoint_folder(trial) : std::string{},
                 .resume_step = attempt.resumed_step,
                 .model_folder = options_.model_folder ? options_.model_folder(number) : std::string{}};
     }
@@ -211,7 +212,7 @@ private:
 
     void on_memory(std::int64_t number, const MemoryMark& mark) override { books_.memory_mark(number, mark); }
 
-    void on_checkpoint(std::int64_t number, std::int64_t step) override { books_.trial(number).attempts.back().checkpoint_step = step; }
+    void on_checkpoint(std::int64_t number, std::int64_t step) override { books_.checkpointed(number, step); }
 
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
@@ -250,15 +251,15 @@ private:
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
         explain(attempt, executor_.capacity_bytes());
-        const History history = books_.history();
-        Recovery recovery = policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, history});
+        const bool anew = failed_to_go_on(trial, attempt);
+        Recovery recovery =
+            anew ? begin_anew(attempt) : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history()});
         bound_retry(recovery, attempt, options_);
         attempt.decision = recovery.reason;
         if (recovery.action == Recovery::Action::retry && !stopping_) {
             books_.end_attempt(number);
             Attempt next;
-            if (!recovery.params && !attempt.changed_params)  // else the checkpoint is of other parameters
-                next.resumed_step = attempt.checkpoint_step ? attempt.checkpoint_step : attempt.resumed_step;
+            if (!anew) next.resumed_step = resumed_by(recovery, attempt);
             books_.restart_reports(number, next.resumed_step);
             trial.state = TrialState::running;
             next.plan = recovery.plan;
@@ -291,6 +292,7 @@ private:
     std::size_t in_flight_ = 0;          ///< jobs that the executor holds
     std::vector<std::int64_t> running_;  ///< begun and not finished, those that wait for a retry included
     std::vector<Retry> retries_;         ///< from the oldest
+    LostTrials lost_trials_{books_, space_, options_, observer_};
     std::map<std::int64_t, std::string> prune_reasons_;
     bool stopping_ = false;
     bool waiting_ = false;  ///< said that other processes run the missing trials

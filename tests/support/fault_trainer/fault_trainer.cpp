@@ -80,6 +80,10 @@ public:
         if (fault == "exit_0") std::exit(0);
         if (fault == "_exit") ::_exit(4);
         if (fault == "hang") return wait_for_stop(progress);
+        if (fault == "wait_for_go") {  // a file in the working folder
+            while (!std::ifstream{"go"} && !progress.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            if (progress.stop_requested()) return {.kind = OutcomeKind::stopped};
+        }
         if (fault == "spin_ignoring_stop") spin();
         if (fault == "ignore_sigterm") {
             std::signal(SIGTERM, SIG_IGN);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/trial.hpp"
+#include "hpo/store/store.hpp"
+
+namespace hpo {
+
+// A trial that goes on with a lost one says so as Optuna's readers know it, in two system attributes.
+
+/// The number of the trial that was begun first.
+inline constexpr std::string_view failed_trial_attribute = "failed_trial";
+/// The numbers of all trials that it goes on with, a list, the latest last.
+inline constexpr std::string_view retry_history_attribute = "retry_history";
+
+/// The whole numbers of a JSON list of them, as the attribute `retry_history` has it; empty for anything else.
+[[nodiscard]] inline std::vector<std::int64_t> trial_numbers(std::string_view json) {
+    std::vector<std::int64_t> numbers;
+    if (json.size() < 2 || json.front() != '[' || json.back() != ']') return numbers;
+    for (json = json.substr(1, json.size() - 2); !json.empty();) {
+        json.remove_prefix(std::min(json.find_first_not_of(" \t\n\r,"), json.size()));
+        std::int64_t number = 0;
+        const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), number);
+        if (error != std::errc{}) return json.empty() ? numbers : std::vector<std::int64_t>{};
+        numbers.push_back(number);
+        json.remove_prefix(static_cast<std::size_t>(end - json.data()));
+    }
+    return numbers;
+}
+
+/// The trials that this one goes on with, from the first; empty for most.
+[[nodiscard]] inline std::vector<std::int64_t> retry_history(const Trial& trial) {
+    const auto found = trial.system_attributes.find(std::string{retry_history_attribute});
+    return found == trial.system_attributes.end() ? std::vector<std::int64_t>{} : trial_numbers(found->second);
+}
+/// The trial that was begun first of those that this one goes on with, or itself: its random numbers are theirs.
+[[nodiscard]] inline std::int64_t first_of_line(const Trial& trial) {
+    const auto history = retry_history(trial);
+    return history.empty() ? trial.number : history.front();
+}
+
+/// True for a trial that its supervisor left behind.
+[[nodiscard]] inline bool is_lost(const Trial& trial) { return is_finished(trial.state) && !counts_as_done(trial); }
+
+/// The step of the latest checkpoint that a trial's last attempt wrote or went on from; nothing: it would begin anew.
+[[nodiscard]] inline std::optional<std::int64_t> latest_checkpoint(const Trial& trial) {
+    if (trial.attempts.empty()) return std::nullopt;
+    const Attempt& last = trial.attempts.back();
+    return last.checkpoint_step ? last.checkpoint_step : last.resumed_step;
+}
+
+/// True when a trial goes on with others for good: one that was lost before its first attempt changed nothing.
+[[nodiscard]] inline bool has_taken_over(const Trial& trial) { return !is_lost(trial) || !trial.attempts.empty(); }
+
+/// True when a trial goes on with the one of this number, for good.
+[[nodiscard]] inline bool goes_on_with(const Trial& trial, std::int64_t number) {
+    const auto history = retry_history(trial);
+    return std::find(history.begin(), history.end(), number) != history.end() && has_taken_over(trial);
+}
+
+/// The lost trials of which a checkpoint may be left and with which no other trial goes on, by number.
+[[nodiscard]] inline std::vector<std::int64_t> trials_left_behind(std::span<const Trial> trials) {
+    std::set<std::int64_t> taken;
+    for (const Trial& trial : trials) {
+        if (!has_taken_over(trial)) continue;
+        for (const std::int64_t number : retry_history(trial)) taken.insert(number);
+    }
+    std::vector<std::int64_t> left;
+    for (const Trial& trial : trials) {
+        if (is_lost(trial) && latest_checkpoint(trial) && !taken.contains(trial.number)) left.push_back(trial.number);
+    }
+    return left;
+}
+
+/// The beginning of a trial that goes on with a lost one after `last_kept`: its parameters, what was attached to it, and its reports
+/// up to there. Number, id and state are still to be given.
+[[nodiscard]] inline Trial retry_of(const Trial& lost, std::int64_t last_kept) {
+    Trial retry;
+    retry.params = lost.params;
+    retry.fixed = lost.fixed;
+    retry.user_attributes = lost.user_attributes;
+    retry.user_attributes.erase(std::string{lost_attribute});
+    retry.system_attributes = lost.system_attributes;
+    retry.intermediate = lost.intermediate;
+    (void)take_superseded(retry.intermediate, last_kept);
+    std::string history;
+    for (const std::int64_t number : retry_history(lost)) history += std::to_string(number) + ", ";
+    retry.system_attributes[std::string{failed_trial_attribute}] = std::to_string(first_of_line(lost));
+    retry.system_attributes[std::string{retry_history_attribute}] = "[" + history + std::to_string(lost.number) + "]";
+    return retry;
+}
+
+}  // namespace hpo

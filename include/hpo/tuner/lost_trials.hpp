@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "hpo/recovery/concept.hpp"
+#include "hpo/sampler/suggest.hpp"
+#include "hpo/store/retries.hpp"
+#include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/options.hpp"
+
+namespace hpo::tuner {
+
+/// Why a lost trial's parameters are not what the study would suggest now, with the same values; nothing: they are.
+template <Sampler S>
+[[nodiscard]] std::optional<std::string> outside_space(S& sampler, const Space& space, const Trial& lost, const History& history,
+                                                       const TuneOptions& options) {
+    FixedValues fixed = options.fixed;
+    for (const Param& param : lost.params) fixed.emplace_back(param.name, param.value());
+    try {
+        const TrialContext context{first_of_line(lost), history};
+        const ParamSet now = suggest_params(sampler, space, context, Seed{options.seed}, fixed);
+        for (const Param& param : now) {
+            const Param* const had = lost.params.find(param.name);
+            if (!had) return "the space asks for '" + param.name + "' now, which the trial has not";
+            if (had->value() != param.value())
+                return "'" + param.name + "' is fixed at " + display_text(param.value()) + " now, and " + display_text(had->value()) +
+                       " in the trial";
+        }
+        if (now.size() != lost.params.size()) return std::string{"the space asks for fewer parameters now than the trial has"};
+    } catch (const Error& error) {
+        return std::string{"the space has changed: "} + error.what();
+    }
+    return std::nullopt;
+}
+
+/// The first attempt of a trial that goes on with a lost one: under the plan and the changed parameters of its last attempt, on the
+/// device that is used now.
+[[nodiscard]] inline Attempt continued(const Attempt& last, std::int64_t step, const TuneOptions& options) {
+    Attempt attempt;
+    attempt.plan = last.plan;
+    attempt.plan.device = options.plan.device;
+    attempt.changed_params = last.changed_params;
+    attempt.resumed_step = step;
+    return attempt;
+}
+
+/// Takes over a study's lost trials, which their supervisor left with checkpoints.
+class LostTrials {
+public:
+    LostTrials(Bookkeeping& books, const Space& space, const TuneOptions& options, TuneObserver& observer)
+        : books_{books}, space_{space}, options_{options}, observer_{observer} {}
+
+    /// A trial that goes on with a lost one, and its first attempt, which is to be started.
+    struct Begun {
+        std::int64_t number = -1;
+        Attempt attempt;
+    };
+    /// Begins one where a lost one left a checkpoint that can be gone on from; nothing: there is none, or no trial is wanted.
+    template <Sampler S>
+    [[nodiscard]] std::optional<Begun> take_over(S& sampler, const Bookkeeping::Wanted& wanted) {
+        if (!options_.left_checkpoints || !books_.may_begin(wanted)) return std::nullopt;
+        for (const std::int64_t number : books_.left_behind()) {
+            if (left_alone_.contains(number)) continue;
+            const Trial lost = books_.trial(number);
+            auto obstacle = options_.left_checkpoints(lost);
+            if (obstacle && obstacle->empty()) {
+                if (auto changed = outside_space(sampler, space_, lost, books_.history(), options_)) obstacle = std::move(changed);
+            }
+            if (!obstacle || !obstacle->empty()) {
+                left_alone_.insert(number);
+                if (obstacle) observer_.left_alone(lost, *obstacle);
+                continue;
+            }
+            const std::int64_t step = *latest_checkpoint(lost);
+            const auto begun = books_.begin_retry(wanted, lost, step);
+            if (!begun) continue;
+            observer_.goes_on(books_.trial(*begun), lost);
+            return Begun{*begun, continued(lost.attempts.back(), step, options_)};
+        }
+        return std::nullopt;
+    }
+
+private:
+    Bookkeeping& books_;
+    const Space& space_;
+    const TuneOptions& options_;
+    TuneObserver& observer_;
+    std::set<std::int64_t> left_alone_;  ///< of which no trial can go on here
+};
+
+/// True when an attempt that was to go on from a checkpoint failed before it told anything: the checkpoint may be damaged, or of
+/// another program.
+[[nodiscard]] inline bool failed_to_go_on(const Trial& trial, const Attempt& attempt) {
+    return attempt.resumed_step && attempt.failure && attempt.failure->kind == FailureKind::trainer_error &&
+           trial.intermediate.upper_bound(*attempt.resumed_step) == trial.intermediate.end();
+}
+
+/// The answer to that: the same attempt from the beginning.
+[[nodiscard]] inline Recovery begin_anew(const Attempt& attempt) {
+    return {.action = Recovery::Action::retry,
+            .plan = attempt.plan,
+            .params = attempt.changed_params,
+            .reason = "cannot go on from the checkpoint of step " + std::to_string(*attempt.resumed_step) + ": begun anew"};
+}
+
+/// The checkpoint that the attempt after a recovery goes on from; nothing when it is of other parameters, or there is none.
+[[nodiscard]] inline std::optional<std::int64_t> resumed_by(const Recovery& recovery, const Attempt& failed) {
+    if (recovery.params || failed.changed_params) return std::nullopt;
+    return failed.checkpoint_step ? failed.checkpoint_step : failed.resumed_step;
+}
+
+}  // namespace hpo::tuner
