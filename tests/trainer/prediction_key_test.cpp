@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/trainer/prediction_key.hpp"
 
+#include <chrono>
 #include <fstream>
 
 #include "support/catch.hpp"
@@ -92,5 +93,8 @@ TEST_CASE("files and folders that settings name count by their size and time") {
     std::ofstream{file} << "three";
     CHECK(one != empty);
     CHECK(key_of(job) != one);
+    const std::string three = key_of(job);
+    std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds{1});
+    CHECK(key_of(job) != three);  // as long, written later
     CHECK(FileStamps::stamp(file.string() + ".missing").empty());
 }

@@ -26,7 +26,7 @@ public:
         constexpr int most_entries = 10'000;
         std::error_code error;
         std::uintmax_t bytes = 0;
-        std::filesystem::file_time_type latest{};
+        auto latest = std::filesystem::file_time_type::min();  // the clock's epoch may lie in the future
         int files = 0;
         const auto add = [&](const std::filesystem::path& file) {
             std::error_code ignored;
@@ -54,7 +54,7 @@ private:
 /// stamp, the batch as what is in memory of it and whether gradients are accumulated.
 [[nodiscard]] inline std::string prediction_key(const TrainerInfo& info, const std::string& build, const TrainerJob& job, PeakSource source,
                                                 FileStamps& files) {
-    constexpr int format = 2;  // of predictions: raised when older ones are to be made anew
+    constexpr int format = 3;  // of predictions: raised when older ones are to be made anew
     Json key = {{"format", format},
                 {"trainer", info.name},
                 {"build", build},
