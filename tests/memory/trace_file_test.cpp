@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/trace_file.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <string>
 
@@ -122,4 +124,12 @@ TEST_CASE("what is not a trace is said, with the byte") {
     backwards.blocks.resize(2, {.bytes = 1});
     backwards.events = {1, 0};
     CHECK_THROWS_WITH(encode_trace(backwards), "allocation trace: blocks are not taken in the order of their numbers");
+}
+
+TEST_CASE("what is there and not a file is not written over") {
+    const hpo::tests::TemporaryDirectory folder;
+    const auto pipe = folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THROWS_WITH(write_trace(pipe, AllocationTrace{}), Catch::Contains("it is there and not a file"));
+    CHECK(std::filesystem::is_fifo(pipe));
 }

@@ -17,10 +17,15 @@
 
 namespace hpo {
 
-/// A file under another name until it is whole; without `commit` nothing is left of it.
+/// A file under another name until it is whole; without `commit` nothing is left of it. Throws Error also where something else than a
+/// file has its name, such as a device.
 class NewFile {
 public:
     explicit NewFile(const std::filesystem::path& file) : final_{file}, name_{file.string() + "." + std::to_string(::getpid()) + ".part"} {
+        std::error_code missing;
+        const auto present = std::filesystem::status(final_, missing).type();
+        if (present != std::filesystem::file_type::not_found && present != std::filesystem::file_type::regular)
+            throw Error{Errc::store, final_.string() + ": cannot be written: it is there and not a file"};
         descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (descriptor_ < 0) throw failed();
     }
