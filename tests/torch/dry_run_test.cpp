@@ -207,10 +207,32 @@ TEST_CASE("a probe predicts the peak from small real steps, with a share that it
         CHECK(static_cast<double>(prediction.need) == Approx(static_cast<double>(measured(images, image_job(kind)))).epsilon(0.02));
         CHECK(prediction.uncertainty >= 0.02);
     }
+    TrainerJob uneven = image_job("mlp");  // a whole micro-batch and a short one, whose gradients are kept meanwhile
+    uneven.params["train.batch_size"] = std::int64_t{40};
+    uneven.plan.micro_batch = 24;
+    const auto peak = static_cast<double>(measured(images, uneven));
+    const auto need = static_cast<double>(images.predict(uneven, PeakSource::probe, nobody).need);
+    CHECK(need >= 0.999 * peak);
+    CHECK(need <= 1.1 * peak);
     TrainerJob small = image_job("cnn");
     small.plan.micro_batch = 1;  // recorded as it is
     CHECK(static_cast<double>(images.predict(small, PeakSource::probe, nobody).need) ==
           Approx(static_cast<double>(measured(images, small))).epsilon(0.01));
+}
+
+TEST_CASE("channels that oneDNN fills up to blocks are left to the probe") {
+    image_classifier::ImageClassifier images;
+    points::Recorder nobody;
+    for (const char* kind : {"cnn", "resnet"}) {
+        CAPTURE(kind);
+        TrainerJob job = image_job(kind);
+        job.params["model.channels"] = std::int64_t{4};
+        CHECK_THROWS_WITH(predicted(images, job), Catch::Contains("oneDNN fills up to blocks of 16: only a probe"));
+        CHECK(static_cast<double>(images.predict(job, PeakSource::probe, nobody).need) ==
+              Approx(static_cast<double>(measured(images, job))).epsilon(0.02));
+        job.plan.device = "cuda:0";
+        CHECK(predicted(images, job).need > 0);
+    }
 }
 
 TEST_CASE("a probe of a training whose events depend on the batch says so") {

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -199,10 +201,21 @@ struct Sweep {
             wanted[2] ? at::empty({gradient.size(1)}, weight.options()) : Tensor{}};
 }
 
+/// oneDNN keeps channels in blocks of 16 and fills up what is left over, except for the few channels of an image: small nets then take up
+/// to twice of what their tensors have. Throws where that happens, so that a probe is asked.
+inline void require_whole_blocks(const Tensor& input, const Tensor& weight, bool transposed) {
+    constexpr std::int64_t block = 16;
+    constexpr std::int64_t image_channels = 3;
+    const std::int64_t outputs = transposed ? weight.size(1) : weight.size(0);
+    if (outputs % block == 0 && (input.size(1) % block == 0 || input.size(1) <= image_channels)) return;
+    throw std::runtime_error{"a convolution from " + std::to_string(input.size(1)) + " to " + std::to_string(outputs) +
+                             " channels, which oneDNN fills up to blocks of 16: only a probe tells its memory"};
+}
 /// What oneDNN, which convolves fp32 on the CPU, makes on the way: its own arrangement of weights and outputs, and of their gradients.
 /// Channels that it fills up to whole blocks, and the scratch of its algorithms, are left out: up to 0.7 % of a ResNet's peak.
 [[nodiscard]] inline Tensor onednn_convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, Sizes stride,
                                                Sizes padding, Sizes dilation, bool transposed, Sizes output_padding, std::int64_t groups) {
+    require_whole_blocks(input, weight, transposed);
     Doubt::note(0.01, "a convolution");
     const auto output = [&] {
         return plain_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);

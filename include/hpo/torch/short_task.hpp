@@ -78,14 +78,14 @@ public:
         const std::int64_t last = whole.training_examples() % step;
         examples_ = 2 * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
     }
-    /// The same with micro-batches of `examples` each, none of them short, and one pass an evaluation over a whole number of
+    /// The same with micro-batches of `examples` each, a short one counting as whole, and one pass an evaluation over a whole number of
     /// micro-batches: what changes with `examples` are sizes.
     [[nodiscard]] static ShortTask scaled(Task& whole, const TrainingPlan& plan, ::torch::Device device, std::int64_t examples) {
         ShortTask task{whole, plan, device, 1};
         const auto [step, micro] = task.sizes(plan);
         task.plan_.evaluation_batch = (plan.evaluation_batch + micro - 1) / micro * examples;
         task.plan_.micro_batch = examples;
-        task.plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * examples;
+        task.plan_.effective_batch = std::min<std::int64_t>((step + micro - 1) / micro, 3) * examples;
         task.examples_ = 2 * task.plan_.effective_batch;
         return task;
     }
