@@ -152,6 +152,45 @@ TEST_CASE("real training runs out of real memory, comes back with the same effec
 }
 #endif
 
+#ifdef HPO_HAS_IMAGE_CLASSIFIER
+TEST_CASE("predictions are held against what was measured, also where nothing ran out of memory") {
+    const Workshop workshop;
+    workshop.write("small.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "small", trainer = { "image_classifier", ["model.kind"] = "mlp", train_examples = 100, validation_examples = 50, epochs = 2 },
+  objective = { metric = "accuracy", direction = "maximize" },
+  sampler = "random", pruner = "none", guard = "dry_run", device_memory = "1GiB", trials = 1,
+  space = function(trial) trial:categorical("train.batch_size", { 16 }) end,
+}
+)");
+    REQUIRE(run_command(workshop, {tool("hpo-tune"), "run", "small.lua", "--progress", "none"}).status == 0);
+    const auto told = run_command(workshop, {tool("hpo-analyze"), "oom", "--study", "small", "--store", "hpo.db"});
+    CHECK_THAT(told.out, Catch::StartsWith("No out-of-memory in study small: none in 1 trial; highest peak ") &&
+                             Catch::Contains("Predictions\n  1 attempt with prediction and measured peak: off by 0"));
+}
+
+TEST_CASE("the largest micro-batch is found where keeping gradients beside a pass needs more than one large pass") {
+    const Workshop workshop;
+    workshop.write("wide.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "wide", trainer = { "image_classifier", ["model.kind"] = "mlp", ["model.depth"] = 1, ["optim.kind"] = "sgd", ["optim.momentum"] = 0,
+                             train_examples = 100, validation_examples = 50 },
+  objective = { metric = "accuracy", direction = "maximize" },
+  space = function(trial) trial:int("model.width", 16384, 16384) trial:int("train.batch_size", 1, 64) end,
+}
+)");
+    const auto largest = [&](const char* memory) {
+        return json::parse(run_command(workshop, {tool("hpo-tune"), "estimate", "wide.lua", "--device", "cpu", "--device-memory", memory,
+                                                  "--fix", "train.batch_size=15", "--json"})
+                               .out)["largest_micro_batch"];
+    };
+    CHECK(largest("120MiB") >= 15);  // 49 MiB of weights and as many of gradients; 49 more with several passes
+    CHECK(largest("80MiB").is_null());
+}
+#endif
+
 #ifdef HPO_HAS_TEXT_CLASSIFIER
 TEST_CASE("a check tells the balance of a text study's labels, and a study of texts runs out of memory and comes back") {
     const Workshop workshop;

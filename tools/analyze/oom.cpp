@@ -250,6 +250,7 @@ void oom(const Query& query, const OomOptions& options) {
     if (report.oom_attempts == 0) {
         print_nothing(page, data, report);
         print_others(page, report);
+        if (report.prediction.attempts + report.prediction.refused_before_launch > 0) print_prediction(page, report);
         return;
     }
     page.heading("Out of memory in study " + data.study.name);

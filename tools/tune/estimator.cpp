@@ -62,7 +62,8 @@ Fit Estimator::fit(const ParamSet& params) {
     const auto micro = tried.effective_micro_batch();
     if (!can_shrink() || !micro || *micro <= 1) return Fit::never;
     tried.micro_batch = 1;
-    return fits(params, tried).value_or(false) ? Fit::smaller : Fit::never;
+    const auto least = fits(params, tried);
+    return !least ? Fit::unknown : *least ? Fit::smaller : Fit::never;
 }
 
 std::optional<std::int64_t> Estimator::largest_micro_batch(const ParamSet& params) {
@@ -74,9 +75,15 @@ std::optional<std::int64_t> Estimator::largest_micro_batch(const ParamSet& param
         tried.micro_batch = micro;
         return fits(params, tried).value_or(false);
     };
-    if (!holds(1)) return std::nullopt;
-    std::int64_t good = 1;
+    // Where a step is one pass, need grows with it; where it is several, all gradients are kept beside a pass: searched apart.
+    const std::int64_t whole = first.effective_batch.value_or(1);
+    std::int64_t good = whole;
     std::int64_t bad = most_examples + 1;
+    if (!holds(whole)) {
+        if (whole == 1 || !holds(1)) return std::nullopt;
+        good = 1;
+        bad = whole;
+    }
     while (bad - good > 1) {
         const std::int64_t tried = bad > most_examples ? std::min(2 * good, most_examples) : good + (bad - good) / 2;
         (holds(tried) ? good : bad) = tried;

@@ -116,7 +116,7 @@ void print_text(const ShownTrace& shown, const TraceFigures& figures, const Trac
     columns.push_back({"in all", Align::right});
     columns.push_back({"blocks", Align::right});
     columns.push_back({"alive at the peak"});
-    Table scopes{columns};
+    Table scopes{columns, Table::Last::wrap};
     const auto add = [&](const std::string& name, const memory::ScopeShare& share) {
         std::vector<std::string> cells;
         for (const std::int64_t bytes : share.parts) cells.push_back(bytes == 0 ? "" : format_bytes(bytes));
