@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,14 +70,15 @@ inline constexpr std::string_view retry_history_attribute = "retry_history";
 
 /// The lost trials of which a checkpoint may be left and with which no other trial goes on, by number.
 [[nodiscard]] inline std::vector<std::int64_t> trials_left_behind(std::span<const Trial> trials) {
-    std::set<std::int64_t> taken;
+    std::vector<std::int64_t> taken;
     for (const Trial& trial : trials) {
         if (!has_taken_over(trial)) continue;
-        for (const std::int64_t number : retry_history(trial)) taken.insert(number);
+        for (const std::int64_t number : retry_history(trial)) taken.push_back(number);
     }
     std::vector<std::int64_t> left;
     for (const Trial& trial : trials) {
-        if (is_lost(trial) && latest_checkpoint(trial) && !taken.contains(trial.number)) left.push_back(trial.number);
+        if (is_lost(trial) && latest_checkpoint(trial) && std::find(taken.begin(), taken.end(), trial.number) == taken.end())
+            left.push_back(trial.number);
     }
     return left;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hpo/recovery/concept.hpp"
 #include "hpo/sampler/suggest.hpp"
@@ -63,14 +66,14 @@ public:
     [[nodiscard]] std::optional<Begun> take_over(S& sampler, const Bookkeeping::Wanted& wanted) {
         if (!options_.left_checkpoints || !books_.may_begin(wanted)) return std::nullopt;
         for (const std::int64_t number : books_.left_behind()) {
-            if (left_alone_.contains(number)) continue;
+            if (std::find(left_alone_.begin(), left_alone_.end(), number) != left_alone_.end()) continue;
             const Trial lost = books_.trial(number);
             auto obstacle = options_.left_checkpoints(lost);
             if (obstacle && obstacle->empty()) {
                 if (auto changed = outside_space(sampler, space_, lost, books_.history(), options_)) obstacle = std::move(changed);
             }
             if (!obstacle || !obstacle->empty()) {
-                left_alone_.insert(number);
+                left_alone_.push_back(number);
                 if (obstacle) observer_.left_alone(lost, *obstacle);
                 continue;
             }
@@ -88,7 +91,7 @@ private:
     const Space& space_;
     const TuneOptions& options_;
     TuneObserver& observer_;
-    std::set<std::int64_t> left_alone_;  ///< of which no trial can go on here
+    std::vector<std::int64_t> left_alone_;  ///< of which no trial can go on here
 };
 
 /// True when an attempt that was to go on from a checkpoint failed before it told anything: the checkpoint may be damaged, or of

@@ -162,10 +162,7 @@ private:
             give_up(number);
             throw;
         }
-        Attempt attempt;
-        attempt.plan = admission.plan;
-        attempt.estimate = admission.estimate;
-        start(number, std::move(attempt), false);
+        start(number, Attempt{.plan = admission.plan, .estimate = admission.estimate}, false);
     }
 
     void copy_effective_batch(const ParamSet& params, ExecutionPlan& plan) const {

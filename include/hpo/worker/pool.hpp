@@ -252,9 +252,8 @@ private:
 
     /// A question to a worker that does nothing else; one that does not answer is ended.
     Reply ask(auto question, std::chrono::milliseconds timeout) {
-        const auto given_up = [] { return Reply{.answer = std::nullopt, .silence = "the question was given up", .interrupted = true}; };
         const auto stopped = [&] { return config_.stop_requested && config_.stop_requested(); };
-        if (stopped()) return given_up();
+        if (stopped()) return Reply::given_up();
         question.id = ++question_;
         std::shared_ptr<RemoteWorker> asked;
         for (Seat& seat : seats_) {
@@ -270,21 +269,17 @@ private:
         if (Seat* seat = seat_of(seats_, *asked)) dismiss(*seat);
         else if (asked == scout_) std::exchange(scout_, nullptr)->dismiss();
         else if (!stop) return {.silence = "no answer: " + latest_death_.message};
-        if (stop) return given_up();
-        return {.silence = "no answer within " + seconds_text(timeout)};
+        return stop ? Reply::given_up() : Reply{.silence = "no answer within " + seconds_text(timeout)};
     }
 
     /// Runs the event loop until `done` says so or the time is over.
     template <class F>
     void run_until(std::chrono::duration<double> timeout, F&& done) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(timeout);
+        auto now = std::chrono::steady_clock::now();
+        const auto deadline = now + std::chrono::ceil<std::chrono::nanoseconds>(timeout);
         constexpr std::chrono::milliseconds longest{100};  // `done` may look at more than what happens in the loop
         loop_.restart();
-        while (!done()) {
-            const auto now = std::chrono::steady_clock::now();
-            if (now >= deadline) return;
-            loop_.run_one_until(std::min(deadline, now + longest));
-        }
+        for (; !done() && now < deadline; now = std::chrono::steady_clock::now()) loop_.run_one_until(std::min(deadline, now + longest));
     }
 
     PoolConfig config_;

@@ -13,6 +13,8 @@ struct Reply {
     std::optional<Answered> answer;
     std::string silence;
     bool interrupted = false;  ///< nobody waited for the answer: PoolConfig::stop_requested
+
+    [[nodiscard]] static Reply given_up() { return {.answer = std::nullopt, .silence = "the question was given up", .interrupted = true}; }
 };
 
 }  // namespace hpo::worker
