@@ -341,5 +341,5 @@ TEST_CASE("a prediction says what it knows roughly, and what stands for data tha
     TrainerJob job = text_job(place.path());
     CHECK(predicted(texts, job).remark.empty());
     job.options.erase("data");
-    CHECK_THAT(predicted(texts, job).remark, Catch::Contains("every text is taken to have 32 tokens"));
+    CHECK_THAT(predicted(texts, job).remark, Catch::Contains("every text is taken to have tok.max_length tokens"));
 }
