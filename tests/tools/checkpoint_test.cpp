@@ -10,6 +10,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/images_study.hpp"
 
 #ifdef HPO_HAS_IMAGE_CLASSIFIER
 
@@ -18,22 +19,8 @@ using Catch::Contains;
 
 namespace {
 
-const std::string script = R"(
-local hpo = require "hpo"
-return hpo.study {
-  name = "images",
-  trainer = { "image_classifier", epochs = 8, train_examples = 400, validation_examples = 200, checkpoint_seconds = 0, threads = 1 },
-  objective = { metric = "accuracy", direction = "maximize" },
-  sampler = "random", pruner = "none", recovery = "fail", trials = 1, workers = 1, save_best = "model",
-  fix = { ["optim.lr"] = 0.003, ["train.batch_size"] = 32, ["train.dropout"] = 0.3 },
-  space = function(trial)
-    trial:float("optim.lr", 1e-4, 1e-2, { log = true })
-    trial:float("train.dropout", 0, 0.5)
-    trial:categorical("train.batch_size", { 32 })
-  end,
-  on_failure = function(trial, failure, plan) return hpo.retry { reason = "its worker was killed" } end,
-}
-)";
+const std::string script =
+    images_study("  on_failure = function(trial, failure, plan) return hpo.retry { reason = \"its worker was killed\" } end,\n");
 
 /// The process with this parent that runs hpo-worker; 0: none.
 pid_t worker_of(pid_t parent) {

@@ -11,6 +11,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/images_study.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -233,21 +234,7 @@ TEST_CASE("a lost trial whose checkpoints are gone is replaced by a new one, wit
 
 namespace {
 
-const std::string images = R"(
-local hpo = require "hpo"
-return hpo.study {
-  name = "images",
-  trainer = { "image_classifier", epochs = 8, train_examples = 400, validation_examples = 200, checkpoint_seconds = 0, threads = 1 },
-  objective = { metric = "accuracy", direction = "maximize" },
-  sampler = "random", pruner = "none", recovery = "fail", trials = 1, workers = 1, save_best = "model",
-  fix = { ["optim.lr"] = 0.003, ["train.batch_size"] = 32, ["train.dropout"] = 0.3 },
-  space = function(trial)
-    trial:float("optim.lr", 1e-4, 1e-2, { log = true })
-    trial:float("train.dropout", 0, 0.5)
-    trial:categorical("train.batch_size", { 32 })
-  end,
-}
-)";
+const std::string images = images_study();
 
 std::vector<hpo::Trial> trials_of(const Workshop& workshop) {
     hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
