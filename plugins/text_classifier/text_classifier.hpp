@@ -212,12 +212,6 @@ private:
             .class_counts = hpo::dataset::label_balance(train.labels(), labels.size()).counts,
             .remarks = reading.saved ? std::vector<std::string>{} : remarks_on(set, train, validation),
             .hash = content_hash(hpo::dataset::TextDataset{.labels = labels, .train = train, .validation = validation, .test = {}})};
-        if (const std::string& folder = reading.model; !folder.empty()) {
-            const auto rows = static_cast<std::size_t>(hpo::text::read_encoder_config(folder).vocabulary);
-            if (tokenizer.size() < rows)
-                texts.remarks.push_back(folder + ": a vocabulary of " + std::to_string(tokenizer.size()) + " tokens for an encoder of " +
-                                        std::to_string(rows));
-        }
         return std::make_shared<const PreparedTexts>(std::move(texts));
     }
 

@@ -78,7 +78,8 @@ TEST_CASE("the end of a file's name says what it holds, compressed or not") {
     CHECK(rows_of(read_table(files.write_gzip("a.tsv.gz", "text\tlabel\na\t1\n"))) == Rows{"a|1"});
     CHECK(rows_of(read_table(files.write_gzip("a.ndjson.gz", "{\"text\":\"a\",\"label\":1}"))) == Rows{"a|1"});
     CHECK_THROWS_WITH(read_table(files.write("a.json", "[]")), Contains("a.json: got") && Contains(".csv, .tsv, .jsonl or .ndjson"));
-    CHECK_THROWS_WITH(read_table(files.path() / "none.csv"), Contains("none.csv: no such file"));
+    CHECK_THROWS_WITH(read_table(files.path() / "none.csv"), Contains("none.csv: no such file or folder"));
+    CHECK_THROWS_WITH(read_table(files.path() / "none"), Contains("none: no such file or folder; expected"));
     CHECK_THROWS_WITH(read_table(files.path()), Contains("expected one that ends in"));
 }
 

@@ -190,6 +190,15 @@ TEST_CASE("a folder's files divide the texts") {
     CHECK(without.test.empty());
     CHECK(without.test.chosen({}, without.labels).empty());
     CHECK_THROWS_WITH(read_dataset({.data = other.path()}), Contains("no training texts; expected train.*"));
+    for (const char* name : {"valid.csv", "val.csv", "dev.csv"}) {
+        CAPTURE(name);
+        const Files folder;
+        folder.write("train.csv", csv(numbered(100)));
+        folder.write(name, csv(numbered(3)));
+        CHECK(read_dataset({.data = folder.path()}).validation.size() == 3);
+        folder.write("validation.csv", csv(numbered(4)));
+        CHECK_THROWS_WITH(read_dataset({.data = folder.path()}), Contains("expected one file of validation texts"));
+    }
     files.write("train.tsv", "");
     CHECK_THROWS_WITH(read_dataset({.data = files.path()}), Contains("got train.csv and train.tsv; expected one file of train texts"));
 }

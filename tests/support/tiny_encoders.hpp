@@ -32,7 +32,8 @@ inline void write_sentence_pieces(const std::filesystem::path& file, const std::
 /// A published model's folder: a tiny BERT that knows a few words.
 inline void write_tiny_bert(const std::filesystem::path& folder) {
     detail::copy_encoder("bert", folder);
-    std::ofstream{folder / "vocab.txt"} << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nlibrary\ngame\nfont\na\nthe\nfor\nwith\ntool\n";
+    std::ofstream{folder / "vocab.txt"} << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nlibrary\ngame\nfont\na\nthe\nfor\nwith\ntool\n"
+                                           "server\ndriver\neditor\nof\nand\nto\n";
 }
 
 /// The same for a tiny DeBERTa-v3, with a SentencePiece model of whole words.
@@ -41,7 +42,8 @@ inline void write_tiny_deberta(const std::filesystem::path& folder) {
     constexpr char control = 3;
     constexpr char unknown = 2;
     std::vector<std::pair<std::string, char>> pieces{{"[PAD]", control}, {"[CLS]", control}, {"[SEP]", control}, {"[UNK]", unknown}};
-    for (const std::string word : {"library", "game", "font", "a", "the", "for", "with", "tool"})
+    for (const std::string word :
+         {"library", "game", "font", "a", "the", "for", "with", "tool", "server", "driver", "editor", "of", "and", "to"})
         pieces.emplace_back("\u2581" + word, '\1');
     write_sentence_pieces(folder / "spm.model", pieces);
 }

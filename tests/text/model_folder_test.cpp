@@ -198,15 +198,34 @@ TEST_CASE("files that are missing, empty or no text are named") {
     Spoiled{"sentence_piece"}.without("spm.model").is_refused("hpo-test", "or spm.model (SentencePiece)");
     Spoiled{"word_piece"}.with("vocab.txt", "").is_refused("vocab.txt", "is empty");
     Spoiled{"word_piece"}.with("vocab.txt", "[UNK]\na\xff\n").is_refused("vocab.txt:2", "not UTF-8");
-    Spoiled{"byte_level_bpe"}.with("vocab.json", "[1, 2").is_refused("vocab.json", "expected a JSON object");
+    Spoiled{"byte_level_bpe"}.with("vocab.json", "[1, 2").is_refused("vocab.json", "cut short at byte 5; expected a JSON object");
+    Spoiled{"word_piece"}
+        .with("config.json", R"({"vocab_size": 9)")
+        .is_refused("config.json", "cut short at byte 16; expected a JSON object");
+    Spoiled{"word_piece"}
+        .with("config.json", R"({"vocab_size"; 900})")
+        .is_refused("config.json", "not JSON at byte 14; expected a JSON object");
+    Spoiled{"word_piece"}.with("config.json", "").is_refused("config.json", "empty; expected a JSON object");
+    Spoiled{"word_piece"}
+        .with("config.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+        .is_refused("config.json", "a pointer of Git LFS in place of the file");
     Spoiled{"byte_level_bpe"}.with("vocab.json", "{}").is_refused("vocab.json", "no tokens");
-    Spoiled{"word_piece"}.with("tokenizer_config.json", "true").is_refused("tokenizer_config.json", "expected a JSON object");
+    Spoiled{"word_piece"}
+        .with("tokenizer_config.json", "true")
+        .is_refused("tokenizer_config.json", "got a JSON boolean; expected an object");
 }
 
 TEST_CASE("vocabularies that do not fit are refused with file and token") {
     Spoiled{"word_piece"}
         .with("config.json", R"({"vocab_size": 899})")
         .is_refused("config.json: vocab_size", "got 899; expected at least the tokenizer's 900");
+    for (const char* rows : {"901", "902", "1028", "30522"}) {  // no padding of 900 tokens: no multiple of 4, or too many
+        Spoiled{"word_piece"}
+            .with("config.json", R"({"vocab_size": )" + std::string{rows} + "}")
+            .is_refused("config.json: vocab_size",
+                        "got " + std::string{rows} + "; expected the tokenizer's 900 tokens; the folder's vocabulary is cut short");
+    }
+    CHECK(Spoiled{"word_piece"}.with("config.json", R"({"vocab_size": 960})").read().size() == 900);
     Spoiled{"word_piece"}.with("config.json", R"({"vocab_size": "many"})").is_refused("config.json: vocab_size", "expected a whole number");
     Spoiled{"word_piece"}.with("vocab.txt", "a\nb\n").is_refused("vocab.txt", "lacks the unknown token '[UNK]'");
     Spoiled{"word_piece"}.with("vocab.txt", "[UNK]\nb\n").is_refused("vocab.txt", "lacks the cls_token '[CLS]'");
@@ -216,6 +235,8 @@ TEST_CASE("vocabularies that do not fit are refused with file and token") {
         .is_refused("vocab.json", "798 again; expected the ids 0 to 799, each once");
     Spoiled{"byte_level_bpe"}.replace("vocab.json", ": 799", ": 800").is_refused("vocab.json", "got 800; expected the ids");
     Spoiled{"byte_level_bpe"}.replace("vocab.json", ": 799", ": -1").is_refused("vocab.json", "got -1; expected the ids");
+    for (const char* cut : {"", "#version: 0.2\n", "\u0120 t\n"})
+        Spoiled{"byte_level_bpe"}.with("merges.txt", cut).is_refused("merges.txt", "cut short?");
     Spoiled{"byte_level_bpe"}.with("merges.txt", "Q Z\n").is_refused("vocab.json", "lacks 'QZ', which merge 1 ('Q Z') needs");
     Spoiled{"byte_level_bpe"}.with("merges.txt", "#version: 0.2\nab\n").is_refused("merges.txt:2", "got 'ab'; expected two tokens");
     Spoiled{"byte_level_bpe"}.with("merges.txt", "a \n").is_refused("merges.txt:1", "expected two tokens");

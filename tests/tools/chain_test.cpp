@@ -43,6 +43,49 @@ TEST_CASE("data that are missing stop a study before it is stored, and the folde
     CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
 }
 
+TEST_CASE("check stays within the device's memory, and tells which proposals do not fit it") {
+    const Workshop workshop;
+    const auto check = [&](const std::string& widths) {
+        workshop.write("wide.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "wide", trainer = { "image_classifier", train_examples = 100, validation_examples = 100 }, device_memory = "40MiB",
+  objective = { metric = "accuracy", direction = "maximize" },
+  space = function(trial)
+    trial:categorical("model.kind", { "mlp" })
+    trial:categorical("model.width", { )" +
+                                       widths + R"( })
+  end,
+}
+)");
+        return run_command(workshop, {tool("hpo-tune"), "check", "wide.lua"});
+    };
+    const auto some = check("16, 65536");
+    INFO(some.error);
+    CHECK(some.status == 0);
+    CHECK_THAT(some.out, Catch::Contains(" of 20 proposals looked at: a model and two examples do not fit the memory: build: ") &&
+                             Catch::Contains("Tried to allocate") && Catch::Contains("40.00 MiB"));
+    const auto none = check("65536");
+    CHECK(none.status == 2);
+    CHECK_THAT(none.error, Catch::Contains(" of ") && Catch::Contains("do not fit the memory"));
+}
+
+TEST_CASE("labels beyond the classes are told once, whatever the model") {
+    const Workshop workshop;
+    workshop.write("labels.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "labels", trainer = { "image_classifier", classes = 5, train_examples = 100, validation_examples = 100 },
+  objective = { metric = "accuracy", direction = "maximize" },
+  space = function(trial) trial:categorical("model.kind", { "mlp", "cnn", "resnet" }) end,
+}
+)");
+    const auto result = run_command(workshop, {tool("hpo-tune"), "check", "labels.lua"});
+    CHECK(result.status == 2);
+    CHECK_THAT(result.error,
+               Catch::Contains("label 9 in a batch of 100 examples; expected 0 to 4") && Catch::EndsWith("labels.lua: 1 problem\n"));
+}
+
 TEST_CASE("the formula guard measures models that do not fit the device, and refuses or shrinks them before launch") {
     const Workshop workshop;
     constexpr std::int64_t budget = 8 * 1024 * 1024;

@@ -256,6 +256,15 @@ return hpo.study {
     CHECK(told.at("metrics") == told.at("metrics_when_trained"));
     const auto shown = tune(workshop, {"evaluate", "best"});
     CHECK_THAT(shown.out, Contains("measured on " + told.at("attributes").at("validation_examples").dump() + " examples\n"));
+    for (const char* own : {"model=elsewhere", "model.hidden=64", "head.depth=2"}) {
+        const auto refused = tune(workshop, {"evaluate", "best", "--set", own});
+        CHECK(refused.status == 2);
+        CHECK_THAT(refused.error,
+                   Contains("--set " + std::string{own}.substr(0, std::string{own}.find('=')) + ": the saved model has its own"));
+    }
+    const auto tested = tune(workshop, {"evaluate", "best", "--set", "report_test=true", "--set", "test_share=0.3"});
+    INFO(tested.error);
+    CHECK_THAT(tested.out, Contains("test_accuracy") && Contains("test_macro_f1"));
 }
 #endif
 

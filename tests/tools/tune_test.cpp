@@ -332,6 +332,30 @@ TEST_CASE("a rule that asks for what the trainer or the machine lacks is refused
     }
 }
 
+TEST_CASE("check tells a rule's own error, once; run tells it and goes on") {
+    const Workshop workshop;
+    const auto with_rule = [&](const std::string& rule) {
+        std::string script = quadratic;
+        script.replace(script.find("trials = 10,"), 12, "trials = 1, on_oom = function(trial, failure, plan) " + rule + " end,");
+        workshop.write("rule.lua", script);
+    };
+    for (const auto& [rule, error] : {std::pair{"return hpo.retry { microbatch = 2 }", "'microbatch'; did you mean 'micro_batch'?"},
+                                      std::pair{"return failure.foo.bar", "failure: unknown member 'foo'"},
+                                      std::pair{"return hpo.retry { precision = 'int8' }", "'int8'"}}) {
+        CAPTURE(rule);
+        with_rule(rule);
+        const auto checked = tune(workshop, {"check", "rule.lua"});
+        CHECK(checked.status == 2);
+        CHECK_THAT(checked.error, Contains("a rule of the script fails when it is asked about out_of_memory (capacity): ") &&
+                                      Contains("rule.lua:") && Contains(error) && Contains("rule.lua: 1 problem\n"));
+        const auto ran = tune(workshop, {"run", "rule.lua", "--progress", "none", "--study", rule});
+        CHECK(ran.status == 0);
+        CHECK_THAT(ran.error, Contains("hpo-tune: note: a rule of the script fails") && Contains(error));
+    }
+    with_rule("if failure.cause == 'capacity' then return hpo.prune 'too large' end");
+    CHECK(tune(workshop, {"check", "rule.lua"}).status == 0);
+}
+
 TEST_CASE("commands that are suggested can be pasted into a shell") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);

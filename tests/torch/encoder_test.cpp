@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -307,6 +308,24 @@ TEST_CASE("weights that do not fit the model are refused by file and tensor, and
     for (const Tensor& parameter : encoder->parameters()) before.push_back(parameter.detach().clone());
     CHECK_THROWS_AS(load_weights(*encoder, hpo::weights::Weights::open(work.path())), hpo::Error);
     for (std::size_t i = 0; i < before.size(); ++i) CHECK(encoder->parameters()[i].equal(before[i]));
+}
+
+TEST_CASE("weights that are infinite or no numbers are refused by file and tensor") {
+    const hpo::tests::TemporaryDirectory work;
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+        for (const float wrong : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+            Checkpoint checkpoint{folder / "bert"};
+            checkpoint.tensors.clear();
+            checkpoint.put("weight", torch::tensor({1.F, wrong, 60000.F}).to(*scalar_type(dtype)), dtype);
+            checkpoint.put("bias", torch::tensor({65504.F, 65504.F, 65504.F}).to(*scalar_type(dtype)),
+                           dtype);  // whose sum half precision does not hold
+            checkpoint.write(work.path());
+            torch::nn::LayerNorm norm{torch::nn::LayerNormOptions{{3}}};
+            CHECK_THROWS_WITH(
+                load_weights(*norm, hpo::weights::Weights::open(work.path())),
+                Catch::Contains("model.safetensors: tensor 'weight': got 1 of 3 numbers infinite or NaN; expected finite weights"));
+        }
+    }
 }
 
 TEST_CASE("a module's buffers are read with its parameters") {

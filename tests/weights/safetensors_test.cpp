@@ -100,6 +100,7 @@ TEST_CASE("files that are cut short or claim impossible headers are refused") {
     CHECK(why("1234567") == "cut short: 7 bytes; expected 8 that tell the header's length");
     CHECK(why(length_of(1ULL << 60)) == "a header of 1152921504606846976 bytes; expected at most 100000000");
     CHECK(why(length_of(~0ULL)) == "a header of 18446744073709551615 bytes; expected at most 100000000");
+    CHECK_THAT(why("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 90868376\n"), Catch::Contains("a pointer of Git LFS"));
     CHECK(why(length_of(3) + "{}") == "cut short: 10 bytes; expected a header of 3");
     CHECK(why(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 7) ==
           "tensor 'a': data_offsets 0 to 8 reach past the 7 bytes of data; cut short?");

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "commands.hpp"
+#include "hpo/device/host_memory.hpp"
+#include "hpo/failure/oom_message.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/worker/pool.hpp"
 #include "proposals.hpp"
@@ -41,9 +43,9 @@ private:
     std::vector<std::string> list_;
 };
 
-/// The problem without its figures, so that the same one under other values counts once.
+/// The problem without its figures and configuration, so that the same one under other values counts once.
 std::string kind_of(const std::string& problem) {
-    std::string text = problem;
+    std::string text = problem.substr(0, problem.find("; configuration: "));
     text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; }), text.end());
     return text;
 }
@@ -54,26 +56,45 @@ struct Findings {
     Lines remarks;
 };
 
-/// Lets the trainer look at data, a batch and labels under some proposals; one worker, no training.
+/// What a check may hold on the CPU: the device memory of the settings, else most of what the host has free.
+std::optional<std::int64_t> check_budget(const Settings& settings) {
+    if (const auto given = device_budget(settings)) return given;
+    const auto host = device::host_memory();
+    return host ? std::optional{host->available / 10 * 9} : std::nullopt;
+}
+
+/// Lets the trainer look at data, a batch and labels under some proposals; one worker, no training. A proposal that does not fit the
+/// memory is no mistake of the script: guards refuse it. That none fits is.
 void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::string& device, const std::vector<ParamSet>& drawn,
                  Findings& findings) {
     constexpr std::size_t most = 20;
     worker::PoolConfig config = pool_config(settings, info);
     config.device = device;
+    config.device_budget_bytes = check_budget(settings);
     worker::Pool pool{std::move(config)};
     std::vector<ParamSet> asked = representatives(drawn);
     for (std::size_t i = 0; i < drawn.size() && asked.size() < most; ++i) asked.push_back(drawn[i]);
     std::set<std::string> kinds;
+    std::size_t looked_at = 0;
+    std::size_t too_large = 0;
+    std::string first_too_large;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     for (const ParamSet& params : asked) {
         const worker::CheckAnswer answer = pool.check(params, first_plan(settings, info, params, device));
+        ++looked_at;
         for (const TrainerProblem& problem : answer.problems) {
             const std::string text = problem.where + ": " + problem.what;
-            if (kinds.insert(kind_of(text)).second) findings.problems.add(text);
+            if (parse_oom_message(problem.what)) {
+                if (++too_large == 1) first_too_large = text;
+            } else if (kinds.insert(kind_of(text)).second) findings.problems.add(text);
         }
         for (const std::string& remark : answer.remarks) findings.remarks.add(remark);
         if (std::chrono::steady_clock::now() > deadline) break;  // the rest would find what these did
     }
+    if (too_large == 0) return;
+    const std::string share = std::to_string(too_large) + " of " + tools::counted(looked_at, "proposal") +
+                              " looked at: a model and two examples do not fit the memory: " + first_too_large;
+    (too_large == looked_at ? findings.problems : findings.remarks).add(share);
 }
 
 /// Finds everything; what the settings are made of comes first, and each step needs those before it.
@@ -113,7 +134,10 @@ void find_problems(const Settings& settings, Findings& findings) {
     for (const std::string& problem : unsuitable_parameters(settings, *info, drawn)) problems.add(problem);
     for (const std::string& name : never_asked(settings, drawn))
         problems.add("fixed parameter '" + name + "': the space never asks for it");
-    for (const std::string& problem : impossible_retries(settings, *info, drawn)) problems.add(problem);
+    const RuleProblems rules = rule_problems(settings, *info, drawn);
+    for (const auto* const found : {&rules.impossible, &rules.failing}) {
+        for (const std::string& problem : *found) problems.add(problem);
+    }
     // With names in order, the trainer can look for itself.
     if (problems.list().empty()) problems.guard([&] { ask_trainer(settings, *info, device, drawn, findings); });
 }

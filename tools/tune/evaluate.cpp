@@ -40,6 +40,9 @@ public:
     std::optional<AttemptOutcome> outcome;
 };
 
+/// Whether a trainer's parameter says what its models are, by the names that trainers use for it.
+bool shapes_model(const std::string& name) { return name == "model" || name.starts_with("model.") || name.starts_with("head."); }
+
 /// The model's own parameters and options, with those of `--set` in their place.
 void set_values(ModelManifest& model, const EvaluateOptions& options, const TrainerInfo& info) {
     std::vector<std::string> known;
@@ -47,6 +50,9 @@ void set_values(ModelManifest& model, const EvaluateOptions& options, const Trai
     for (const std::string& assignment : options.set) {
         auto [name, value] = parse_assignment("--set", assignment);
         if (std::find(known.begin(), known.end(), name) == known.end()) throw unknown_name("--set", "option of the trainer", name, known);
+        if (shapes_model(name))
+            throw Error{Errc::bad_value,
+                        "--set " + name + ": the saved model has its own; expected where and how it is measured, such as data"};
         (model.params.contains(name) ? model.params : model.options)[name] = std::move(value);
     }
 }
@@ -100,6 +106,10 @@ void print_text(const ModelManifest& then, const ModelManifest& now, const Attri
     for (const auto& [name, value] : now.metrics) {
         const auto before = then.metrics.find(name);
         rows.push_back({name, number(value), before == then.metrics.end() ? "" : number(before->second)});
+    }
+    for (const auto& [name, value] : attributes) {  // report_test's
+        const tools::Json measured = tools::Json::parse(value, nullptr, false);
+        if (name.starts_with("test_") && measured.is_number()) rows.push_back({name, number(measured.get<double>()), ""});
     }
     std::cout << table({"metric", "now", "when it was trained"}, rows);
     if (const auto examples = attributes.find("validation_examples"); examples != attributes.end())

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
@@ -36,6 +37,11 @@ std::vector<Failure> made_up_failures() {
         failures.push_back(Failure{.kind = kind, .message = "made up"});
     }
     return failures;
+}
+
+/// "out_of_memory (capacity)"
+std::string shown_failure(const Failure& failure) {
+    return std::string{to_text(failure.kind)} + (failure.cause ? " (" + std::string{to_text(*failure.cause)} + ")" : "");
 }
 
 }  // namespace
@@ -104,12 +110,13 @@ std::optional<std::string> unsuitable_change(const Settings& settings, const Tra
     return (first.what.starts_with("unknown ") ? "" : first.where + ": ") + first.what;
 }
 
-std::vector<std::string> impossible_retries(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
+RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
     const script::StudyDescription& study = settings.description();
     if (!study.has_on_oom && !study.has_on_failure) return {};
     const script::StudyScript rules = settings.fresh_script();
     const History nothing{study.name, {}, {}, {}};
-    std::set<std::string> problems;
+    RuleProblems problems;
+    std::set<std::string> errors;
     const auto ask = [&](const ParamSet& params, const ExecutionPlan& plan, const Failure& failure) {
         Trial trial;
         trial.number = 0;
@@ -120,19 +127,23 @@ std::vector<std::string> impossible_retries(const Settings& settings, const Trai
         std::optional<Recovery> answer;
         try {
             answer = rules.answer({trial, trial.attempts.back(), failure, nothing});
-        } catch (const Error&) {  // made-up figures are no reason to refuse a rule
+        } catch (const Error& error) {
+            if (errors.insert(error.what()).second)
+                problems.failing.insert("a rule of the script fails when it is asked about " + shown_failure(failure) + ": " +
+                                        error.what());
         }
         if (!answer || answer->action != Recovery::Action::retry) return;
         if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
-            problems.insert(trainer_place(settings, info) + "a rule of the script retries with a change of the plan: " + *missing);
+            problems.impossible.insert(trainer_place(settings, info) +
+                                       "a rule of the script retries with a change of the plan: " + *missing);
         }
         if (const auto wrong = answer->params ? unsuitable_change(settings, info, *answer->params) : std::nullopt)
-            problems.insert(trainer_place(settings, info) + "a rule of the script retries with changed parameters: " + *wrong);
+            problems.impossible.insert(trainer_place(settings, info) + "a rule of the script retries with changed parameters: " + *wrong);
         if (answer->plan.device == plan.device) return;
         try {
             (void)usable_device(settings.arguments().script + ": hpo.retry: device", answer->plan.device, info);
         } catch (const Error& error) {
-            problems.insert(error.what());
+            problems.impossible.insert(error.what());
         }
     };
     for (const ParamSet& params : representatives(proposals)) {
@@ -144,7 +155,7 @@ std::vector<std::string> impossible_retries(const Settings& settings, const Trai
             ask(params, least, failure);
         }
     }
-    return {problems.begin(), problems.end()};
+    return problems;
 }
 
 std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {

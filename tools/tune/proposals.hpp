@@ -27,10 +27,15 @@ namespace hpo::tune {
 /// What the trainer's own list says against parameters that a rule has changed; nothing: it takes them.
 [[nodiscard]] std::optional<std::string> unsuitable_change(const Settings& settings, const TrainerInfo& info, const ParamSet& changed);
 
-/// What the script's rules ask for and the trainer or this machine lacks: levers, devices, parameters. The rules of a copy of the script
-/// are asked about made-up failures of the proposals; what they would do under other failures stays open.
-[[nodiscard]] std::vector<std::string> impossible_retries(const Settings& settings, const TrainerInfo& info,
-                                                          const std::vector<ParamSet>& proposals);
+/// What the rules of a script do with failures that could come.
+struct RuleProblems {
+    std::set<std::string> impossible;  ///< what they ask for and the trainer or this machine lacks: levers, devices, parameters
+    std::set<std::string> failing;     ///< errors of their own, each once; a real failure would end its trial with them
+};
+
+/// The rules of a copy of the script are asked about made-up failures of the proposals; what they would do under other failures stays
+/// open.
+[[nodiscard]] RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals);
 
 /// Proposals that differ in a choice or a whole branch, as few as show every choice of every categorical once.
 [[nodiscard]] std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn);

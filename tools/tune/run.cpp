@@ -185,9 +185,10 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     require_plan(settings, info);
     if (!settings.text("save-best").empty()) require_saves_models(settings.place("save-best"), info);
     const std::string device = chosen_device(settings, info);
-    if (refused(unsuitable_parameters(settings, info, proposals)) || refused(impossible_retries(settings, info, proposals))) {
+    const RuleProblems rules = rule_problems(settings, info, proposals);
+    if (refused(unsuitable_parameters(settings, info, proposals)) || refused({rules.impossible.begin(), rules.impossible.end()}))
         return exit_code(Errc::bad_value);
-    }
+    for (const std::string& problem : rules.failing) std::cerr << "hpo-tune: note: " << tools::one_line(problem, 2000) << "\n";
     const Parallelism parallel = parallelism(settings, device);
     if (options.verbose) {
         std::cerr << settings.report();

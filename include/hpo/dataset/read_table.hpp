@@ -100,6 +100,9 @@ inline void read_json_lines(LineReader& lines, const Columns& columns, TextTable
 /// number is the label that its digits spell. Throws Error that names file, line and field: no such file or column, a quote that is not
 /// closed, a wrong number of fields, bytes that are not UTF-8, no label, no rows.
 [[nodiscard]] inline TextTable read_table(const std::filesystem::path& file, const Columns& columns = {}) {
+    if (std::error_code unreadable; !std::filesystem::exists(file, unreadable))
+        throw Error{Errc::bad_value, file.string() + ": no such file or folder; expected texts and labels in a file that ends in " +
+                                         std::string{known_endings} + ", or a folder with train.*"};
     const auto format = table_format(file);
     if (!format)
         throw bad_value(file.string(), "a name that does not say what the file holds", "one that ends in " + std::string{known_endings});

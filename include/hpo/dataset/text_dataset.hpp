@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -64,7 +65,7 @@ private:
 
 /// Where labelled texts lie, and by which rule they are divided where files do not divide them.
 struct TextSource {
-    std::filesystem::path data;        ///< a file; or a folder with train.*, and possibly validation.* and test.*
+    std::filesystem::path data;        ///< a file; or a folder with train.*, and possibly validation.* (valid.*, val.*, dev.*) and test.*
     std::filesystem::path validation;  ///< a file; empty: the folder's, else taken from `data` by the rule
     std::filesystem::path test;        ///< likewise
     Columns columns;
@@ -82,14 +83,20 @@ struct TextDataset {
     Examples test;  ///< may be empty: a folder with a validation file and no test file
 };
 
+/// What the files of a folder are called before their ending; data sets write the second part in several ways.
+inline constexpr std::array<std::string_view, 1> train_names{"train"};
+inline constexpr std::array<std::string_view, 4> validation_names{"validation", "valid", "val", "dev"};
+inline constexpr std::array<std::string_view, 1> test_names{"test"};
+
 namespace detail {
 
-/// The one file in `folder` that is called `part` and has an ending that a reader knows; empty when there is none.
-[[nodiscard]] inline std::filesystem::path find_part(const std::filesystem::path& folder, const std::string& part) {
+/// The one file in `folder` that has one of the part's names and an ending that a reader knows; empty when there is none.
+[[nodiscard]] inline std::filesystem::path find_part(const std::filesystem::path& folder, std::span<const std::string_view> names) {
+    const std::string part{names.front()};
     std::set<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator{folder}) {
         const std::string name = entry.path().filename().string();
-        if (name.substr(0, name.find('.')) == part && table_format(name)) found.insert(name);
+        if (std::find(names.begin(), names.end(), name.substr(0, name.find('.'))) != names.end() && table_format(name)) found.insert(name);
     }
     if (found.size() > 1) {
         throw bad_value(folder.string(), *found.begin() + " and " + *std::next(found.begin()), "one file of " + part + " texts");
@@ -104,9 +111,9 @@ namespace detail {
 [[nodiscard]] inline TextSource resolve_files(TextSource source) {
     if (!std::filesystem::is_directory(source.data)) return source;
     const std::filesystem::path folder = source.data;
-    source.data = detail::find_part(folder, "train");
-    if (source.validation.empty()) source.validation = detail::find_part(folder, "validation");
-    if (source.test.empty()) source.test = detail::find_part(folder, "test");
+    source.data = detail::find_part(folder, train_names);
+    if (source.validation.empty()) source.validation = detail::find_part(folder, validation_names);
+    if (source.test.empty()) source.test = detail::find_part(folder, test_names);
     if (source.data.empty() && !(source.model_labels && !source.validation.empty())) {
         throw Error{Errc::bad_value, folder.string() +
                                          (source.model_labels ? ": no texts to measure; expected validation.* or train.*"

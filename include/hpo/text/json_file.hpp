@@ -10,6 +10,7 @@
 #include <string>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/git_lfs.hpp"
 #include "hpo/core/utf8.hpp"
 
 namespace hpo::text {
@@ -42,8 +43,20 @@ namespace hpo::text {
 /// A JSON file that is an object. Throws Error naming the file.
 [[nodiscard]] inline nlohmann::json read_json_file(const std::filesystem::path& file) {
     const std::string text = read_text_file(file);
-    nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
-    if (!document.is_object()) throw Error{Errc::bad_value, file.string() + ": expected a JSON object"};
+    const auto refusal = [&](const std::string& what) { return Error{Errc::bad_value, file.string() + ": " + what}; };
+    if (text.empty()) throw refusal("empty; expected a JSON object");
+    if (is_git_lfs_pointer(text)) throw refusal(std::string{git_lfs_advice});
+    nlohmann::json document;
+    try {
+        document = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& error) {
+        const bool ended = error.byte > text.size();
+        throw refusal((ended ? "cut short at byte " : "not JSON at byte ") + std::to_string(std::min(error.byte, text.size())) +
+                      "; expected a JSON object");
+    } catch (const nlohmann::json::exception&) {  // a number that no type holds
+        throw refusal("a number out of range; expected a JSON object");
+    }
+    if (!document.is_object()) throw refusal("got a JSON " + std::string{document.type_name()} + "; expected an object");
     return document;
 }
 

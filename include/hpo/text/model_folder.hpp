@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -93,15 +94,28 @@ template <Subwords S>
                           {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"}, file.string());
 }
 
+/// Throws Error when there are too few merges for the vocabulary: each merge makes one token, and beside them there are 256 symbols of
+/// bytes and some tokens of special use, here up to 64 or a hundredth.
+inline void require_merges(const Vocabulary& vocabulary, const std::vector<ByteLevelBpe::Merge>& merges,
+                           const std::filesystem::path& file) {
+    const std::size_t made = vocabulary.size() - std::min<std::size_t>(vocabulary.size(), 256);
+    if (merges.size() + std::max<std::size_t>(64, made / 100) >= made) return;
+    throw bad_value(file.string(), std::to_string(merges.size()) + " merges",
+                    "some " + std::to_string(made) + ", which the " + std::to_string(vocabulary.size()) +
+                        " tokens of vocab.json need; is it cut short?");
+}
+
 [[nodiscard]] inline Tokenizer read_byte_level_bpe(const std::filesystem::path& folder, const TokenizerSettings& settings) {
     using FirstWord = ByteLevelBpe::FirstWord;
     static constexpr std::string_view families[] = {"Roberta", "GPT2", "Longformer", "Bart", "LED"};
     require_class(settings, families);
     const std::filesystem::path file = folder / "vocab.json";
     const FirstWord first_word = settings.truth("add_prefix_space", false) ? FirstWord::after_a_space : FirstWord::as_it_is;
-    return frame_subwords(
-        ByteLevelBpe{vocabulary_of(read_json_file(file), file.string()), read_merges(folder / "merges.txt"), first_word, file.string()},
-        settings, {"<s>", "</s>", "<pad>", "<unk>", "<mask>", AddedToken::Absorbs::space_before}, file.string());
+    const std::vector<ByteLevelBpe::Merge> merges = read_merges(folder / "merges.txt");
+    ByteLevelBpe pairs{vocabulary_of(read_json_file(file), file.string()), merges, first_word, file.string()};
+    require_merges(pairs.vocabulary(), merges, folder / "merges.txt");
+    return frame_subwords(std::move(pairs), settings, {"<s>", "</s>", "<pad>", "<unk>", "<mask>", AddedToken::Absorbs::space_before},
+                          file.string());
 }
 
 /// XLM-RoBERTa's, whose ids are not those of its SentencePiece model: <s>, <pad>, </s> and <unk> come first, then the model's pieces but
@@ -156,12 +170,20 @@ inline void check_older_tokens(const std::filesystem::path& folder, const Tokeni
     }
 }
 
+/// Whether an embedding of `rows` may belong to a vocabulary of `tokens`: as many, or padded for fast kernels, as some published models
+/// are, to a multiple of 4, by no more than 127 rows or a hundredth.
+[[nodiscard]] constexpr bool may_be_padded(std::size_t rows, std::size_t tokens) {
+    const std::size_t padding = rows - tokens;
+    return padding == 0 || (rows % 4 == 0 && padding <= std::max<std::size_t>(127, rows / 100));
+}
+
 }  // namespace detail
 
 /// The tokenizer of a model folder as it is distributed: WordPiece from `vocab.txt`, byte-level BPE from `vocab.json` and
 /// `merges.txt`, SentencePiece from `spm.model` or, of an XLM-RoBERTa, `sentencepiece.bpe.model`, set up by tokenizer_config.json and
-/// special_tokens_map.json where they are. Throws Error naming file and field, also when there are more tokens than `vocab_size` in
-/// config.json, and for a token of `added_tokens.json` that tokenizer_config.json lacks.
+/// special_tokens_map.json where they are. Throws Error naming file and field, also when config.json's `vocab_size` is another number than
+/// that of the tokens, but for padding, when merges that the vocabulary was made with are missing, and for a token of `added_tokens.json`
+/// that tokenizer_config.json lacks.
 [[nodiscard]] inline Tokenizer read_tokenizer(const std::filesystem::path& folder) {
     const auto has = [&](const char* name) { return std::filesystem::exists(folder / name); };
     const std::filesystem::path config_file = folder / "config.json";
@@ -188,9 +210,12 @@ inline void check_older_tokens(const std::filesystem::path& folder, const Tokeni
     detail::check_older_tokens(folder, tokenizer);
     if (const auto size = config.find("vocab_size"); size != config.end()) {
         if (!size->is_number_unsigned()) throw bad_value(config_file.string() + ": vocab_size", shown_json(*size), "a whole number");
-        if (tokenizer.size() > size->get<std::size_t>()) {
+        const auto rows = size->get<std::size_t>();
+        const std::string tokens = "the tokenizer's " + std::to_string(tokenizer.size()) + " tokens";
+        if (tokenizer.size() > rows) throw bad_value(config_file.string() + ": vocab_size", shown_json(*size), "at least " + tokens);
+        if (!detail::may_be_padded(rows, tokenizer.size())) {
             throw bad_value(config_file.string() + ": vocab_size", shown_json(*size),
-                            "at least the tokenizer's " + std::to_string(tokenizer.size()) + " tokens");
+                            tokens + "; the folder's vocabulary is cut short or another model's");
         }
     }
     return tokenizer;

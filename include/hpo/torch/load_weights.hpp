@@ -4,6 +4,8 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -43,6 +45,7 @@ namespace detail {
 struct Filling {
     ::torch::Tensor target;
     const weights::Tensor* stored;
+    std::string who;  ///< file and tensor, for errors
 };
 
 /// The name under which older files have the weight or bias of a layer norm; other names stay.
@@ -59,18 +62,26 @@ struct Filling {
 }
 
 /// Throws Error naming file and tensor unless the stored tensor can fill the module's.
-inline void check_filling(const Filling& filling, const std::string& who) {
+inline void check_filling(const Filling& filling) {
     const ::torch::IntArrayRef shape = filling.target.sizes();
     if (shape != ::torch::IntArrayRef{filling.stored->shape}) {
-        throw bad_value(who, "shape " + weights::shape_text(filling.stored->shape),
+        throw bad_value(filling.who, "shape " + weights::shape_text(filling.stored->shape),
                         weights::shape_text({shape.data(), shape.size()}) + ", the model's");
     }
     const auto type = scalar_type(filling.stored->dtype);
     const ::torch::ScalarType wanted = filling.target.scalar_type();
     const bool converts = type && ::torch::isFloatingType(*type) && ::torch::isFloatingType(wanted);
     if (converts || type == wanted) return;
-    throw bad_value(who, "dtype " + std::string{weights::entry(filling.stored->dtype).name},
+    throw bad_value(filling.who, "dtype " + std::string{weights::entry(filling.stored->dtype).name},
                     ::torch::isFloatingType(wanted) ? "F32, F16, BF16 or F64" : std::string{::torch::toString(wanted)});
+}
+
+/// Throws Error naming file and tensor when a stored weight is no finite number: nothing can be trained from it.
+inline void check_finite(const ::torch::Tensor& read, const std::string& who) {
+    if (!read.is_floating_point() || std::isfinite(read.sum(::torch::kDouble).item<double>())) return;
+    const std::int64_t wrong = read.numel() - ::torch::isfinite(read.to(::torch::kDouble)).sum().item<std::int64_t>();
+    if (wrong > 0)
+        throw bad_value(who, std::to_string(wrong) + " of " + std::to_string(read.numel()) + " numbers infinite or NaN", "finite weights");
 }
 
 /// The fillings that load_weights makes, with its errors.
@@ -88,8 +99,8 @@ inline void check_filling(const Filling& filling, const std::string& who) {
                 missing.push_back(name);
                 continue;
             }
-            fillings.push_back({item.value(), stored});
-            check_filling(fillings.back(), weights.place() + ": " + weights::tensor_text(name));
+            fillings.push_back({item.value(), stored, weights.place() + ": " + weights::tensor_text(name)});
+            check_filling(fillings.back());
             used.insert(std::move(name));
         }
     };
@@ -118,6 +129,7 @@ inline void fill(std::vector<Filling>& fillings) {
         if (filling.target.is_meta()) continue;  // has a shape, and no numbers
         const ::torch::Tensor read = ::torch::empty(filling.stored->shape, *scalar_type(filling.stored->dtype));
         if (read.numel() > 0) std::memcpy(read.data_ptr(), filling.stored->bytes.data(), filling.stored->bytes.size());
+        check_finite(read, filling.who);
         filling.target.copy_(read);
     }
 }
@@ -127,6 +139,7 @@ inline void fill(std::vector<Filling>& fillings) {
 /// Gives each parameter and buffer of a module the numbers of the stored tensor of its name, with `prefix` before it; floating types
 /// are converted. Throws Error naming file and tensor, and changes nothing then, when one is missing or of another shape or type, or
 /// when the file has weights that the module ought to have: below `prefix` and the name of one of the module's children.
+/// It throws, with some of the module filled, for weights that are infinite or NaN.
 /// Stored tensors elsewhere (a pooler, a head) are passed over, and so are whole numbers (`position_ids`), which are no weights, and
 /// the one named `superfluous`.
 inline void load_weights(::torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix = {},

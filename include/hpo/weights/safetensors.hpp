@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/core/git_lfs.hpp"
 #include "hpo/weights/tensor.hpp"
 
 namespace hpo::weights {
@@ -97,6 +98,7 @@ inline void check_cover(std::vector<Range> ranges, std::uint64_t data_bytes, con
     const auto refuse = [&](const std::string& what) { return Error{Errc::bad_value, place + ": " + what}; };
     const std::string cut = "cut short: " + std::to_string(file.size()) + " bytes; expected ";
     if (file.size() < length_bytes) throw refuse(cut + "8 that tell the header's length");
+    if (is_git_lfs_pointer({reinterpret_cast<const char*>(file.data()), file.size()})) throw refuse(std::string{git_lfs_advice});
     std::uint64_t header_bytes = 0;
     for (std::size_t i = length_bytes; i > 0; --i) header_bytes = header_bytes << 8 | std::to_integer<std::uint64_t>(file[i - 1]);
     if (header_bytes > largest_header_bytes) {
