@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/core/process_identity.hpp"
+#include "hpo/device/shared_record.hpp"
+
+namespace hpo::device {
+
+/// An attempt's memory in a ledger: what it was promised, or what it waits for.
+struct LedgerEntry {
+    std::int64_t pid = 0;
+    std::int64_t trial = 0;  ///< of that process's study
+    std::int64_t bytes = 0;
+    bool granted = false;
+    double seconds = 0;  ///< since it was asked for, or granted
+};
+
+/// Which attempts may be on a device at a time: those whose predicted needs together are within its budget. All processes on a host that
+/// name the same file share it; what a process that died held or waited for is gone at the next question of any other.
+///
+/// Who asks first is served first; a request that fits passes older ones that do not, until one of those has waited for `patience`: from
+/// then on nothing younger is granted before it. So a request waits at most `patience` and, after it, the longest
+/// that an attempt which is granted by then still runs, for each aged request before it.
+///
+/// Thread safety: as of SharedRecord. A question costs one pass over the entries.
+class Ledger {
+public:
+    static constexpr std::size_t max_entries = 512;
+    enum class Answer {
+        granted,
+        waits,  ///< ask again; a request that is not repeated for `forgotten_seconds` holds nobody up
+        never   ///< more than the whole budget
+    };
+    struct Request {
+        std::int64_t trial = 0;
+        std::int64_t bytes = 0;         ///< predicted need
+        std::int64_t budget_bytes = 0;  ///< what all attempts on the device may have together, as the asking process sees it
+    };
+
+    static constexpr double forgotten_seconds = 5;
+
+    explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = std::chrono::seconds{60})
+        : record_{file, layout}, patience_seconds_{std::chrono::duration<double>{patience}.count()} {}
+
+    /// Asks for an attempt's memory, again and again until it is granted; repeating the question keeps its place. Throws no_device when
+    /// max_entries attempts are there already, and bad_value for negative bytes.
+    [[nodiscard]] Answer ask(const Request& request) {
+        if (request.bytes < 0) throw bad_value("ledger", std::to_string(request.bytes) + " bytes", "0 or more");
+        if (request.bytes > request.budget_bytes) {
+            give_back(request.trial);
+            return Answer::never;
+        }
+        return record_.with([&](Content& content) {
+            forget_dead(content);
+            const double now = now_seconds();
+            Entry& entry = entry_of(content, request.trial, now);
+            if (entry.granted) return Answer::granted;
+            entry.bytes = request.bytes;
+            entry.repeated_at = now;
+            if (!has_room(content, entry, request.budget_bytes, now)) return Answer::waits;
+            entry.since = now;
+            entry.granted = true;
+            return Answer::granted;
+        });
+    }
+
+    /// Ends what this process asked for the trial; nothing happens when it asked for nothing.
+    void give_back(std::int64_t trial) {
+        const ProcessIdentity self = this_process();
+        record_.with([&](Content& content) {
+            for (Entry& entry : content.entries) {
+                if (entry.number != 0 && entry.owner == self && entry.trial == trial) entry.number = 0;
+            }
+        });
+    }
+
+    /// What living processes hold and wait for, in the order of asking.
+    [[nodiscard]] std::vector<LedgerEntry> entries() const {
+        std::vector<Entry> all = record_.with([&](Content& content) {
+            forget_dead(content);
+            return std::vector<Entry>{content.entries.begin(), content.entries.end()};
+        });
+        std::erase_if(all, [](const Entry& entry) { return entry.number == 0; });
+        std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.number < b.number; });
+        const double now = now_seconds();
+        std::vector<LedgerEntry> shown;
+        for (const Entry& entry : all) shown.push_back({entry.owner.pid, entry.trial, entry.bytes, entry.granted, now - entry.since});
+        return shown;
+    }
+    [[nodiscard]] const std::filesystem::path& file() const noexcept { return record_.file(); }
+
+private:
+    static constexpr std::uint64_t layout = 0x4C45'4447'4552'0001;
+
+    struct Entry {
+        std::uint64_t number;  ///< in the order of asking; 0: free. Written last
+        ProcessIdentity owner;
+        std::int64_t trial;
+        std::int64_t bytes;
+        double since;        ///< when it was asked for, then when it was granted, on the host's monotonic clock
+        double repeated_at;  ///< when it was last asked for
+        bool granted;
+    };
+    struct Content {
+        std::uint64_t asked = 0;
+        std::array<Entry, max_entries> entries;
+    };
+
+    /// Seconds on a clock that all processes of the host share.
+    [[nodiscard]] static double now_seconds() {
+        ::timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    }
+    /// Whether the entry fits beside what is granted and beside those older ones that fit, too; and none of the others is aged.
+    [[nodiscard]] bool has_room(const Content& content, const Entry& entry, std::int64_t budget_bytes, double now) const {
+        std::vector<const Entry*> older;
+        std::int64_t left = budget_bytes;
+        for (const Entry& other : content.entries) {
+            if (other.number == 0) continue;
+            if (other.granted) left -= other.bytes;
+            else if (other.number < entry.number && now - other.repeated_at < forgotten_seconds) older.push_back(&other);
+        }
+        std::sort(older.begin(), older.end(), [](const Entry* a, const Entry* b) { return a->number < b->number; });
+        for (const Entry* const other : older) {
+            if (other->bytes <= left) left -= other->bytes;
+            else if (now - other->since >= patience_seconds_) return false;
+        }
+        return entry.bytes <= left;
+    }
+    static void forget_dead(Content& content) {
+        for (Entry& entry : content.entries) {
+            if (entry.number != 0 && !is_alive(entry.owner)) entry.number = 0;
+        }
+    }
+    [[nodiscard]] Entry& entry_of(Content& content, std::int64_t trial, double now) const {
+        const ProcessIdentity self = this_process();
+        Entry* free = nullptr;
+        for (Entry& entry : content.entries) {
+            if (entry.number == 0) free = free ? free : &entry;
+            else if (entry.owner == self && entry.trial == trial) return entry;
+        }
+        if (!free)
+            throw Error{Errc::no_device, file().string() + ": " + std::to_string(max_entries) + " attempts are on this device already"};
+        *free = Entry{.owner = self, .trial = trial, .since = now, .repeated_at = now};
+        free->number = ++content.asked;
+        return *free;
+    }
+
+    SharedRecord<Content> record_;
+    double patience_seconds_;
+};
+
+}  // namespace hpo::device

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "hpo/core/error.hpp"
+
+namespace hpo::device {
+
+/// A record that all processes over one file share, one at a time. It stays when they end.
+///
+/// Thread safety: all members of one object, and of objects in several processes over one file.
+///
+/// Design note: the mutex is robust. A process may be killed between any two instructions; whoever comes next finds the record as it
+/// was left, so `Content` must be readable after every single store, as by writing last what makes an entry count.
+template <class Content>
+class SharedRecord {
+public:
+    /// Opens the file's record, and makes it first where there is none. `layout` tells records of other kinds and versions apart. Throws
+    /// Error{no_device} when the file is something else or another user's.
+    SharedRecord(const std::filesystem::path& file, std::uint64_t layout) : file_{file} {
+        static_assert(std::is_trivially_copyable_v<Content>);
+        constexpr int attempts = 8;  // between its making and its opening somebody may remove it
+        for (int attempt = 0; attempt < attempts && !shared_; ++attempt) {
+            if (!open_existing(layout)) make(layout);
+        }
+        if (!shared_) throw cannot("be opened");
+    }
+    SharedRecord(SharedRecord&& other) noexcept : file_{std::move(other.file_)}, shared_{std::exchange(other.shared_, nullptr)} {}
+    SharedRecord& operator=(SharedRecord&&) = delete;
+    ~SharedRecord() {
+        if (shared_) ::munmap(shared_, sizeof(Shared));
+    }
+
+    /// What `use(content)` returns; meanwhile no other thread or process is in the record.
+    template <class Use>
+    auto with(const Use& use) const {
+        const Lock lock{shared_->mutex};
+        return use(shared_->content);
+    }
+    [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
+
+private:
+    struct Shared {
+        std::uint64_t layout;
+        pthread_mutex_t mutex;
+        Content content;
+    };
+    struct Lock {
+        explicit Lock(pthread_mutex_t& locked) : mutex{locked} {
+            if (pthread_mutex_lock(&mutex) == EOWNERDEAD) pthread_mutex_consistent(&mutex);
+        }
+        ~Lock() { pthread_mutex_unlock(&mutex); }
+        Lock(const Lock&) = delete;
+        Lock& operator=(const Lock&) = delete;
+        pthread_mutex_t& mutex;
+    };
+
+    [[nodiscard]] Error cannot(const std::string& what) const {
+        return Error{Errc::no_device, file_.string() + ": cannot " + what + ": " + std::strerror(errno)};
+    }
+    [[nodiscard]] bool map(int descriptor) {
+        void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        ::close(descriptor);
+        if (memory == MAP_FAILED) return false;
+        shared_ = static_cast<Shared*>(memory);
+        return true;
+    }
+    /// False when there is no such file.
+    [[nodiscard]] bool open_existing(std::uint64_t layout) {
+        const int descriptor = ::open(file_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (descriptor < 0) {
+            if (errno == ENOENT) return false;
+            throw cannot("be opened");
+        }
+        struct ::stat status {};
+        const bool ours = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+                          status.st_size == static_cast<off_t>(sizeof(Shared));
+        if (!ours) ::close(descriptor);
+        else if (!map(descriptor)) throw cannot("be read");
+        if (ours && shared_->layout == layout) return true;
+        if (shared_) ::munmap(std::exchange(shared_, nullptr), sizeof(Shared));
+        throw Error{Errc::no_device, file_.string() + ": not a record of this version and user; remove it when no study runs"};
+    }
+    /// Makes the whole record under another name first, so that nobody sees a part of it.
+    void make(std::uint64_t layout) {
+        static std::atomic<int> made{0};
+        const std::filesystem::path draft = file_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(made++);
+        const int descriptor = ::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (descriptor < 0) throw cannot("be made");
+        if (::ftruncate(descriptor, sizeof(Shared)) != 0 || !map(descriptor)) {
+            Error error = cannot("be made");  // while errno tells why
+            ::unlink(draft.c_str());
+            throw Error{std::move(error)};
+        }
+        new (&shared_->content) Content{};
+        pthread_mutexattr_t attributes;
+        pthread_mutexattr_init(&attributes);
+        pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+        pthread_mutex_init(&shared_->mutex, &attributes);
+        pthread_mutexattr_destroy(&attributes);
+        shared_->layout = layout;
+        const bool first = ::link(draft.c_str(), file_.c_str()) == 0;
+        const bool lost_race = !first && errno == EEXIST;
+        Error error = cannot("be made");
+        ::unlink(draft.c_str());
+        if (first) return;
+        ::munmap(std::exchange(shared_, nullptr), sizeof(Shared));
+        if (!lost_race) throw Error{std::move(error)};
+    }
+
+    std::filesystem::path file_;
+    Shared* shared_ = nullptr;
+};
+
+}  // namespace hpo::device
