@@ -125,6 +125,22 @@ TEST_CASE("small attempts pass a large one until it has waited long enough, and 
     CHECK(ask(ledger, 3, 300) == Answer::granted);
 }
 
+TEST_CASE("what a trial turns out not to need is given to others, and never taken back") {
+    const Host host;
+    Ledger ledger = host.ledger();
+    CHECK(ask(ledger, 0, 700) == Answer::granted);
+    CHECK(ask(ledger, 1, 500) == Answer::waits);
+    ledger.settle(1, 100);  // only what is granted settles
+    ledger.settle(0, 800);
+    CHECK(granted_bytes(ledger) == 700);
+    ledger.settle(0, 500);
+    CHECK(ask(ledger, 1, 500) == Answer::granted);
+    ledger.settle(0, 600);
+    CHECK(granted_bytes(ledger) == 1000);
+    ledger.settle(0, -1);
+    CHECK(granted_bytes(ledger) == 500);
+}
+
 TEST_CASE("processes share a ledger, each within the budget that it sees; one that is killed leaves nothing") {
     const Host host;
     Ledger ledger = host.ledger();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/error.hpp"
@@ -34,7 +37,7 @@ struct LedgerEntry {
 /// then on nothing younger is granted before it. So a request waits at most `patience` and, after it, the longest
 /// that an attempt which is granted by then still runs, for each aged request before it.
 ///
-/// Thread safety: as of SharedRecord. A question costs one pass over the entries.
+/// Thread safety: as of SharedRecord. A question costs one pass over the entries, and a look at /proc for each other process.
 class Ledger {
 public:
     static constexpr std::size_t max_entries = 512;
@@ -51,8 +54,10 @@ public:
 
     static constexpr double forgotten_seconds = 5;
 
-    explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = std::chrono::seconds{60})
-        : record_{file, layout}, patience_seconds_{std::chrono::duration<double>{patience}.count()} {}
+    /// `clock` tells seconds that all who use the file share.
+    explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = std::chrono::seconds{60},
+                    std::function<double()> clock = host_seconds)
+        : record_{file, layout}, patience_seconds_{std::chrono::duration<double>{patience}.count()}, clock_{std::move(clock)} {}
 
     /// Asks for an attempt's memory, again and again until it is granted; repeating the question keeps its place. Throws no_device when
     /// max_entries attempts are there already, and bad_value for negative bytes.
@@ -64,7 +69,7 @@ public:
         }
         return record_.with([&](Content& content) {
             forget_dead(content);
-            const double now = now_seconds();
+            const double now = clock_();
             Entry& entry = entry_of(content, request.trial, now);
             if (entry.granted) return Answer::granted;
             entry.bytes = request.bytes;
@@ -76,10 +81,21 @@ public:
         });
     }
 
+    /// Lowers what this process was promised for the trial to what it is known to need by now; a higher figure changes nothing.
+    void settle(std::int64_t trial, std::int64_t bytes) {
+        record_.with([&](Content& content) {
+            const ProcessIdentity self = own_identity();
+            for (Entry& entry : content.entries) {
+                if (entry.number != 0 && entry.granted && entry.owner == self && entry.trial == trial)
+                    entry.bytes = std::clamp<std::int64_t>(bytes, 0, entry.bytes);
+            }
+        });
+    }
+
     /// Ends what this process asked for the trial; nothing happens when it asked for nothing.
     void give_back(std::int64_t trial) {
-        const ProcessIdentity self = this_process();
         record_.with([&](Content& content) {
+            const ProcessIdentity self = own_identity();
             for (Entry& entry : content.entries) {
                 if (entry.number != 0 && entry.owner == self && entry.trial == trial) entry.number = 0;
             }
@@ -94,12 +110,19 @@ public:
         });
         std::erase_if(all, [](const Entry& entry) { return entry.number == 0; });
         std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.number < b.number; });
-        const double now = now_seconds();
+        const double now = clock_();
         std::vector<LedgerEntry> shown;
         for (const Entry& entry : all) shown.push_back({entry.owner.pid, entry.trial, entry.bytes, entry.granted, now - entry.since});
         return shown;
     }
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return record_.file(); }
+
+    /// Seconds since the host started.
+    [[nodiscard]] static double host_seconds() {
+        ::timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    }
 
 private:
     static constexpr std::uint64_t layout = 0x4C45'4447'4552'0001;
@@ -118,12 +141,6 @@ private:
         std::array<Entry, max_entries> entries;
     };
 
-    /// Seconds on a clock that all processes of the host share.
-    [[nodiscard]] static double now_seconds() {
-        ::timespec now{};
-        ::clock_gettime(CLOCK_MONOTONIC, &now);
-        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-    }
     /// Whether the entry fits beside what is granted and beside those older ones that fit, too; and none of the others is aged.
     [[nodiscard]] bool has_room(const Content& content, const Entry& entry, std::int64_t budget_bytes, double now) const {
         std::vector<const Entry*> older;
@@ -140,13 +157,22 @@ private:
         }
         return entry.bytes <= left;
     }
-    static void forget_dead(Content& content) {
+    /// Of this process, also after a fork; read once. Call it inside the record.
+    [[nodiscard]] const ProcessIdentity& own_identity() const {
+        if (self_.pid != ::getpid()) self_ = this_process();
+        return self_;
+    }
+    /// Asks of each owner once whether it lives: that is a file to be read.
+    void forget_dead(Content& content) const {
+        std::vector<ProcessIdentity> alive{own_identity()};
         for (Entry& entry : content.entries) {
-            if (entry.number != 0 && !is_alive(entry.owner)) entry.number = 0;
+            if (entry.number == 0 || std::find(alive.begin(), alive.end(), entry.owner) != alive.end()) continue;
+            if (is_alive(entry.owner)) alive.push_back(entry.owner);
+            else entry.number = 0;
         }
     }
     [[nodiscard]] Entry& entry_of(Content& content, std::int64_t trial, double now) const {
-        const ProcessIdentity self = this_process();
+        const ProcessIdentity self = own_identity();
         Entry* free = nullptr;
         for (Entry& entry : content.entries) {
             if (entry.number == 0) free = free ? free : &entry;
@@ -161,6 +187,8 @@ private:
 
     SharedRecord<Content> record_;
     double patience_seconds_;
+    std::function<double()> clock_;
+    mutable ProcessIdentity self_;
 };
 
 }  // namespace hpo::device

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+// How long 500 simulated trials take on one card of 24 GiB: admitted by the ledger, by a fixed number of workers, and by a packer that
+// knows every peak beforehand. The clock is simulated; the ledger is the real one.
+//
+//   packing [SEEDS=20]
+//
+// The workload, after the runs that made people halve their workers (fine-tuning of encoders of two sizes):
+// - three trials of four need 6 GiB, the others 12 GiB, each times exp(N(0, 0.15)), at most 19 GiB;
+// - alone, a trial takes 20 minutes times exp(N(0, 0.5)); it reaches its peak after a uniform 2 to 20 % of its work and holds 60 % of it
+//   before that;
+// - a trial keeps a share of the card busy, uniform in 0.2 to 0.6. Trials that together ask for more than 1 share it evenly, and each one
+//   more costs all of them 2 %;
+// - a prediction is the need times exp(N(0, noise)); a promise is its 99 % quantile. Under a promise a trial is capped at it: should it
+//   need more it fails alone, and comes back with a quarter more.
+// - with a fixed number of workers nothing is predicted or capped. Where the card has no room for a trial's peak, that trial fails and is
+//   put at the queue's end, what it did is lost; the fifth time it is lost, and runs
+//   alone when all others are done.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hpo/device/ledger.hpp"
+
+namespace {
+
+using hpo::device::Ledger;
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+constexpr double card_bytes = 24 * gib;
+constexpr int trials = 500;
+constexpr std::size_t seats = 8;  // processes that may be on the card, and trials that may wait for it
+
+struct Trial {
+    int number = 0;
+    double need = 0;  ///< bytes
+    double seconds = 0;
+    double peak_at = 0;  ///< share of the work
+    double busy = 0;     ///< share of the card
+    double noise = 0;    ///< logarithm of predicted by need, in standard deviations
+};
+
+std::vector<Trial> workload(std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform;
+    std::vector<Trial> drawn;
+    for (int i = 0; i < trials; ++i) {
+        Trial trial{.number = i};
+        const double size = uniform(random) < 0.75 ? 6 : 12;
+        trial.need = std::min(19.0, size * std::exp(0.15 * normal(random))) * gib;
+        trial.seconds = 1200 * std::exp(0.5 * normal(random));
+        trial.peak_at = 0.02 + 0.18 * uniform(random);
+        trial.busy = 0.2 + 0.4 * uniform(random);
+        trial.noise = normal(random);
+        drawn.push_back(trial);
+    }
+    return drawn;
+}
+
+struct Running {
+    Trial trial;
+    double done = 0;  ///< share of the work
+    double promise = std::numeric_limits<double>::infinity();
+    [[nodiscard]] bool at_peak() const { return done >= trial.peak_at; }
+    [[nodiscard]] double held() const { return at_peak() ? trial.need : 0.6 * trial.need; }
+};
+
+struct Result {
+    double hours = 0;
+    int failed_alone = 0;      ///< above their own promise
+    int failed_by_others = 0;  ///< no room on the card
+    int lost = 0;              ///< failed so five times
+    double longest_wait = 0;   ///< minutes between asking and starting
+    double peak_share = 0;     ///< of the card, at the fullest moment
+    double together = 0;       ///< trials at a time, averaged over the time
+    int longest_row = 0;       ///< successes without a failure between them
+};
+
+/// Who is let onto the card.
+struct Admission {
+    virtual ~Admission() = default;
+    virtual bool admits(const Trial& trial, double retry_factor, const std::vector<Running>& running, double now) = 0;
+    virtual double promise(const Trial&, double) { return std::numeric_limits<double>::infinity(); }
+    virtual void peaked(const Trial&) {}
+    virtual void ended(const Trial&) {}
+};
+
+struct FixedWorkers final : Admission {
+    explicit FixedWorkers(std::size_t workers) : count{workers} {}
+    bool admits(const Trial&, double, const std::vector<Running>& running, double) override { return running.size() < count; }
+    std::size_t count;
+};
+
+struct Omniscient final : Admission {
+    explicit Omniscient(double bytes) : budget{bytes} {}
+    bool admits(const Trial& trial, double, const std::vector<Running>& running, double) override {
+        double sum = trial.need;
+        for (const Running& each : running) sum += each.trial.need;
+        return running.size() < seats && sum <= budget;
+    }
+    double budget;
+};
+
+struct ByLedger final : Admission {
+    struct Options {
+        double budget = card_bytes;
+        double noise = 0.05;
+        bool settles = true;
+        int patience_minutes = 30;
+    };
+    ByLedger(const std::filesystem::path& file, Options chosen)
+        : options{chosen}, ledger{file, std::chrono::minutes{chosen.patience_minutes}, [this] { return now; }} {}
+    double promise(const Trial& trial, double retry_factor) override {
+        constexpr double quantile_99 = 2.3263;
+        const double asked = trial.need * std::exp(options.noise * (trial.noise + quantile_99)) * retry_factor;
+        return std::min(asked, options.budget);
+    }
+    bool admits(const Trial& trial, double retry_factor, const std::vector<Running>& running, double at) override {
+        now = at;
+        if (running.size() >= seats) return false;
+        return ledger.ask({.trial = trial.number,
+                           .bytes = static_cast<std::int64_t>(promise(trial, retry_factor)),
+                           .budget_bytes = static_cast<std::int64_t>(options.budget)}) == Ledger::Answer::granted;
+    }
+    void peaked(const Trial& trial) override {
+        if (options.settles) ledger.settle(trial.number, static_cast<std::int64_t>(1.02 * trial.need));
+    }
+    void ended(const Trial& trial) override { ledger.give_back(trial.number); }
+
+    Options options;
+    double now = 0;
+    Ledger ledger;
+};
+
+Result simulate(const std::vector<Trial>& work, Admission& admission) {
+    struct Asked {
+        Trial trial;
+        double since = 0;
+        double retry_factor = 1;
+    };
+    std::deque<Asked> queue;
+    for (const Trial& trial : work) queue.push_back({trial});
+    std::vector<Asked> waiting;
+    std::vector<Running> running;
+    std::vector<double> factors(work.size(), 1);
+    std::vector<int> failures(work.size(), 0);  // by others
+    Result result;
+    double now = 0;
+    double alone_at_last = 0;  // seconds that lost trials take
+    int row = 0;
+    const auto failed = [&](std::size_t index, bool alone) {
+        (alone ? result.failed_alone : result.failed_by_others)++;
+        row = 0;
+        const Trial trial = running[index].trial;
+        running.erase(running.begin() + static_cast<std::ptrdiff_t>(index));
+        admission.ended(trial);
+        double& factor = factors[static_cast<std::size_t>(trial.number)];
+        if (alone) factor *= 1.25;
+        if (alone) queue.push_front({trial, 0, factor});
+        else if (++failures[static_cast<std::size_t>(trial.number)] < 5) queue.push_back({trial, 0, factor});
+        else {
+            ++result.lost;
+            alone_at_last += trial.seconds;
+        }
+    };
+    while (!queue.empty() || !waiting.empty() || !running.empty()) {
+        while (!queue.empty() && waiting.size() + running.size() < seats) {
+            waiting.push_back(queue.front());
+            waiting.back().since = now;
+            queue.pop_front();
+        }
+        for (std::size_t i = 0; i < waiting.size();) {
+            if (!admission.admits(waiting[i].trial, waiting[i].retry_factor, running, now)) {
+                ++i;
+                continue;
+            }
+            result.longest_wait = std::max(result.longest_wait, (now - waiting[i].since) / 60);
+            running.push_back({.trial = waiting[i].trial, .promise = admission.promise(waiting[i].trial, waiting[i].retry_factor)});
+            waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        if (running.empty()) {
+            std::fprintf(stderr, "packing: a trial of %.1f GiB is never admitted\n", waiting.front().trial.need / gib);
+            std::exit(1);
+        }
+        double busy = 0;
+        for (const Running& each : running) busy += each.trial.busy;
+        const double speed = std::min(1.0, 1 / busy) * std::pow(0.98, static_cast<double>(running.size() - 1));
+        double step = std::numeric_limits<double>::infinity();
+        for (const Running& each : running) {
+            const double until = each.at_peak() ? 1 : each.trial.peak_at;
+            step = std::min(step, (until - each.done) * each.trial.seconds / speed);
+        }
+        now += step;
+        result.together += step * static_cast<double>(running.size());
+        std::vector<int> peaked;
+        for (Running& each : running) {
+            const bool before = each.at_peak();
+            each.done += step * speed / each.trial.seconds;
+            if (each.done > 1 - 1e-9) each.done = 1;
+            if (!before && each.done > each.trial.peak_at - 1e-9) {
+                each.done = std::max(each.done, each.trial.peak_at);
+                peaked.push_back(each.trial.number);
+            }
+        }
+        for (const int number : peaked) {
+            const auto at = std::find_if(running.begin(), running.end(), [&](const Running& each) { return each.trial.number == number; });
+            double held = 0;
+            for (const Running& each : running) held += each.held();
+            const auto index = static_cast<std::size_t>(at - running.begin());
+            if (at->trial.need > at->promise) failed(index, true);
+            else if (held > card_bytes) failed(index, false);
+            else {
+                admission.peaked(at->trial);
+                result.peak_share = std::max(result.peak_share, held / card_bytes);
+            }
+        }
+        for (std::size_t i = 0; i < running.size();) {
+            if (running[i].done < 1) {
+                ++i;
+                continue;
+            }
+            admission.ended(running[i].trial);
+            running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+            result.longest_row = std::max(result.longest_row, ++row);
+        }
+    }
+    result.together /= now;
+    result.hours = (now + alone_at_last) / 3600;
+    return result;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    const int seeds = count > 1 ? std::atoi(words[1]) : 20;
+    if (seeds < 1) {
+        std::fprintf(stderr, "packing: got '%s'; expected a number of seeds\n", words[1]);
+        return 2;
+    }
+    const std::filesystem::path file = std::filesystem::temp_directory_path() / ("hpo-packing-" + std::to_string(::getpid()));
+    struct Row {
+        std::string name;
+        std::vector<Result> results;
+    };
+    std::vector<Row> rows;
+    const auto measure = [&](const std::string& name, const auto& make) {
+        Row row{name, {}};
+        for (int seed = 1; seed <= seeds; ++seed) {
+            std::filesystem::remove(file);
+            auto admission = make();
+            row.results.push_back(simulate(workload(static_cast<std::uint64_t>(seed)), *admission));
+        }
+        rows.push_back(std::move(row));
+    };
+    const double most = 0.8 * card_bytes;
+    measure("knows every peak, 24 GiB", [&] { return std::make_unique<Omniscient>(card_bytes); });
+    measure("knows every peak, 80 %", [&] { return std::make_unique<Omniscient>(most); });
+    for (const double noise : {0.01, 0.05, 0.1, 0.2}) {
+        const auto ledger = [&](double budget, bool settles) {
+            return [&, budget, settles] {
+                return std::make_unique<ByLedger>(file, ByLedger::Options{.budget = budget, .noise = noise, .settles = settles});
+            };
+        };
+        char name[64];
+        std::snprintf(name, sizeof name, "ledger, noise %2.0f %%, 24 GiB", 100 * noise);
+        measure(name, ledger(card_bytes, true));
+        std::snprintf(name, sizeof name, "ledger, noise %2.0f %%, 80 %%", 100 * noise);
+        measure(name, ledger(most, true));
+        std::snprintf(name, sizeof name, "  the same, never settling");
+        measure(name, ledger(most, false));
+    }
+    for (std::size_t workers = 1; workers <= 6; ++workers)
+        measure("workers: " + std::to_string(workers), [&] { return std::make_unique<FixedWorkers>(workers); });
+    std::filesystem::remove(file);
+
+    std::printf("%d trials, %d seeds; means, and the worst of all seeds for wait, row and peak\n\n", trials, seeds);
+    std::printf("%-32s %8s %9s %9s %9s %6s %9s %8s %8s %9s\n", "", "hours", "by known", "alone", "by others", "lost", "wait min", "row",
+                "peak", "together");
+    for (const Row& row : rows) {
+        double hours = 0, alone = 0, others = 0, wait = 0, peak = 0, together = 0, ratio = 0, lost = 0;
+        int least_row = trials;
+        for (std::size_t seed = 0; seed < row.results.size(); ++seed) {
+            const Result& each = row.results[seed];
+            const double share = 1.0 / seeds;
+            hours += share * each.hours;
+            ratio += share * each.hours / rows[0].results[seed].hours;
+            alone += share * each.failed_alone;
+            others += share * each.failed_by_others;
+            lost += share * each.lost;
+            together += share * each.together;
+            wait = std::max(wait, each.longest_wait);
+            peak = std::max(peak, each.peak_share);
+            least_row = std::min(least_row, each.longest_row);
+        }
+        std::printf("%-32s %8.1f %9.3f %9.2f %9.2f %6.2f %9.0f %8d %7.1f%% %9.2f\n", row.name.c_str(), hours, ratio, alone, others, lost,
+                    wait, least_row, 100 * peak, together);
+    }
+}
