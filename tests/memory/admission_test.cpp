@@ -86,3 +86,34 @@ TEST_CASE("evidence is fetched anew for each plan that is tried") {
     CHECK(admission.estimate.need == 256);
     CHECK(asked == std::vector<std::int64_t>{64, 32, 16});
 }
+
+TEST_CASE("activations are computed again only where no micro-batch is small enough, and then in as large a one as fits") {
+    const hpo::ParamSet params;
+    hpo::ExecutionPlan plan;
+    plan.effective_batch = 64;
+    const auto need = [](const hpo::ExecutionPlan& tried) {
+        hpo::MemoryEvidence evidence;
+        evidence.prediction.emplace();
+        const std::int64_t micro = *tried.effective_micro_batch();
+        evidence.prediction->need = evidence.prediction->comfort = 100 + micro * (tried.activation_checkpointing ? 3 : 100);
+        return evidence;
+    };
+    const auto admit = [&](std::int64_t capacity, bool may_checkpoint) {
+        const hpo::History history{};
+        return hpo::admit(hpo::memory::DryRun{}, hpo::AdmissionQuery{params, plan, capacity, history, 1, may_checkpoint}, need);
+    };
+    CHECK(admit(200, true).plan.micro_batch == 1);
+    CHECK_FALSE(admit(200, true).plan.activation_checkpointing);
+    CHECK(admit(199, false).answer == Answer::infeasible);
+    const hpo::Admission checkpointing = admit(199, true);
+    CHECK(checkpointing.answer == Answer::shrink);
+    CHECK(checkpointing.plan.activation_checkpointing);
+    CHECK(checkpointing.plan.micro_batch == 32);
+    CHECK(checkpointing.estimate.need == 196);
+    const hpo::Admission refused = admit(102, true);
+    CHECK(refused.answer == Answer::infeasible);
+    CHECK(refused.violation == Approx(103.0 / 102 - 1));
+    plan.activation_checkpointing = true;
+    CHECK(admit(292, true).answer == Answer::run);
+    CHECK(admit(102, true).plan.micro_batch == 1);
+}

@@ -3,6 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/dry_run.hpp"
 #include "hpo/memory/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
@@ -245,6 +246,30 @@ TEST_CASE("a retry that pulls a lever which the trainer lacks ends its trial and
                    Catch::StartsWith("the trainer has no lever 'micro_batch'; known: precision; a retry was asked for: "));
     }
     CHECK(refused > 0);
+}
+
+TEST_CASE("a guard that learns meets a wrong prediction a few times, and a retry is predicted as well") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Calibrated{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    executor.lie = 0.5;
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, {.trials = 60, .effective_batch_parameter = "batch"});
+    int failed = 0;
+    int failed_late = 0;
+    for (const Trial& trial : result.trials) {
+        REQUIRE(trial.state == TrialState::complete);
+        for (const Attempt& attempt : trial.attempts) {
+            REQUIRE(attempt.estimate);
+            CHECK(attempt.estimate->source == "dry_run");
+            if (!attempt.failure) continue;
+            ++failed;
+            failed_late += trial.number >= 20 ? 1 : 0;
+            CHECK(memory::residual_of(trial, attempt)->censored);
+        }
+    }
+    CHECK(failed > 0);
+    CHECK(failed <= 3);  // those that ran side by side before anything was known
+    CHECK(failed_late == 0);
 }
 
 TEST_CASE("a guard that knows shrinks before launch, and nothing fails") {

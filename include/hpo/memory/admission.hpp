@@ -16,8 +16,8 @@ namespace hpo {
 struct Admission {
     enum class Answer {
         run,         ///< as planned
-        shrink,      ///< with `plan`, whose micro-batch is smaller
-        infeasible,  ///< at no micro-batch; `violation` above 0
+        shrink,      ///< with `plan`, whose micro-batch is smaller, or which computes activations again
+        infeasible,  ///< in no way; `violation` above 0
     } answer = Answer::run;
     ExecutionPlan plan;
     Estimate estimate;     ///< for `plan`
@@ -25,17 +25,19 @@ struct Admission {
     std::string reason;
 };
 
-/// A proposal, and the least micro-batch that its plan may come down to.
+/// A proposal, and how far its plan may be changed.
 struct AdmissionQuery {
     const ParamSet& params;
     const ExecutionPlan& plan;
     std::optional<std::int64_t> capacity_bytes;
     const History& history;
     std::int64_t least_micro_batch = 1;
+    bool may_checkpoint = false;  ///< activation checkpointing may be turned on
 };
 
-/// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch`
-/// (the effective batch stays), else refuses. O(log(micro-batch)) estimates; `evidence(plan)`, a MemoryEvidence, is fetched for each.
+/// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch` (the effective
+/// batch stays), else turns activation checkpointing on where that may be, from the planned micro-batch down again, else refuses.
+/// O(log(micro-batch)) estimates; `evidence(plan)`, a MemoryEvidence, is fetched for each.
 template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 [[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
     Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
@@ -50,7 +52,12 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
     };
     for (estimate(); !fits(); estimate()) {
         const auto micro = admission.plan.effective_micro_batch();
-        if (!micro || *micro <= query.least_micro_batch) {
+        if (micro && *micro > query.least_micro_batch) {
+            admission.plan.micro_batch = std::max(query.least_micro_batch, *micro / 2);
+        } else if (query.may_checkpoint && !admission.plan.activation_checkpointing) {
+            admission.plan.micro_batch = query.plan.micro_batch;
+            admission.plan.activation_checkpointing = true;
+        } else {
             admission.answer = Admission::Answer::infeasible;
             admission.violation =
                 static_cast<double>(*admission.estimate.need) / static_cast<double>(std::max<std::int64_t>(1, *query.capacity_bytes)) - 1;
@@ -60,7 +67,6 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
             break;
         }
         admission.answer = Admission::Answer::shrink;
-        admission.plan.micro_batch = std::max(query.least_micro_batch, *micro / 2);
     }
     admission.plan.cap_bytes = admission.estimate.cap_bytes;
     return admission;

@@ -14,7 +14,30 @@ namespace hpo::memory {
 /// The part of an estimate that stands for what its source may have missed.
 inline constexpr const char* margin_part = "margin";
 
-/// The estimate that a prediction gives: its need and comfort, made larger by its own uncertainty and by `margin`.
+/// The estimate that a prediction gives as it stands; its parts, if any are known, add up to the need.
+[[nodiscard]] inline Estimate bare_estimate(const PeakPrediction& prediction) {
+    Estimate estimate;
+    estimate.need = prediction.need;
+    estimate.comfort = std::max(prediction.need, prediction.comfort);
+    estimate.parts = prediction.parts;
+    estimate.source = to_text(prediction.source);
+    if (estimate.parts.empty()) return estimate;
+    std::int64_t told = 0;
+    for (const EstimatePart& part : estimate.parts) told += part.bytes;
+    if (told != prediction.need) estimate.parts.push_back({"allocator", prediction.need - told});
+    return estimate;
+}
+
+/// The need that an estimate's source told, before the guard put its margin on it.
+[[nodiscard]] inline std::int64_t bare_need(const Estimate& estimate) {
+    std::int64_t need = estimate.need.value_or(0);
+    for (const EstimatePart& part : estimate.parts) {
+        if (part.name == margin_part) need -= part.bytes;
+    }
+    return need;
+}
+
+/// The same made larger by the prediction's own uncertainty and by `margin`.
 ///
 /// Its confidence is 0.98 where the source claims to be exact (of 52 configurations one was more than 0.1 % too low), else 0.9: an
 /// uncertainty bounds the error of nine configurations in ten.
@@ -25,17 +48,13 @@ inline constexpr const char* margin_part = "margin";
         const auto whole = static_cast<double>(bytes);
         return static_cast<std::int64_t>(std::min(whole + std::ceil(whole * share), 0x1.0p62));
     };
-    Estimate estimate;
+    Estimate estimate = bare_estimate(prediction);
     estimate.need = larger(prediction.need);
     estimate.comfort = std::max(*estimate.need, larger(prediction.comfort));
-    estimate.parts = prediction.parts;
-    estimate.source = to_text(prediction.source);
     estimate.confidence = prediction.uncertainty == 0 ? 0.98 : 0.9;
-    if (estimate.parts.empty()) return estimate;
-    std::int64_t told = 0;
-    for (const EstimatePart& part : estimate.parts) told += part.bytes;
-    if (told != prediction.need) estimate.parts.push_back({"allocator", prediction.need - told});
-    if (*estimate.need != prediction.need) estimate.parts.push_back({margin_part, *estimate.need - prediction.need});
+    if (!estimate.parts.empty() && *estimate.need != prediction.need) {
+        estimate.parts.push_back({margin_part, *estimate.need - prediction.need});
+    }
     return estimate;
 }
 

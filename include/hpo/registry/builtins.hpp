@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/dry_run.hpp"
 #include "hpo/memory/formula.hpp"
 #include "hpo/memory/limit.hpp"
@@ -40,7 +41,8 @@ using BuiltinMemoryGuards = TypeList<
     memory::Limit,
     memory::Formula,
     memory::Probe,
-    memory::DryRun>;
+    memory::DryRun,
+    memory::Calibrated>;
 using BuiltinRecoveries = TypeList<
     recovery::Fail,
     recovery::Prune,

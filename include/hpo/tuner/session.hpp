@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/admission.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
+#include "hpo/tuner/attempt_admission.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/policies.hpp"
@@ -62,7 +62,7 @@ private:
                 if (!retries_.empty()) {
                     Retry retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
-                    start(retry.number, std::move(retry.attempt), retry.fresh_worker);
+                    go_on(std::move(retry));
                 } else if (out_of_time() || !(go_on_with_lost() || begin_trial())) break;
             }
             if (!running_.empty()) executor_.wait(*this, poll_seconds);
@@ -86,7 +86,7 @@ private:
         auto begun = lost_trials_.take_over(policies_.sampler, wanted());
         if (!begun) return false;
         running_.push_back(begun->number);
-        start(begun->number, std::move(begun->attempt), false);
+        go_on({begun->number, std::move(begun->attempt), false});
         return true;
     }
 
@@ -123,51 +123,25 @@ private:
         books_.finish(number);
     }
 
-    /// Suggests until the guard lets a proposal through, and starts its first attempt.
+    /// Starts the first attempt of what is proposed.
     void launch(std::int64_t number) {
         running_.push_back(number);
-        const Seed seed{options_.seed};
-        const auto fixed = books_.fixed_values(number, options_);
-        Admission admission;
-        ParamSet params;
+        std::optional<Attempt> attempt;
         try {
-            for (int round = 0;; ++round) {
-                const History history = books_.history();
-                const TrialContext context{number, history};
-                params = suggest_params(policies_.sampler, space_, context, seed, fixed, round);
-                ExecutionPlan plan = options_.plan;
-                copy_effective_batch(params, plan);
-                admission =
-                    admit(policies_.guard, AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch},
-                          [&](const ExecutionPlan& tried) {
-                              books_.heartbeat();  // an answer may take its time
-                              return executor_.evidence(params, tried, policies_.guard.evidence());
-                          });
-                if (check_stop()) return give_up(number);  // what was asked may not have been answered
-                if (admission.answer != Admission::Answer::infeasible) break;
-                books_.reject(Rejection{.params = params,
-                                        .estimate = admission.estimate,
-                                        .violation = admission.violation,
-                                        .reason = admission.reason,
-                                        .plan = admission.plan,
-                                        .capacity_bytes = executor_.capacity_bytes()});
-                if (round + 1 >= options_.max_rejections) {
-                    throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
-                                                     " proposals in a row were refused; the last: " + admission.reason +
-                                                     "; give the device more memory or widen the space"};
-                }
-            }
-            books_.set_params(number, params);
+            attempt = admission_.propose(number, [&] { return check_stop(); });
         } catch (...) {
             give_up(number);
             throw;
         }
-        start(number, Attempt{.plan = admission.plan, .estimate = admission.estimate}, false);
+        if (!attempt) return give_up(number);
+        start(number, std::move(*attempt), false);
     }
 
-    void copy_effective_batch(const ParamSet& params, ExecutionPlan& plan) const {
-        const auto batch = params.number(options_.effective_batch_parameter);
-        if (batch) plan.effective_batch = static_cast<std::int64_t>(*batch);
+    /// Starts an attempt that was chosen without the guard.
+    void go_on(Retry retry) {
+        admission_.estimate(retry.number, retry.attempt);
+        if (check_stop()) return give_up(retry.number);
+        start(retry.number, std::move(retry.attempt), retry.fresh_worker);
     }
 
     [[nodiscard]] Job job_for(std::int64_t number, bool fresh_worker) {
@@ -261,7 +235,7 @@ private:
             trial.state = TrialState::running;
             next.plan = recovery.plan;
             next.changed_params = std::move(recovery.params);
-            if (next.changed_params) copy_effective_batch(*next.changed_params, next.plan);
+            if (next.changed_params) copy_effective_batch(*next.changed_params, options_, next.plan);
             retries_.push_back({number, std::move(next), recovery.fresh_worker});
             return;
         }
@@ -289,6 +263,7 @@ private:
     std::size_t in_flight_ = 0;          ///< jobs that the executor holds
     std::vector<std::int64_t> running_;  ///< begun and not finished, those that wait for a retry included
     std::vector<Retry> retries_;         ///< from the oldest
+    AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     std::map<std::int64_t, std::string> prune_reasons_;
     bool stopping_ = false;

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// What memory guards cost and save where the best configurations lie at the edge of memory: a simulated fine-tuning of encoders on 24 GiB,
+// whose best configurations need nearly all of it, and an estimator that is off by a factor of 0.7 to 1.4 and by 10 % of noise. Prints a
+// table.
+//
+//     memory_edge [first seed] [seeds] [trials]
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/memory/calibrated.hpp"
+#include "hpo/memory/unlimited.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/recovery/prune.hpp"
+#include "hpo/sampler/random.hpp"
+#include "hpo/sampler/tpe.hpp"
+#include "hpo/store/in_memory.hpp"
+#include "hpo/tuner.hpp"
+
+namespace {
+
+using hpo::ExecutionPlan;
+using hpo::ParamSet;
+using hpo::Value;
+
+constexpr double gibibyte = 0x1.0p30;
+constexpr auto capacity = static_cast<std::int64_t>(24 * gibibyte);
+
+const hpo::Space space = [](hpo::SpaceTrial& trial) {
+    trial.suggest_categorical("model", {Value{"base"}, Value{"large"}});
+    trial.suggest_int("bs", 8, 128, {.step = 8});
+    trial.suggest_categorical("seq", {std::int64_t{128}, std::int64_t{256}, std::int64_t{384}, std::int64_t{512}});
+    trial.suggest_categorical("precision", {Value{"fp32"}, Value{"fp16"}});
+    trial.suggest_categorical("checkpointing", {Value{"off"}, Value{"on"}});
+    trial.suggest_float("lr", 1e-6, 1e-3, {.log = true});
+    trial.suggest_float("wd", 1e-4, 1e-1, {.log = true});
+    trial.suggest_float("dropout", 0, 0.5);
+};
+
+struct Settings {
+    bool large = false;
+    bool fp16 = false;
+    bool checkpointing = false;
+    double seq = 0;
+    double batch = 0;
+    explicit Settings(const ParamSet& params)
+        : large{params.find("model")->internal == 1},
+          fp16{params.find("precision")->internal == 1},
+          checkpointing{params.find("checkpointing")->internal == 1},
+          seq{*params.number("seq")},
+          batch{*params.number("bs")} {}
+};
+
+/// Bytes of a step: 16 for each parameter, an encoder's activations (Korthikanti et al. 2022), 1.2 GiB beside.
+double true_need(const ParamSet& params, const ExecutionPlan& plan) {
+    const Settings s{params};
+    const double weights = 16.0 * (s.large ? 335e6 : 110e6);
+    const double layers = s.large ? 24 : 12;
+    const double width = s.large ? 1024 : 768;
+    const double heads = s.large ? 16 : 12;
+    const double examples = static_cast<double>(plan.effective_micro_batch().value_or(static_cast<std::int64_t>(s.batch)));
+    double activations = examples * s.seq * width * (34 + 5 * heads * s.seq / width) * layers * (s.fp16 ? 1 : 2);
+    if (s.checkpointing) activations = 2 * examples * s.seq * width * layers + activations / layers;
+    return weights + activations + 1.2 * gibibyte;
+}
+
+double loss(const ParamSet& params) {
+    const Settings s{params};
+    const double lr = std::log10(*params.number("lr") / (2e-5 * std::sqrt(s.batch / 32)));
+    const double wd = std::log10(*params.number("wd")) + 2;
+    const double dropout = *params.number("dropout") - 0.1;
+    return 0.30 + 0.08 * lr * lr + 0.02 * std::pow(std::log2(s.batch / 64), 2) - 0.04 * s.seq / 512 - (s.large ? 0.03 : 0) +
+           0.01 * wd * wd + 0.2 * dropout * dropout + (s.checkpointing ? 0.02 : 0) + (s.fp16 ? 0.005 : 0);
+}
+
+/// The estimator of one study: a bias, and noise that a configuration under a plan always has.
+struct Estimator {
+    double bias = 1;
+    hpo::Seed seed;
+
+    [[nodiscard]] double operator()(const ParamSet& params, const ExecutionPlan& plan) const {
+        const Settings s{params};
+        const auto micro = plan.effective_micro_batch().value_or(0);
+        const std::string key = std::to_string(s.large) + std::to_string(s.fp16) + std::to_string(s.checkpointing) + std::to_string(s.seq) +
+                                "x" + std::to_string(micro);
+        hpo::Rng rng{seed.derive("estimator").derive(key).value};
+        const double u = std::max(rng.uniform(), 1e-12);
+        return bias * true_need(params, plan) * std::exp(0.1 * hpo::memory::normal_quantile(std::min(u, 1 - 1e-12)));
+    }
+};
+
+/// A device of 24 GiB on which an attempt runs in no time.
+class Device final : public hpo::Executor {
+public:
+    explicit Device(const Estimator& estimator) : estimator_{estimator} {}
+    [[nodiscard]] std::size_t free_slots() const override { return job_ ? 0 : 1; }
+    void submit(const hpo::Job& job, hpo::ExecutorEvents& /*events*/) override { job_ = job; }
+    void wait(hpo::ExecutorEvents& events, double /*timeout_seconds*/) override {
+        if (!job_) return;
+        const hpo::Job job = *std::exchange(job_, std::nullopt);
+        const double need = true_need(job.params, job.plan);
+        hpo::AttemptOutcome outcome;
+        if (need > static_cast<double>(capacity)) {
+            outcome.failure = hpo::Failure{.kind = hpo::FailureKind::out_of_memory, .message = "out of memory"};
+            outcome.failure->memory.capacity = capacity;
+            outcome.failure->memory.allocated = capacity;
+            outcome.failure->requested_bytes = std::int64_t{1} << 20;
+        } else {
+            outcome.kind = hpo::OutcomeKind::complete;
+            outcome.values = {loss(job.params)};
+            outcome.peak_allocated = static_cast<std::int64_t>(need);
+        }
+        events.on_end(job.trial, outcome);
+    }
+    void interrupt() override {}
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity; }
+    [[nodiscard]] hpo::MemoryEvidence evidence(const ParamSet& params, const ExecutionPlan& plan, hpo::Evidence wanted) override {
+        hpo::MemoryEvidence evidence;
+        if (wanted == hpo::Evidence::none) return evidence;
+        evidence.prediction.emplace();
+        evidence.prediction->need = evidence.prediction->comfort = static_cast<std::int64_t>(estimator_(params, plan));
+        return evidence;
+    }
+
+private:
+    Estimator estimator_;
+    std::optional<hpo::Job> job_;
+};
+
+/// Knows every true need.
+struct Oracle {
+    [[nodiscard]] hpo::Estimate estimate(const hpo::MemoryQuery& query) const {
+        return {.need = static_cast<std::int64_t>(true_need(query.params, query.plan)), .source = "oracle"};
+    }
+    [[nodiscard]] hpo::Evidence evidence() const { return hpo::Evidence::none; }
+};
+/// Takes the estimator at its word, up to a share of the device.
+struct FixedLimit {
+    double share = 1;
+    [[nodiscard]] hpo::Estimate estimate(const hpo::MemoryQuery& query) const {
+        return {.need = static_cast<std::int64_t>(static_cast<double>(query.prediction->need) / share), .source = "fixed"};
+    }
+    [[nodiscard]] hpo::Evidence evidence() const { return hpo::Evidence::dry_run; }
+};
+
+struct Share {
+    double failed = 0;
+    double launched = 0;
+    [[nodiscard]] double percent() const { return launched > 0 ? 100 * failed / launched : 0; }
+};
+
+/// What one guard did over all seeds.
+struct Column {
+    std::vector<double> best;
+    std::vector<double> out_of_memory;  ///< percent of launches after 20 trials, of each seed
+    Share all;
+    Share after_20;
+    Share last_100;
+    double refused = 0;
+    double micro_batches = 0;  ///< for each optimizer step, summed over launches
+    double reachable = 0;      ///< of the combinations that fit
+    double combinations = 0;
+};
+
+struct Run {
+    std::uint64_t first_seed = 0;
+    int seeds = 20;
+    std::int64_t trials = 300;
+    bool shrinking = true;
+};
+
+/// The combinations that fit, and those of them that the guard would launch after the study.
+template <class G>
+void count_reachable(Column& column, const G& guard, const hpo::History& history, Device& device, std::int64_t least) {
+    const hpo::History none{};
+    for (int code = 0; code < 512; ++code) {
+        hpo::sampler::Random sampler;
+        const std::vector<std::pair<std::string, Value>> fixed{{"model", Value{code % 2 == 0 ? "base" : "large"}},
+                                                               {"precision", Value{code / 2 % 2 == 0 ? "fp32" : "fp16"}},
+                                                               {"checkpointing", Value{code / 4 % 2 == 0 ? "off" : "on"}},
+                                                               {"seq", Value{std::int64_t{128} * (code / 8 % 4 + 1)}},
+                                                               {"bs", Value{std::int64_t{8} * (code / 32 + 1)}}};
+        const ParamSet params = hpo::suggest_params(sampler, space, {0, none}, hpo::Seed{0}, fixed, 0);
+        ExecutionPlan plan;
+        plan.effective_batch = static_cast<std::int64_t>(*params.number("bs"));
+        const auto admitted = [&](const auto& asked) {
+            return hpo::admit(asked, hpo::AdmissionQuery{params, plan, capacity, history, least}, [&](const ExecutionPlan& tried) {
+                       return device.evidence(params, tried, asked.evidence());
+                   }).answer != hpo::Admission::Answer::infeasible;
+        };
+        if (!admitted(Oracle{})) continue;
+        column.combinations += 1;
+        column.reachable += admitted(guard) ? 1 : 0;
+    }
+}
+
+template <class G, class S = hpo::sampler::Tpe>
+Column measure(const G& guard, const Run& run) {
+    Column column;
+    for (int i = 0; i < run.seeds; ++i) {
+        // Biases from 0.7 to 1.4, evenly on a log scale.
+        const double bias = 0.7 * std::pow(2.0, run.seeds > 1 ? static_cast<double>(i) / (run.seeds - 1) : 0.5);
+        const std::uint64_t seed = run.first_seed + static_cast<std::uint64_t>(i);
+        Device device{Estimator{bias, hpo::Seed{seed}}};
+        hpo::TuneOptions options;
+        options.trials = run.trials;
+        options.seed = seed;
+        options.effective_batch_parameter = "bs";
+        options.least_micro_batch = run.shrinking ? 1 : 1 << 20;
+        options.refuses_plan = [](const ExecutionPlan& from, const ExecutionPlan& to) {
+            return from.activation_checkpointing == to.activation_checkpointing ? std::optional<std::string>{} : "a parameter here";
+        };
+        options.max_rejections = 100000;
+        hpo::store::InMemory store;
+        hpo::Tuner tuner{S{}, hpo::pruner::None{}, guard, hpo::recovery::Prune{}};
+        const hpo::TuneResult result = tuner.optimize(store, "edge", space, device, options);
+        Share after_20;
+        for (const hpo::Trial& trial : result.trials) {
+            for (const hpo::Attempt& attempt : trial.attempts) {
+                const double failed = attempt.failure ? 1 : 0;
+                column.micro_batches += static_cast<double>(attempt.plan.accumulation_steps());
+                for (Share* share : {&column.all, trial.number >= 20 ? &column.after_20 : nullptr, trial.number >= 20 ? &after_20 : nullptr,
+                                     trial.number >= run.trials - 100 ? &column.last_100 : nullptr}) {
+                    if (!share) continue;
+                    share->failed += failed;
+                    share->launched += 1;
+                }
+            }
+        }
+        column.out_of_memory.push_back(after_20.percent());
+        column.refused += static_cast<double>(store.rejections(result.study.id).size());
+        column.best.push_back(result.best() ? result.best()->values[0] : HUGE_VAL);
+        count_reachable(column, guard, {"edge", result.study.directions, result.trials, {}}, device, options.least_micro_batch);
+    }
+    return column;
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+/// The probability of values at least so much larger than `other`'s if both were alike: the rank sum test, normal approximation.
+double worse_by_chance(const std::vector<double>& values, const std::vector<double>& other) {
+    double wins = 0;
+    for (const double x : values) {
+        for (const double y : other) wins += x > y ? 1 : x == y ? 0.5 : 0;
+    }
+    const auto n = static_cast<double>(values.size());
+    const auto m = static_cast<double>(other.size());
+    return 0.5 * std::erfc((wins - n * m / 2 - 0.5) / std::sqrt(n * m * (n + m + 1) / 12) / std::sqrt(2.0));
+}
+
+void print(const char* name, const Column& column, const Column& oracle, const Run& run) {
+    std::vector<double> best = column.best;
+    std::sort(best.begin(), best.end());
+    std::printf("| %s | %.1f %% | **%.2f %%** [%.1f, %.1f] | %.2f %% | %.0f | %.2f | %.4f [%.4f, %.4f] | %.2f | %.1f %% |\n", name,
+                column.all.percent(), column.after_20.percent(),
+                *std::min_element(column.out_of_memory.begin(), column.out_of_memory.end()),
+                *std::max_element(column.out_of_memory.begin(), column.out_of_memory.end()), column.last_100.percent(),
+                column.refused / run.seeds, column.micro_batches / column.all.launched, median(best), best[best.size() / 4],
+                best[best.size() * 3 / 4], worse_by_chance(column.best, oracle.best), 100 * column.reachable / column.combinations);
+    std::fflush(stdout);
+}
+
+void print_table(const Run& run) {
+    std::printf("\n%s, %lld trials, seeds %llu to %llu:\n\n",
+                run.shrinking ? "The guard may shrink the micro-batch" : "Nothing may be shrunk", static_cast<long long>(run.trials),
+                static_cast<unsigned long long>(run.first_seed),
+                static_cast<unsigned long long>(run.first_seed + static_cast<std::uint64_t>(run.seeds) - 1));
+    std::printf(
+        "| guard | out of memory | after 20 trials [least, most of a seed] | last 100 | refused | micro-batches a step | best, median "
+        "[quartiles] | p | reachable "
+        "|\n");
+    std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    const Column oracle = measure(Oracle{}, run);
+    print("none, random search", measure<hpo::memory::Unlimited, hpo::sampler::Random>({}, run), oracle, run);
+    print("none", measure(hpo::memory::Unlimited{}, run), oracle, run);
+    print("the estimator's word", measure(FixedLimit{1.0}, run), oracle, run);
+    print("the estimator's word, limit at 70 %", measure(FixedLimit{0.7}, run), oracle, run);
+    print("calibrated", measure(hpo::memory::Calibrated{}, run), oracle, run);
+    print("calibrated, risk 0.05", measure(hpo::memory::Calibrated{{.risk = 0.05}}, run), oracle, run);
+    print("oracle", oracle, oracle, run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto number = [&](int place, long standard) { return argc > place ? std::strtol(argv[place], nullptr, 10) : standard; };
+    Run run{.first_seed = static_cast<std::uint64_t>(number(1, 0)), .seeds = static_cast<int>(number(2, 20)), .trials = number(3, 300)};
+    for (const bool shrinking : {true, false}) {
+        run.shrinking = shrinking;
+        print_table(run);
+    }
+}

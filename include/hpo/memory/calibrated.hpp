@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "hpo/core/field.hpp"
+#include "hpo/memory/concept.hpp"
+#include "hpo/memory/formula.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/memory/residual_history.hpp"
+
+namespace hpo::memory {
+
+/// Learns from every attempt how far predictions are off, and answers the need that is enough with probability 1 - risk:
+///
+///     need = predicted need * exp(the (1 - risk) quantile of log(true need / predicted need))
+///
+/// The quantile is the posterior's (residual_posterior.hpp) after all finished attempts of the study, those that ran out of memory
+/// being right-censored observations. A prediction's own uncertainty is left out: the posterior has a prior by source, and then knows
+/// better.
+///
+/// Design note: the fold over the history is kept between calls, so that an estimate costs what is new in the history. The answer
+/// depends on the query alone. Thread safety: none.
+class Calibrated {
+public:
+    static constexpr std::string_view name = "calibrated";
+    static constexpr std::string_view summary = "learns from every attempt how far predictions are off, and keeps to a risk";
+    struct Config {
+        double risk = 0.01;
+        std::string base = "dry_run";
+        std::int64_t memory = 60;
+    };
+    static constexpr void fields(auto field) {
+        field("risk", &Config::risk, "probability that an attempt needs more than is estimated");
+        field("base", &Config::base, "the strongest prediction to ask for: dry_run, probe or formula");
+        field("memory", &Config::memory, "attempts of a family that count, about; older ones fade");
+    }
+
+    Calibrated() : Calibrated{Config{}} {}
+    explicit Calibrated(Config config)
+        : risk_{config.risk}, evidence_{evidence_of(config.base)}, residuals_{prior_of, static_cast<double>(config.memory)} {
+        if (!(config.risk >= 1e-6 && config.risk <= 0.5)) throw bad_value("risk", display_text(config.risk), "0.000001 to 0.5");
+        if (config.memory < 2) throw bad_value("memory", std::to_string(config.memory), "2 or more");
+    }
+
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        Estimate estimate = query.prediction ? bare_estimate(*query.prediction) : formula_.estimate(query);
+        if (!estimate.need) return estimate;
+        const ResidualGroup group = residual_group(estimate.source, query.params, query.plan);
+        const double quantile = std::clamp(residuals_.quantile(query.history, group, 1 - risk_), -most_log, most_log);
+        const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
+
+        const std::int64_t bare = *estimate.need;
+        estimate.need = bounded(std::ceil(static_cast<double>(bare) * std::exp(quantile)));
+        const std::int64_t margin = *estimate.need - bare;
+        if (estimate.comfort) {
+            const double comfort = static_cast<double>(*estimate.comfort) + static_cast<double>(margin);
+            estimate.comfort = std::max(*estimate.need, bounded(comfort));
+        }
+        std::erase_if(estimate.parts, [](const EstimatePart& part) { return part.name == margin_part; });
+        if (estimate.parts.empty()) estimate.parts.push_back({"predicted", bare});
+        estimate.parts.push_back({margin_part, margin});  // below 0 where predictions are too high
+        estimate.confidence = 1 - risk_;
+        return estimate;
+    }
+    [[nodiscard]] Evidence evidence() const { return evidence_; }
+
+private:
+    static constexpr double most_log = 4;  ///< a factor of 55
+
+    [[nodiscard]] static Evidence evidence_of(const std::string& base) {
+        if (base == "dry_run") return Evidence::dry_run;
+        if (base == "probe") return Evidence::probe;
+        if (base == Formula::name) return Evidence::shape;
+        throw bad_value("base", "'" + base + "'", "dry_run, probe or formula");
+    }
+    /// A formula's errors, and those of predictions that run the trainer's own code, by the tables of docs/memory-prediction.md.
+    [[nodiscard]] static ResidualPrior prior_of(const std::string& pool) {
+        if (pool.starts_with(Formula::name)) return {.centre = 0.2, .between = 0.1, .within = 0.1};
+        return {.centre = 0.03, .between = 0.02, .within = 0.02};
+    }
+
+    double risk_;
+    Evidence evidence_;
+    Formula formula_{{.margin = 0}};
+    mutable ResidualHistory residuals_;
+};
+
+static_assert(MemoryGuard<Calibrated> && Configurable<Calibrated>);
+
+}  // namespace hpo::memory

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "hpo/core/history.hpp"
+#include "hpo/memory/residual_observation.hpp"
+#include "hpo/memory/residual_posterior.hpp"
+
+namespace hpo::memory {
+
+/// The posteriors of all pools, as a fold over a study's attempts in the order of trial and attempt numbers.
+///
+/// It goes on from where the last call ended: only what ended behind the first unfinished trial is folded anew. A history that is not a
+/// continuation of the last one is folded from its beginning, so that the answer is always that of the whole history.
+/// Thread safety: none.
+class ResidualHistory {
+public:
+    using Prior = ResidualPrior (*)(const std::string& pool);
+    ResidualHistory(Prior prior, double memory) : prior_{prior}, memory_{memory} {}
+
+    /// The quantile of the next residual of `group` after `history`.
+    [[nodiscard]] double quantile(const History& history, const ResidualGroup& group, double probability) {
+        advance(history);
+        std::optional<ResidualPosterior> latest;  // with what ended after the beginning of the first unfinished trial
+        for (std::size_t i = folded_; i < history.trials.size(); ++i) {
+            each_residual(history.trials[i], [&](const Residual& residual) {
+                if (residual.group.pool != group.pool) return;
+                if (!latest) latest = posterior(group.pool);
+                latest->observe(residual.group.family, residual.log_ratio, residual.censored);
+            });
+        }
+        return latest ? latest->quantile(group.family, probability) : posterior(group.pool).quantile(group.family, probability);
+    }
+
+private:
+    /// What tells a folded trial from another of the same place.
+    using Mark = std::tuple<std::int64_t, TrialState, std::optional<Time>, std::size_t, std::optional<std::int64_t>>;
+    [[nodiscard]] static Mark mark_of(const Trial& trial) {
+        const bool ran = !trial.attempts.empty();
+        return {trial.id, trial.state, trial.completed, trial.attempts.size(),
+                ran ? trial.attempts.back().peak_allocated : std::optional<std::int64_t>{}};
+    }
+
+    template <class Visit>
+    static void each_residual(const Trial& trial, const Visit& visit) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (const auto residual = residual_of(trial, attempt)) visit(*residual);
+        }
+    }
+    [[nodiscard]] ResidualPosterior& posterior(const std::string& pool) {
+        return posteriors_.try_emplace(pool, prior_(pool), memory_).first->second;
+    }
+
+    void advance(const History& history) {
+        const bool goes_on = history.study == study_ && folded_ <= history.trials.size() &&
+                             (folded_ == 0 || (mark_of(history.trials[0]) == first_ && mark_of(history.trials[folded_ - 1]) == last_));
+        if (!goes_on) {
+            posteriors_.clear();
+            folded_ = 0;
+            study_ = history.study;
+        }
+        for (; folded_ < history.trials.size() && is_finished(history.trials[folded_].state); ++folded_) {
+            const Trial& trial = history.trials[folded_];
+            if (folded_ == 0) first_ = mark_of(trial);
+            last_ = mark_of(trial);
+            each_residual(trial, [&](const Residual& residual) {
+                posterior(residual.group.pool).observe(residual.group.family, residual.log_ratio, residual.censored);
+            });
+        }
+    }
+
+    Prior prior_;
+    double memory_;
+    std::map<std::string, ResidualPosterior> posteriors_;
+    std::string study_;
+    std::size_t folded_ = 0;  ///< trials
+    Mark first_;
+    Mark last_;
+};
+
+}  // namespace hpo::memory

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "hpo/core/trial.hpp"
+#include "hpo/failure/cause.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+
+namespace hpo::memory {
+
+/// Attempts whose predictions are wrong in the same way, and those whose predictions are wrong in similar ways.
+struct ResidualGroup {
+    std::string pool;    ///< what predicted, and for what kind of device: "dry_run cuda"
+    std::string family;  ///< precision, checkpointing, and each parameter whose value is a text: "bf16 model=bert-base"
+};
+
+[[nodiscard]] inline ResidualGroup residual_group(const std::string& source, const ParamSet& params, const ExecutionPlan& plan) {
+    ResidualGroup group{source + " " + plan.device.substr(0, plan.device.find(':')), std::string{to_text(plan.precision)}};
+    if (plan.activation_checkpointing) group.family += " checkpointing";
+    for (const Param& param : params) {
+        const Value value = param.value();
+        if (const auto* text = get_if<std::string>(&value)) group.family.append(" ").append(param.name).append("=").append(*text);
+    }
+    return group;
+}
+
+/// What an attempt says of its prediction: log(true need / predicted need), or a bound that this is above of.
+struct Residual {
+    ResidualGroup group;
+    double log_ratio = 0;
+    bool censored = false;  ///< right-censored at `log_ratio`
+};
+
+/// The least that an attempt which ran out of memory needs of its device: what it held and asked for, and the room that was not enough.
+/// Nothing where the failure says nothing about the configuration.
+[[nodiscard]] inline std::optional<std::int64_t> least_need(const Attempt& attempt) {
+    const auto& failure = attempt.failure;
+    if (!failure || failure->kind != FailureKind::out_of_memory) return std::nullopt;
+    const OomCause cause = failure->cause.value_or(OomCause::unknown);
+    if (!follows_from_configuration(cause)) return std::nullopt;
+    const MemoryReading& memory = failure->memory;
+    std::optional<std::int64_t> held;
+    if (memory.allocated && failure->requested_bytes) held = *memory.allocated + *failure->requested_bytes;
+    std::optional<std::int64_t> room;
+    if (cause == OomCause::limit && memory.limit) room = memory.limit;
+    else if (memory.reserved && memory.free) room = *memory.reserved + *memory.free;
+    else if (!held) room = memory.capacity ? memory.capacity : attempt.capacity_bytes;
+    if (!held && !room) return std::nullopt;
+    return std::max(held.value_or(0), room.value_or(0));
+}
+
+/// The residual of one attempt; nothing when nothing was predicted or nobody knows what it needed. Attempts that ended well, or were
+/// pruned, are observations; those that ran out of memory of their own doing are censored ones. What was measured between the
+/// predicted need and comfort came about as predicted: more was taken because there was more.
+[[nodiscard]] inline std::optional<Residual> residual_of(const Trial& trial, const Attempt& attempt) {
+    if (!attempt.estimate || !attempt.estimate->need || !attempt.outcome) return std::nullopt;
+    const Estimate& estimate = *attempt.estimate;
+    const std::int64_t need = bare_need(estimate);
+    const std::int64_t comfort = std::max(need, estimate.comfort.value_or(0) - (*estimate.need - need));
+    if (need <= 0) return std::nullopt;
+    std::int64_t outside = 0;  // predicted, but not of the allocator, which is what is measured
+    for (const EstimatePart& part : estimate.parts) outside += part.name == "context" ? part.bytes : 0;
+
+    const bool ended = attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped;
+    auto took = ended ? attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated : least_need(attempt);
+    if (!took || *took <= 0) return std::nullopt;
+    *took += outside;
+    const std::int64_t told = ended && *took > need ? std::min(*took, comfort) : need;
+    return Residual{residual_group(estimate.source, attempt.changed_params ? *attempt.changed_params : trial.params, attempt.plan),
+                    std::log(static_cast<double>(*took) / static_cast<double>(told)), !ended};
+}
+
+}  // namespace hpo::memory

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "hpo/memory/admission.hpp"
+#include "hpo/sampler/suggest.hpp"
+#include "hpo/trainer/executor.hpp"
+#include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/policies.hpp"
+
+namespace hpo::tuner {
+
+/// Copies the parameter that is the effective batch into a plan, where the study names one and the trial has it.
+inline void copy_effective_batch(const ParamSet& params, const TuneOptions& options, ExecutionPlan& plan) {
+    const auto batch = params.number(options.effective_batch_parameter);
+    if (batch) plan.effective_batch = static_cast<std::int64_t>(*batch);
+}
+
+/// Asks the guard about attempts before they are launched, with the evidence that it wants from the executor.
+template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
+class AttemptAdmission {
+public:
+    AttemptAdmission(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Executor& executor, const TuneOptions& options)
+        : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options} {}
+
+    /// Suggests parameters for a trial until the guard lets them through, and returns its first attempt. What the guard refuses is
+    /// recorded, and the sampler learns from it. Nothing: `stop` said so meanwhile. Throws bad_value when max_rejections are reached.
+    template <std::predicate Stop>
+    [[nodiscard]] std::optional<Attempt> propose(std::int64_t number, const Stop& stop) {
+        const auto fixed = books_.fixed_values(number, options_);
+        for (int round = 0;; ++round) {
+            const History history = books_.history();
+            const TrialContext context{number, history};
+            ParamSet params = suggest_params(policies_.sampler, space_, context, Seed{options_.seed}, fixed, round);
+            ExecutionPlan plan = options_.plan;
+            copy_effective_batch(params, options_, plan);
+            Admission admission = admission_of(params, plan);
+            if (stop()) return std::nullopt;  // what was asked may not have been answered
+            if (admission.answer != Admission::Answer::infeasible) {
+                books_.set_params(number, std::move(params));
+                Attempt attempt;
+                attempt.plan = std::move(admission.plan);
+                attempt.estimate = std::move(admission.estimate);
+                return attempt;
+            }
+            books_.reject(Rejection{.params = std::move(params),
+                                    .estimate = admission.estimate,
+                                    .violation = admission.violation,
+                                    .reason = admission.reason,
+                                    .plan = admission.plan,
+                                    .capacity_bytes = executor_.capacity_bytes()});
+            if (round + 1 >= options_.max_rejections) {
+                throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
+                                                 " proposals in a row were refused; the last: " + admission.reason +
+                                                 "; give the device more memory or widen the space"};
+            }
+        }
+    }
+
+    /// Asks about an attempt that recovery chose, or that goes on with a lost trial: its plan may be shrunk further. What the guard would
+    /// refuse is launched as it is.
+    void estimate(std::int64_t number, Attempt& attempt) {
+        const ParamSet params = attempt.changed_params ? *attempt.changed_params : books_.trial(number).params;
+        Admission admission = admission_of(params, attempt.plan);
+        if (admission.answer == Admission::Answer::infeasible) return;
+        if (!admission.estimate.cap_bytes) admission.plan.cap_bytes = attempt.plan.cap_bytes;
+        attempt.plan = std::move(admission.plan);
+        attempt.estimate = std::move(admission.estimate);
+    }
+
+private:
+    /// The trainer's levers bound what the guard may change.
+    [[nodiscard]] Admission admission_of(const ParamSet& params, const ExecutionPlan& plan) {
+        ExecutionPlan checkpointing = plan;
+        checkpointing.activation_checkpointing = true;
+        const bool may_checkpoint = !options_.refuses_plan || !options_.refuses_plan(plan, checkpointing);
+        History history = books_.history();
+        return admit(policies_.guard,
+                     AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint},
+                     [&](const ExecutionPlan& tried) {
+                         MemoryEvidence evidence = executor_.evidence(params, tried, policies_.guard.evidence());
+                         books_.heartbeat();          // an answer may take its time
+                         history = books_.history();  // which the heartbeat may have changed, and guards learn from
+                         return evidence;
+                     });
+    }
+
+    Policies<S, P, G, R>& policies_;
+    Bookkeeping& books_;
+    const Space& space_;
+    Executor& executor_;
+    const TuneOptions& options_;
+};
+
+}  // namespace hpo::tuner

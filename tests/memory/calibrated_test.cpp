@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/memory/calibrated.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "hpo/core/seed.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo;
+using memory::Calibrated;
+
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+ParamSet of_model(const std::string& name) {
+    ParamSet params;
+    params.set("model", CategoricalDistribution{{Value{"base"}, Value{"large"}}}, name == "base" ? 0 : 1);
+    params.set("batch", CategoricalDistribution{{Value{std::int64_t{8}}, Value{std::int64_t{64}}}}, 1);
+    return params;
+}
+
+PeakPrediction predicted(std::int64_t need, std::int64_t comfort = 0) {
+    PeakPrediction prediction;
+    prediction.need = need;
+    prediction.comfort = std::max(need, comfort);
+    return prediction;
+}
+
+/// What a guard tells of `need` bytes predicted for a model, after `trials`.
+Estimate ask(const Calibrated& guard, const std::vector<Trial>& trials, const std::string& model, std::int64_t need,
+             const ExecutionPlan& plan = {}) {
+    const ParamSet params = of_model(model);
+    const PeakPrediction prediction = predicted(need);
+    return guard.estimate({params, plan, nullptr, std::nullopt, History{"study", {}, trials, {}}, &prediction});
+}
+
+struct Took {
+    std::string model = "base";
+    std::int64_t predicted = 1000 * mebibyte;
+    std::int64_t bytes = 1000 * mebibyte;  ///< or, out of memory, held and asked for
+    bool out_of_memory = false;
+    OomCause cause = OomCause::capacity;
+};
+
+/// A finished trial of one attempt whose need a guard had predicted by a dry run.
+Trial finished(std::int64_t number, const Took& took) {
+    Trial trial;
+    trial.number = number;
+    trial.id = number + 1;
+    trial.params = of_model(took.model);
+    trial.state = took.out_of_memory ? TrialState::pruned : TrialState::complete;
+    Attempt attempt;
+    attempt.estimate = memory::predicted_estimate(predicted(took.predicted), 0);
+    attempt.outcome = took.out_of_memory ? OutcomeKind::failed : OutcomeKind::complete;
+    if (took.out_of_memory) {
+        attempt.failure = Failure{.kind = FailureKind::out_of_memory, .cause = took.cause};
+        attempt.failure->memory.allocated = took.bytes - mebibyte;
+        attempt.failure->requested_bytes = mebibyte;
+    } else {
+        attempt.peak_allocated = took.bytes;
+    }
+    trial.attempts.push_back(std::move(attempt));
+    return trial;
+}
+
+double ratio(const Estimate& estimate, std::int64_t predicted) {
+    return static_cast<double>(*estimate.need) / static_cast<double>(predicted);
+}
+
+}  // namespace
+
+TEST_CASE("before anything was measured the estimate is the prediction with the margin of its source") {
+    const Calibrated guard;
+    const Estimate estimate = ask(guard, {}, "base", 1000 * mebibyte);
+    CHECK(estimate.source == "dry_run");
+    CHECK(estimate.confidence == Approx(0.99));
+    CHECK(ratio(estimate, 1000 * mebibyte) > 1.03);
+    CHECK(ratio(estimate, 1000 * mebibyte) < 1.25);
+    REQUIRE(estimate.parts.size() == 2);
+    CHECK(estimate.parts[0] == EstimatePart{"predicted", 1000 * mebibyte});
+    CHECK(estimate.parts[1] == EstimatePart{"margin", *estimate.need - 1000 * mebibyte});
+    CHECK(memory::bare_need(estimate) == 1000 * mebibyte);
+    CHECK(guard.evidence() == Evidence::dry_run);
+
+    Profile profile;
+    profile.weight_bytes = 1000 * mebibyte;
+    const ParamSet params;
+    const Estimate by_formula = guard.estimate({params, {}, &profile, std::nullopt, History{}});
+    CHECK(by_formula.source == "formula");
+    CHECK(memory::bare_need(by_formula) == 1000 * mebibyte);
+    CHECK(ratio(by_formula, 1000 * mebibyte) > ratio(estimate, 1000 * mebibyte));
+    CHECK_FALSE(guard.estimate({params, {}, nullptr, std::nullopt, History{}}).need);
+}
+
+TEST_CASE("predictions that are always wrong by a factor are corrected by it, upwards and downwards") {
+    for (const double factor : {0.5, 1.0, 1.3, 2.0}) {
+        const Calibrated guard;
+        std::vector<Trial> trials;
+        for (std::int64_t i = 0; i < 25; ++i) {
+            const std::int64_t need = (500 + 10 * i) * mebibyte;
+            trials.push_back(finished(i, {.predicted = need, .bytes = static_cast<std::int64_t>(factor * static_cast<double>(need))}));
+        }
+        const Estimate estimate = ask(guard, trials, "base", 1000 * mebibyte);
+        INFO("factor " << factor);
+        CHECK(ratio(estimate, 1000 * mebibyte) >= factor);
+        CHECK(ratio(estimate, 1000 * mebibyte) < factor * 1.12);
+        CHECK((estimate.parts.back().bytes < 0) == (factor < 0.9));
+        CHECK(*estimate.comfort >= *estimate.need);
+    }
+}
+
+TEST_CASE("another model family starts from what the first has shown") {
+    const Calibrated guard;
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 25; ++i) trials.push_back(finished(i, {.bytes = 1300 * mebibyte}));
+    const double unseen = ratio(ask(guard, trials, "large", 1000 * mebibyte), 1000 * mebibyte);
+    CHECK(unseen > ratio(ask(guard, trials, "base", 1000 * mebibyte), 1000 * mebibyte));
+    for (std::int64_t i = 25; i < 50; ++i) trials.push_back(finished(i, {.model = "large"}));
+    CHECK(ratio(ask(guard, trials, "large", 1000 * mebibyte), 1000 * mebibyte) < 1.12);
+    CHECK(ratio(ask(guard, trials, "base", 1000 * mebibyte), 1000 * mebibyte) > 1.25);
+    ExecutionPlan half;
+    half.precision = Precision::bf16;
+    CHECK(memory::residual_group("probe", of_model("large"), half).family == "bf16 model=large");
+    half.device = "cuda:1";
+    half.activation_checkpointing = true;
+    CHECK(memory::residual_group("probe", of_model("large"), half).pool == "probe cuda");
+    CHECK(memory::residual_group("probe", of_model("large"), half).family == "bf16 checkpointing model=large");
+}
+
+TEST_CASE("an out-of-memory says that the attempt needs more than it had, unless something else took the memory") {
+    const Trial failed = finished(0, {.bytes = 1200 * mebibyte, .out_of_memory = true});
+    const auto residual = memory::residual_of(failed, failed.attempts[0]);
+    REQUIRE(residual);
+    CHECK(residual->censored);
+    CHECK(residual->log_ratio == Approx(std::log(1.2)));
+    for (const OomCause cause : {OomCause::neighbour, OomCause::leak, OomCause::fragmentation, OomCause::host}) {
+        const Trial other = finished(0, {.out_of_memory = true, .cause = cause});
+        CHECK_FALSE(memory::residual_of(other, other.attempts[0]));
+    }
+
+    const Calibrated guard;
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 5; ++i) trials.push_back(finished(i, {}));
+    const double before = ratio(ask(guard, trials, "base", 1000 * mebibyte), 1000 * mebibyte);
+    for (std::int64_t i = 5; i < 8; ++i) trials.push_back(finished(i, {.bytes = 1200 * mebibyte, .out_of_memory = true}));
+    CHECK(ratio(ask(guard, trials, "base", 1000 * mebibyte), 1000 * mebibyte) > std::max(before, 1.2));
+}
+
+TEST_CASE("the room that was not enough bounds the need where the failure does not say what was asked for") {
+    Attempt attempt;
+    attempt.capacity_bytes = 700;
+    attempt.failure = Failure{.kind = FailureKind::out_of_memory, .cause = OomCause::unknown};
+    CHECK(memory::least_need(attempt) == 700);
+    attempt.failure->memory.capacity = 800;
+    CHECK(memory::least_need(attempt) == 800);
+    attempt.failure->memory.reserved = 500;
+    attempt.failure->memory.free = 250;
+    CHECK(memory::least_need(attempt) == 750);
+    attempt.failure->memory.allocated = 450;
+    attempt.failure->requested_bytes = 400;
+    CHECK(memory::least_need(attempt) == 850);
+    attempt.failure->cause = OomCause::limit;
+    attempt.failure->memory.limit = 900;
+    CHECK(memory::least_need(attempt) == 900);
+    attempt.failure->kind = FailureKind::crash;
+    CHECK_FALSE(memory::least_need(attempt));
+}
+
+TEST_CASE("a recovered trial tells twice") {
+    Trial trial = finished(0, {.bytes = 1200 * mebibyte, .out_of_memory = true});
+    trial.attempts.push_back(finished(0, {.predicted = 500 * mebibyte, .bytes = 550 * mebibyte}).attempts[0]);
+    CHECK(memory::residual_of(trial, trial.attempts[0])->censored);
+    const auto second = memory::residual_of(trial, trial.attempts[1]);
+    CHECK_FALSE(second->censored);
+    CHECK(second->log_ratio == Approx(std::log(1.1)));
+}
+
+TEST_CASE("what was taken between need and comfort came about as predicted") {
+    Trial trial = finished(0, {});
+    Attempt& attempt = trial.attempts[0];
+    attempt.estimate = memory::predicted_estimate(predicted(1000, 1500), 0);
+    const auto residual = [&](std::int64_t allocated, std::int64_t reserved) {
+        attempt.peak_allocated = allocated;
+        attempt.peak_reserved = reserved;
+        return memory::residual_of(trial, attempt)->log_ratio;
+    };
+    CHECK(residual(900, 1400) == 0);
+    CHECK(residual(900, 1500) == 0);
+    CHECK(residual(900, 3000) == Approx(std::log(2)));
+    CHECK(residual(400, 500) == Approx(-std::log(2)));
+    // What is outside the allocator is predicted, and never measured.
+    attempt.estimate->parts = {{"activations", 600}, {"context", 400}};
+    CHECK(residual(600, 600) == 0);
+    CHECK(residual(2600, 2600) == Approx(std::log(2)));
+    attempt.outcome = OutcomeKind::interrupted;
+    CHECK_FALSE(memory::residual_of(trial, attempt));
+}
+
+TEST_CASE("the guard's own margin is not held against the prediction") {
+    const Calibrated guard;
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 30; ++i) {
+        Trial trial = finished(i, {.bytes = 1250 * mebibyte});
+        trial.attempts[0].estimate = ask(guard, trials, "base", 1000 * mebibyte);
+        CHECK(memory::residual_of(trial, trial.attempts[0])->log_ratio == Approx(std::log(1.25)));
+        trials.push_back(trial);
+    }
+}
+
+TEST_CASE("a guard that has seen a study grow answers as one that reads it whole") {
+    Rng rng = Seed{11}.rng();
+    const Calibrated growing;
+    std::vector<Trial> trials;
+    for (std::int64_t number = 0; number < 120; ++number) {
+        Trial running = finished(number, {.model = rng.below(2) == 0 ? "base" : "large",
+                                          .bytes = static_cast<std::int64_t>((900 + rng.below(300)) * mebibyte),
+                                          .out_of_memory = rng.below(5) == 0});
+        running.state = TrialState::running;
+        if (rng.below(2) == 0) running.attempts[0].outcome.reset();
+        trials.push_back(running);
+        for (Trial& trial : trials) {  // in any order
+            if (trial.state != TrialState::running || rng.below(3) != 0) continue;
+            trial.state = TrialState::complete;
+            trial.attempts[0].outcome = trial.attempts[0].failure ? OutcomeKind::failed : OutcomeKind::complete;
+        }
+        const Calibrated fresh;
+        for (const char* model : {"base", "large"}) {
+            CHECK(ask(growing, trials, model, mebibyte << 10).need == ask(fresh, trials, model, mebibyte << 10).need);
+        }
+    }
+    // And another study, or the same with another past, is read from its beginning.
+    const std::vector<Trial> other{finished(0, {.bytes = 2000 * mebibyte}), finished(1, {.bytes = 2000 * mebibyte})};
+    CHECK(ask(growing, other, "base", mebibyte << 10).need == ask(Calibrated{}, other, "base", mebibyte << 10).need);
+    CHECK(ask(growing, {}, "base", mebibyte << 10).need == ask(Calibrated{}, {}, "base", mebibyte << 10).need);
+}
+
+TEST_CASE("a smaller risk needs more") {
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 40; ++i) trials.push_back(finished(i, {.bytes = (950 + 25 * (i % 5)) * mebibyte}));
+    std::int64_t last = 0;
+    for (const double risk : {0.5, 0.1, 0.01, 0.0001}) {
+        const std::int64_t need = *ask(Calibrated{{.risk = risk}}, trials, "base", 1000 * mebibyte).need;
+        CHECK(need > last);
+        last = need;
+    }
+}
+
+TEST_CASE("a configuration that makes no sense is refused") {
+    CHECK_THROWS_WITH((Calibrated{{.risk = 0}}), "risk: got 0; expected 0.000001 to 0.5");
+    CHECK_THROWS_WITH((Calibrated{{.risk = 0.7}}), Catch::StartsWith("risk: got 0.7; expected"));
+    CHECK_THROWS((Calibrated{{.risk = std::nan("")}}));
+    CHECK_THROWS_WITH((Calibrated{{.base = "guess"}}), "base: got 'guess'; expected dry_run, probe or formula");
+    CHECK_THROWS_WITH((Calibrated{{.memory = 1}}), "memory: got 1; expected 2 or more");
+    CHECK(Calibrated{{.base = "probe"}}.evidence() == Evidence::probe);
+    CHECK(Calibrated{{.base = "formula"}}.evidence() == Evidence::shape);
+}
