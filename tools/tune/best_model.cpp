@@ -62,7 +62,7 @@ std::optional<std::int64_t> trial_of(std::string_view name) {
 }
 
 bool same_params(const Values& values, const Attempt& attempt, const Trial& trial) {
-    const ParamSet& params = attempt.changed_params ? *attempt.changed_params : trial.params;
+    const ParamSet& params = params_of(trial, attempt);
     return values.size() == params.size() && std::all_of(params.begin(), params.end(), [&](const Param& param) {
                const auto found = values.find(param.name);
                return found != values.end() && found->second == param.value();

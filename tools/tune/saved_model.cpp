@@ -96,7 +96,7 @@ void adopt_trial(ModelManifest& manifest, const Trial& trial, const std::vector<
     manifest.trial = trial.number;
     manifest.attempt = last.index;
     manifest.params.clear();
-    for (const Param& param : last.changed_params ? *last.changed_params : trial.params) manifest.params[param.name] = param.value();
+    for (const Param& param : params_of(trial, last)) manifest.params[param.name] = param.value();
     manifest.plan = last.plan;
     manifest.value = trial.values.at(0);
     adopt_attributes(manifest, trial.user_attributes, metrics);

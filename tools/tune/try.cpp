@@ -57,8 +57,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     if (!options.trial.empty()) {
         const Trial stored = stored_trial(settings, options.trial);
         trial_number = stored.number;
-        const bool changed = !stored.attempts.empty() && stored.attempts.back().changed_params;  // by a rule, on the way
-        for (const Param& param : changed ? *stored.attempts.back().changed_params : stored.params) {
+        for (const Param& param : stored.attempts.empty() ? stored.params : params_of(stored, stored.attempts.back())) {
             fixed.emplace_back(param.name, param.value());
             if (!stored.params.find(param.name)) set_by_rule.set(param);
         }

@@ -27,7 +27,7 @@ struct FailureCase {
     std::optional<std::int64_t> victim_of;  ///< the trial that poisoned it
     bool recovered = false;                 ///< a later attempt of the same trial ran, to its end or until it was pruned
 
-    [[nodiscard]] const ParamSet& params() const { return attempt && attempt->changed_params ? *attempt->changed_params : trial->params; }
+    [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
     /// Ran out of memory, on the device or on the host; a refusal before launch did not.
     [[nodiscard]] bool is_oom() const {
         return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);

@@ -81,8 +81,7 @@ namespace detail {
     for (const Attempt& later : entry.trial->attempts) {
         if (later.index <= entry.attempt->index || later.failure || !later.outcome || *later.outcome == OutcomeKind::interrupted) continue;
         std::string what = plan_difference(entry.attempt->plan, later.plan);
-        const auto params_of = [&](const Attempt& attempt) { return attempt.changed_params.value_or(entry.trial->params); };
-        const std::string params = params_difference(params_of(*entry.attempt), params_of(later));
+        const std::string params = params_difference(params_of(*entry.trial, *entry.attempt), params_of(*entry.trial, later));
         what += (what.empty() || params.empty() ? "" : ", ") + params;
         if (what.empty()) what = later.worker_pid != entry.attempt->worker_pid ? "another worker process" : "the same again";
         return Change{.basis = Change::Basis::attempt, .what = std::move(what), .bytes = {}, .witness = {}};

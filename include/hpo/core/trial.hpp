@@ -80,4 +80,9 @@ struct Trial {
     }
 };
 
+/// The parameters that an attempt of the trial ran with: those that a rule changed, else the trial's.
+[[nodiscard]] inline const ParamSet& params_of(const Trial& trial, const Attempt& attempt) {
+    return attempt.changed_params ? *attempt.changed_params : trial.params;
+}
+
 }  // namespace hpo

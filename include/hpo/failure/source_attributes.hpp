@@ -80,7 +80,7 @@ namespace detail {
 
     attributes["error_message"] = json_quote(failure->message);
     if (!failure->traceback.empty()) attributes["error_traceback"] = json_quote(failure->traceback);
-    const ParamSet& params = last && last->changed_params ? *last->changed_params : trial.params;
+    const ParamSet& params = last ? params_of(trial, *last) : trial.params;
     const ExecutionPlan plan = last ? last->plan : ExecutionPlan{};
     std::string reason{to_text(failure->kind)};
     if (failure->kind == FailureKind::out_of_memory || failure->kind == FailureKind::host_out_of_memory) {

@@ -72,7 +72,7 @@ struct Residual {
     if (!took || *took <= 0) return std::nullopt;
     *took += outside;
     const std::int64_t told = ended && *took > need ? std::min(*took, comfort) : need;
-    return Residual{residual_group(estimate.source, attempt.changed_params ? *attempt.changed_params : trial.params, attempt.plan),
+    return Residual{residual_group(estimate.source, params_of(trial, attempt), attempt.plan),
                     std::log(static_cast<double>(*took) / static_cast<double>(told)), !ended};
 }
 

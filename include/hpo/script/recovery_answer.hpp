@@ -109,11 +109,6 @@ inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
     luaL_setmetatable(L, plan_type);
 }
 
-/// The parameters of an attempt.
-[[nodiscard]] inline const ParamSet& params_of(const FailedAttempt& failed) {
-    return failed.attempt.changed_params ? *failed.attempt.changed_params : failed.trial.params;
-}
-
 /// Gives a parameter the value at the top of the stack. One that the trial's space asked for keeps to its distribution; any other has the
 /// value as its one choice: whether the trainer has it and takes the value, the trainer's own list says.
 inline void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed) {
@@ -140,7 +135,7 @@ inline void read_retry(lua_State* L, int index, Recovery& recovery, const Failed
     if (!given.push("params")) return;
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
     if (!failed) return lua_pop(L, 1);
-    ParamSet changed = params_of(*failed);
+    ParamSet changed = params_of(failed->trial, failed->attempt);
     const int table = lua_gettop(L);
     for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING) raise_wrong_type(L, -2, place, "the name of a parameter", "a text");

@@ -106,7 +106,7 @@ private:
             call([&](lua_State* L) {
                 const TrialApi::Scope scope{trial_, nullptr, failed.trial.number};
                 lua_rawgeti(L, LUA_REGISTRYINDEX, rule);
-                trial_.push(L, recovery_answer::params_of(failed));
+                trial_.push(L, params_of(failed.trial, failed.attempt));
                 recovery_answer::push_failure(L, failed);
                 recovery_answer::push_plan(L, failed.attempt.plan);
                 lua_call(L, 3, 1);

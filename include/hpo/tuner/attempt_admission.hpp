@@ -65,7 +65,7 @@ public:
     /// Asks about an attempt that recovery chose, or that goes on with a lost trial: its plan may be shrunk further. What the guard would
     /// refuse is launched as it is.
     void estimate(std::int64_t number, Attempt& attempt) {
-        const ParamSet params = attempt.changed_params ? *attempt.changed_params : books_.trial(number).params;
+        const ParamSet params = params_of(books_.trial(number), attempt);
         Admission admission = admission_of(params, attempt.plan);
         if (admission.answer == Admission::Answer::infeasible) return;
         if (!admission.estimate.cap_bytes) admission.plan.cap_bytes = attempt.plan.cap_bytes;

@@ -150,7 +150,7 @@ private:
         return {.study = books_.study().name,
                 .trial = number,
                 .attempt = attempt.index,
-                .params = attempt.changed_params ? *attempt.changed_params : trial.params,
+                .params = params_of(trial, attempt),
                 .plan = attempt.plan,
                 .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(first_of_line(trial))).derive("trainer").value,
                 .fresh_worker = fresh_worker,
