@@ -66,6 +66,7 @@ public:
     }
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity_bytes_; }
+    [[nodiscard]] RunsOn runs_on() const override { return {"Card of 100 MiB", "bound"}; }
     /// As a worker would predict it, times `lie`.
     [[nodiscard]] MemoryEvidence evidence(const ParamSet&, const ExecutionPlan& plan, Evidence wanted) override {
         MemoryEvidence evidence;
@@ -122,6 +123,8 @@ TEST_CASE("a trial that runs out of memory comes back with a smaller micro-batch
         CHECK(trial.attempts.back().plan.accumulation_steps() == 8);
         CHECK(trial.attempts[0].failure->cause == OomCause::capacity);
         CHECK(trial.attempts[0].capacity_bytes == 100 * mebibyte);
+        CHECK(trial.attempts[0].device_name == "Card of 100 MiB");
+        CHECK(trial.attempts[1].model_family == "bound fp32");
         CHECK_FALSE(trial.attempts[0].decision.empty());
         // Reports of superseded attempts stay with them; the trial has the last one's.
         CHECK(trial.attempts[1].reports == std::map<std::int64_t, double>{{1, 1.0}});

@@ -50,6 +50,8 @@ Json attempt_json(const hpo::Attempt& attempt) {
             {"changed_params", attempt.changed_params ? to_json(*attempt.changed_params) : Json(nullptr)},
             {"predicted_bytes", attempt.estimate ? or_null(attempt.estimate->need) : Json(nullptr)},
             {"predicted_by", attempt.estimate ? Json(attempt.estimate->source) : Json(nullptr)},
+            {"device_name", attempt.device_name.empty() ? Json(nullptr) : Json(attempt.device_name)},
+            {"model_family", attempt.model_family.empty() ? Json(nullptr) : Json(attempt.model_family)},
             {"worker_pid", attempt.worker_pid > 0 ? Json(attempt.worker_pid) : Json(nullptr)},
             {"started", time_or_null(attempt.started)},
             {"seconds", or_null(attempt.seconds)},

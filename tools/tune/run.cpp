@@ -202,6 +202,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     config.threads = parallel.threads;
     config.device_budget_bytes = budget;
     config.device = device;
+    config.device_name = device_name(device);
     config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
     config.recall = [&predictions](const std::string& key) { return predictions ? predictions->find(key) : std::nullopt; };
     config.keep = [&predictions](const std::string& key, const std::string& text) {

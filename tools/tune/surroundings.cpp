@@ -6,6 +6,7 @@
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/device/nvml.hpp"
+#include "hpo/device/processor_name.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
 
@@ -156,6 +157,16 @@ std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
 std::string estimated_device(const Settings& settings, const TrainerInfo& info) {
     const std::string& text = settings.text("device");
     return names_cuda(text) ? text : chosen_device(settings, info);
+}
+
+std::string device_name(const std::string& device) {
+    if (device == "cpu") return device::processor_name();
+    if (const auto nvml = device::Nvml::load()) {
+        for (const auto& card : nvml->devices()) {
+            if (device == "cuda:" + std::to_string(card.index)) return card.name;
+        }
+    }
+    return {};
 }
 
 std::optional<std::int64_t> device_budget(const Settings& settings) {

@@ -58,6 +58,9 @@ void require_saves_models(const std::string& place, const TrainerInfo& info);
 /// The same for plans that are only predicted: `cuda` and `cuda:N` stay what they are, also where this machine lacks them.
 [[nodiscard]] std::string estimated_device(const Settings& settings, const TrainerInfo& info);
 
+/// What the driver or the system calls "cpu" or "cuda:N"; empty: it does not say.
+[[nodiscard]] std::string device_name(const std::string& device);
+
 /// The device memory of the settings, checked. Nothing: not limited.
 [[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);
 

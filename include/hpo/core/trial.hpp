@@ -36,6 +36,8 @@ struct Attempt {
     std::optional<ParamSet> changed_params;      ///< when a recovery rule changed parameters
     std::optional<Estimate> estimate;            ///< the guard's, before launch
     std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device, as the guard saw it; nothing: not limited
+    std::string device_name;                     ///< RunsOn::device_name
+    std::string model_family;                    ///< memory::model_family
     std::int64_t worker_pid = 0;
     bool fresh_worker = false;                    ///< the worker was started for this attempt
     std::optional<std::int64_t> resumed_step;     ///< it went on after the checkpoint of this step; nothing: it began anew

@@ -101,6 +101,8 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
         attempt.fresh_worker = row.integer(19) != 0;
         attempt.resumed_step = row.maybe_integer(20);
         attempt.checkpoint_step = row.maybe_integer(21);
+        attempt.device_name = row.text(22);
+        attempt.model_family = row.text(23);
     });
     each_row(connection, range, trials, "hpo_failures",
              "SELECT f.trial_id, f.attempt, f.kind, f.cause, f.evidence, f.message, f.exception_type, f.cuda_error_code, f.signal, "

@@ -64,6 +64,11 @@ inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stop
     return time ? std::optional{time_text(*time)} : std::nullopt;
 }
 
+/// NULL for an empty text.
+[[nodiscard]] inline std::optional<std::string> known_text(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional{valid_utf8(text)};
+}
+
 /// Eight columns from `first`: allocated, reserved, free, capacity, limit, peak allocated, peak reserved, neighbours.
 [[nodiscard]] inline MemoryReading read_memory(const Rows& row, int first) {
     MemoryReading reading;
@@ -92,7 +97,7 @@ inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stop
 
 /// The columns of hpo_attempts, in the order in which they are written and read: those before the plan's, then one for each
 /// member of the plan.
-inline constexpr std::array<std::string_view, 22> attempt_columns{"trial_id",
+inline constexpr std::array<std::string_view, 24> attempt_columns{"trial_id",
                                                                   "attempt",
                                                                   "outcome",
                                                                   "decision",
@@ -113,7 +118,9 @@ inline constexpr std::array<std::string_view, 22> attempt_columns{"trial_id",
                                                                   "capacity_bytes",
                                                                   "fresh_worker",
                                                                   "resumed_step",
-                                                                  "checkpoint_step"};
+                                                                  "checkpoint_step",
+                                                                  "device_name",
+                                                                  "model_family"};
 /// `each(name)` for every column.
 template <class Each>
 void each_attempt_column(Each&& each) {
@@ -178,7 +185,8 @@ inline void write_attempt(Connection& connection, std::int64_t trial_id, const A
                 estimate ? std::optional{estimate->source} : std::nullopt, estimate ? std::optional{estimate->confidence} : std::nullopt,
                 estimate ? estimate->cap_bytes : Count{}, estimate ? std::optional{parts_text(estimate->parts)} : std::nullopt,
                 attempt.peak_allocated, attempt.peak_reserved, plan_text(plan), attempt.capacity_bytes, attempt.fresh_worker,
-                attempt.resumed_step, attempt.checkpoint_step, plan_column(plan.*field.member)...);
+                attempt.resumed_step, attempt.checkpoint_step, known_text(attempt.device_name), known_text(attempt.model_family),
+                plan_column(plan.*field.member)...);
         },
         plan_fields);
     if (attempt.failure) write_failure(connection, trial_id, attempt.index, *attempt.failure);

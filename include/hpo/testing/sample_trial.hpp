@@ -57,6 +57,10 @@ namespace hpo::testing {
     estimate.cap_bytes = 3'000'000'003;
     attempt.estimate = estimate;
     attempt.capacity_bytes = 25'000'000'007;
+    attempt.device_name = "NVIDIA H100 80GB HBM3";
+    attempt.model_family =
+        "text_classifier bf16 model=b\xC3\xAF"
+        "g";
     attempt.worker_pid = 31337;
     attempt.fresh_worker = true;
     attempt.resumed_step = 7;

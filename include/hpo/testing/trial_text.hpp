@@ -71,14 +71,16 @@ template <class T>
     return text;
 }
 [[nodiscard]] inline std::string text_of(const Attempt& attempt) {
-    const auto& [index, plan, changed_params, estimate, capacity_bytes, worker_pid, fresh_worker, resumed_step, checkpoint_step, started,
-                 seconds, outcome, failure, peak_allocated, peak_reserved, approximate, decision, memory, reports] = attempt;
+    const auto& [index, plan, changed_params, estimate, capacity_bytes, device_name, model_family, worker_pid, fresh_worker, resumed_step,
+                 checkpoint_step, started, seconds, outcome, failure, peak_allocated, peak_reserved, approximate, decision, memory,
+                 reports] = attempt;
     std::string text = "attempt " + text_of(index) + "\n    plan " + text_of(plan) + "\n    changed " + text_of(changed_params) +
                        "\n    estimate " + text_of(estimate) + "\n    worker " + text_of(worker_pid) + " fresh " + text_of(fresh_worker) +
-                       " capacity " + text_of(capacity_bytes) + " started " + text_of(started) + " resumed " + text_of(resumed_step) +
-                       " checkpoint " + text_of(checkpoint_step) + " seconds " + text_of(seconds) + " " + text_of(outcome) +
-                       "\n    failure " + text_of(failure) + "\n    peaks " + text_of(peak_allocated) + "/" + text_of(peak_reserved) +
-                       " approximate " + text_of(approximate) + " decision " + text_of(decision);
+                       " capacity " + text_of(capacity_bytes) + " of " + device_name + ", " + model_family + " started " +
+                       text_of(started) + " resumed " + text_of(resumed_step) + " checkpoint " + text_of(checkpoint_step) + " seconds " +
+                       text_of(seconds) + " " + text_of(outcome) + "\n    failure " + text_of(failure) + "\n    peaks " +
+                       text_of(peak_allocated) + "/" + text_of(peak_reserved) + " approximate " + text_of(approximate) + " decision " +
+                       text_of(decision);
     for (const auto& [name, at, step, reading] : memory) {
         text += "\n    mark " + name + " at " + text_of(at) + " step " + text_of(step) + ": " + text_of(reading);
     }

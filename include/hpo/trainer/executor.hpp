@@ -9,6 +9,7 @@
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
+#include "hpo/core/runs_on.hpp"
 
 namespace hpo {
 
@@ -56,6 +57,7 @@ public:
     virtual void interrupt() = 0;
     /// Memory that jobs may take on the plan's device, in bytes; nothing: not limited or not known.
     [[nodiscard]] virtual std::optional<std::int64_t> capacity_bytes() const = 0;
+    [[nodiscard]] virtual RunsOn runs_on() const { return {}; }
     /// What is known of an attempt's memory before it starts, from the strongest source that answers and is no stronger than `wanted`.
     [[nodiscard]] virtual MemoryEvidence evidence(const ParamSet& /*params*/, const ExecutionPlan& /*plan*/, Evidence /*wanted*/) {
         return {};

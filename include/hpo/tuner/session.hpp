@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/memory/model_family.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
@@ -162,6 +163,9 @@ private:
     void start(std::int64_t number, Attempt attempt, bool fresh_worker) {
         attempt.capacity_bytes = executor_.capacity_bytes();
         attempt.fresh_worker = fresh_worker;
+        const RunsOn runs_on = executor_.runs_on();
+        attempt.device_name = runs_on.device_name;
+        attempt.model_family = memory::model_family(runs_on.trainer, params_of(books_.trial(number), attempt), attempt.plan);
         books_.begin_attempt(number, std::move(attempt));
         const Job job = job_for(number, fresh_worker);
         const std::size_t others = in_flight_++;

@@ -101,6 +101,7 @@ public:
     }
 
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return config_.device_budget_bytes; }
+    [[nodiscard]] RunsOn runs_on() const override { return {config_.device_name, config_.trainer}; }
 
     /// Who holds how much of the metered device now; nothing on other devices.
     [[nodiscard]] std::optional<device::Occupancy> occupancy() const {
