@@ -123,11 +123,12 @@ TEST_CASE("another model family starts from what the first has shown") {
     CHECK(ratio(ask(guard, trials, "base", 1000 * mebibyte), 1000 * mebibyte) > 1.25);
     ExecutionPlan half;
     half.precision = Precision::bf16;
-    CHECK(memory::residual_group("probe", of_model("large"), half).family == "bf16 model=large");
+    CHECK(memory::residual_group("probe", {}, of_model("large"), half).family == "bf16 model=large");
     half.device = "cuda:1";
     half.activation_checkpointing = true;
-    CHECK(memory::residual_group("probe", of_model("large"), half).pool == "probe cuda");
-    CHECK(memory::residual_group("probe", of_model("large"), half).family == "bf16 checkpointing model=large");
+    CHECK(memory::residual_group("probe", {}, of_model("large"), half).pool == "probe cuda");
+    CHECK(memory::residual_group("probe", {"a card", "t"}, of_model("large"), half).family == "t bf16 checkpointing model=large");
+    CHECK(memory::residual_group("probe", {"a card", "t"}, of_model("large"), half).pool == "probe a card");
 }
 
 TEST_CASE("an out-of-memory says that the attempt needs more than it had, unless something else took the memory") {
@@ -235,6 +236,44 @@ TEST_CASE("a guard that has seen a study grow answers as one that reads it whole
     const std::vector<Trial> other{finished(0, {.bytes = 2000 * mebibyte}), finished(1, {.bytes = 2000 * mebibyte})};
     CHECK(ask(growing, other, "base", mebibyte << 10).need == ask(Calibrated{}, other, "base", mebibyte << 10).need);
     CHECK(ask(growing, {}, "base", mebibyte << 10).need == ask(Calibrated{}, {}, "base", mebibyte << 10).need);
+}
+
+TEST_CASE("what other studies measured on the device is learned before the study's own attempts") {
+    std::vector<Attempt> elsewhere;
+    for (std::int64_t i = 0; i < 25; ++i) {
+        Attempt attempt = finished(i, {.bytes = 1300 * mebibyte}).attempts[0];
+        attempt.device_name = "a card";
+        attempt.model_family = "t fp32 model=base";
+        attempt.started = Time{i};
+        elsewhere.push_back(attempt);
+    }
+    const auto after = [&](const Calibrated& guard, const RunsOn& runs_on, const std::vector<Attempt>& past,
+                           const std::vector<Trial>& own) {
+        const ParamSet params = of_model("base");
+        const PeakPrediction prediction = predicted(1000 * mebibyte);
+        const History history{"study", {}, own, {}, past};
+        return ratio(guard.estimate({params, {}, nullptr, std::nullopt, history, &prediction, runs_on}), 1000 * mebibyte);
+    };
+    const Calibrated guard;
+    const double first = after(guard, {"a card", "t"}, {}, {});
+    const double carried = after(guard, {"a card", "t"}, elsewhere, {});
+    CHECK(first < 1.25);
+    CHECK(carried > 1.3);
+    CHECK(carried < 1.4);
+    CHECK(after(guard, {"another card", "t"}, elsewhere, {}) == first);
+    CHECK(after(guard, {"a card", "another trainer"}, elsewhere, {}) > carried);  // a family that nobody has seen
+    CHECK(after(guard, {"a card", "t"}, {}, {}) == first);
+    // The study's own attempts come later and count more.
+    std::vector<Trial> own;
+    for (std::int64_t i = 0; i < 60; ++i) {
+        own.push_back(finished(i, {}));
+        own.back().attempts[0].device_name = "a card";
+        own.back().attempts[0].model_family = "t fp32 model=base";
+    }
+    CHECK(after(guard, {"a card", "t"}, elsewhere, own) < 1.25);
+    CHECK(after(Calibrated{}, {"a card", "t"}, elsewhere, own) == after(guard, {"a card", "t"}, elsewhere, own));
+    CHECK(guard.carries());
+    CHECK_FALSE(Calibrated{{.carry = false}}.carries());
 }
 
 TEST_CASE("a smaller risk needs more") {

@@ -66,7 +66,7 @@ public:
     }
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity_bytes_; }
-    [[nodiscard]] RunsOn runs_on() const override { return {"Card of 100 MiB", "bound"}; }
+    [[nodiscard]] RunsOn runs_on() const override { return {device_name, "bound"}; }
     /// As a worker would predict it, times `lie`.
     [[nodiscard]] MemoryEvidence evidence(const ParamSet&, const ExecutionPlan& plan, Evidence wanted) override {
         MemoryEvidence evidence;
@@ -78,6 +78,7 @@ public:
         return evidence;
     }
 
+    std::string device_name = "Card of 100 MiB";
     std::vector<ExecutionPlan> asked;
     double lie = 1;
     std::vector<ExecutionPlan> plans;
@@ -273,6 +274,28 @@ TEST_CASE("a guard that learns meets a wrong prediction a few times, and a retry
     CHECK(failed > 0);
     CHECK(failed <= 3);  // those that ran side by side before anything was known
     CHECK(failed_late == 0);
+}
+
+TEST_CASE("a guard that learns begins with what other studies of the store have shown on the same device") {
+    store::InMemory store;
+    const auto failures = [&](const char* study, const std::string& device_name, bool carry) {
+        Tuner tuner{sampler::Random{}, pruner::None{}, memory::Calibrated{{.carry = carry}}, recovery::ShrinkMicroBatch{}};
+        MemoryBound executor{100 * mebibyte};
+        executor.lie = 0.5;
+        executor.device_name = device_name;
+        int count = 0;
+        for (const Trial& trial :
+             tuner.optimize(store, study, batches, executor, {.trials = 20, .effective_batch_parameter = "batch"}).trials) {
+            for (const Attempt& attempt : trial.attempts) count += attempt.failure ? 1 : 0;
+        }
+        return count;
+    };
+    CHECK(failures("first", "a card", true) > 0);
+    CHECK(failures("second", "a card", true) == 0);
+    CHECK(failures("for itself", "a card", false) > 0);
+    CHECK(failures("elsewhere", "another card", true) > 0);
+    CHECK(failures("nameless", "", true) > 0);
+    CHECK(failures("first", "a card", true) > 0);  // gone on with: nothing is run, and nothing forgotten
 }
 
 TEST_CASE("a guard that knows shrinks before launch, and nothing fails") {

@@ -31,6 +31,9 @@ struct History {
     std::span<const Direction> directions;
     std::span<const Trial> trials;
     std::span<const Rejection> rejections;
+    /// What ended in other studies of the store on the same device, from the oldest, as Store::attempts_elsewhere reads it; for guards
+    /// that carry.
+    std::span<const Attempt> elsewhere{};
 };
 
 }  // namespace hpo

@@ -33,6 +33,7 @@ struct AdmissionQuery {
     const History& history;
     std::int64_t least_micro_batch = 1;
     bool may_checkpoint = false;  ///< activation checkpointing may be turned on
+    RunsOn runs_on{};
 };
 
 /// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch` (the effective
@@ -45,7 +46,7 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
         const MemoryEvidence known = evidence(admission.plan);
         admission.estimate =
             guard.estimate(MemoryQuery{query.params, admission.plan, known.profile ? &*known.profile : nullptr, query.capacity_bytes,
-                                       query.history, known.prediction ? &*known.prediction : nullptr});
+                                       query.history, known.prediction ? &*known.prediction : nullptr, query.runs_on});
     };
     const auto fits = [&] {
         return !query.capacity_bytes || !admission.estimate.need || *admission.estimate.need <= *query.capacity_bytes;
@@ -75,7 +76,8 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 /// The same with what the query knows, whatever the plan.
 template <MemoryGuard G>
 [[nodiscard]] Admission admit(const G& guard, const MemoryQuery& query, std::int64_t least_micro_batch = 1) {
-    return admit(guard, AdmissionQuery{query.params, query.plan, query.capacity_bytes, query.history, least_micro_batch},
+    return admit(guard,
+                 AdmissionQuery{query.params, query.plan, query.capacity_bytes, query.history, least_micro_batch, false, query.runs_on},
                  [&](const ExecutionPlan&) {
                      MemoryEvidence known;
                      if (query.profile) known.profile = *query.profile;

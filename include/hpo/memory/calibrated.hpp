@@ -32,16 +32,21 @@ public:
         double risk = 0.01;
         std::string base = "dry_run";
         std::int64_t memory = 60;
+        bool carry = true;
     };
     static constexpr void fields(auto field) {
         field("risk", &Config::risk, "probability that an attempt needs more than is estimated");
         field("base", &Config::base, "the strongest prediction to ask for: dry_run, probe or formula");
         field("memory", &Config::memory, "attempts of a family that count, about; older ones fade");
+        field("carry", &Config::carry, "begin with what other studies of the store have measured on the same device");
     }
 
     Calibrated() : Calibrated{Config{}} {}
     explicit Calibrated(Config config)
-        : risk_{config.risk}, evidence_{evidence_of(config.base)}, residuals_{prior_of, static_cast<double>(config.memory)} {
+        : risk_{config.risk},
+          evidence_{evidence_of(config.base)},
+          residuals_{prior_of, static_cast<double>(config.memory)},
+          carries_{config.carry} {
         if (!(config.risk >= 1e-6 && config.risk <= 0.5)) throw bad_value("risk", display_text(config.risk), "0.000001 to 0.5");
         if (config.memory < 2) throw bad_value("memory", std::to_string(config.memory), "2 or more");
     }
@@ -49,7 +54,7 @@ public:
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
         Estimate estimate = query.prediction ? bare_estimate(*query.prediction) : formula_.estimate(query);
         if (!estimate.need) return estimate;
-        const ResidualGroup group = residual_group(estimate.source, query.params, query.plan);
+        const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
         const double quantile = std::clamp(residuals_.quantile(query.history, group, 1 - risk_), -most_log, most_log);
         const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
 
@@ -67,6 +72,7 @@ public:
         return estimate;
     }
     [[nodiscard]] Evidence evidence() const { return evidence_; }
+    [[nodiscard]] bool carries() const { return carries_; }
 
 private:
     static constexpr double most_log = 4;  ///< a factor of 55
@@ -87,8 +93,9 @@ private:
     Evidence evidence_;
     Formula formula_{{.margin = 0}};
     mutable ResidualHistory residuals_;
+    bool carries_;
 };
 
-static_assert(MemoryGuard<Calibrated> && Configurable<Calibrated>);
+static_assert(CarryingGuard<Calibrated> && Configurable<Calibrated>);
 
 }  // namespace hpo::memory

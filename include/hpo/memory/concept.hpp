@@ -9,6 +9,7 @@
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/profile.hpp"
+#include "hpo/core/runs_on.hpp"
 
 namespace hpo {
 
@@ -20,6 +21,7 @@ struct MemoryQuery {
     std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device; nothing: not limited
     const History& history;
     const PeakPrediction* prediction = nullptr;  ///< of this plan; null as `profile` is
+    RunsOn runs_on{};
 };
 
 /// Predicts an attempt's peak memory before launch: a pure function of the query.
@@ -28,5 +30,18 @@ concept MemoryGuard = std::movable<G> && requires(const G& guard, const MemoryQu
     { guard.estimate(query) } -> std::same_as<Estimate>;
     { guard.evidence() } -> std::same_as<Evidence>;
 };
+
+/// A guard that may ask for History::elsewhere.
+template <class G>
+concept CarryingGuard = MemoryGuard<G> && requires(const G& guard) {
+    { guard.carries() } -> std::same_as<bool>;
+};
+
+/// Whether a guard learns from what other studies of the store have measured.
+template <MemoryGuard G>
+[[nodiscard]] bool carries(const G& guard) {
+    if constexpr (CarryingGuard<G>) return guard.carries();
+    else return false;
+}
 
 }  // namespace hpo

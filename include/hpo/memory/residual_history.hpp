@@ -13,7 +13,8 @@
 
 namespace hpo::memory {
 
-/// The posteriors of all pools, as a fold over a study's attempts in the order of trial and attempt numbers.
+/// The posteriors of all pools, as a fold over what other studies measured (History::elsewhere), then over the study's attempts in the
+/// order of trial and attempt numbers.
 ///
 /// It goes on from where the last call ended: only what ended behind the first unfinished trial is folded anew. A history that is not a
 /// continuation of the last one is folded from its beginning, so that the answer is always that of the whole history.
@@ -46,6 +47,13 @@ private:
                 ran ? trial.attempts.back().peak_allocated : std::optional<std::int64_t>{}};
     }
 
+    /// The same of what other studies measured.
+    using Past = std::tuple<std::size_t, std::optional<Time>, std::optional<std::int64_t>>;
+    [[nodiscard]] static Past past_of(const History& history) {
+        if (history.elsewhere.empty()) return {};
+        return {history.elsewhere.size(), history.elsewhere.back().started, history.elsewhere.back().peak_allocated};
+    }
+
     template <class Visit>
     static void each_residual(const Trial& trial, const Visit& visit) {
         for (const Attempt& attempt : trial.attempts) {
@@ -57,21 +65,27 @@ private:
     }
 
     void advance(const History& history) {
-        const bool goes_on = history.study == study_ && folded_ <= history.trials.size() &&
+        const Past past = past_of(history);
+        const bool goes_on = history.study == study_ && past == past_ && folded_ <= history.trials.size() &&
                              (folded_ == 0 || (mark_of(history.trials[0]) == first_ && mark_of(history.trials[folded_ - 1]) == last_));
         if (!goes_on) {
             posteriors_.clear();
             folded_ = 0;
             study_ = history.study;
+            past_ = past;
+            for (const Attempt& attempt : history.elsewhere) {
+                if (const auto residual = residual_of(ParamSet{}, attempt)) observe(*residual);
+            }
         }
         for (; folded_ < history.trials.size() && is_finished(history.trials[folded_].state); ++folded_) {
             const Trial& trial = history.trials[folded_];
             if (folded_ == 0) first_ = mark_of(trial);
             last_ = mark_of(trial);
-            each_residual(trial, [&](const Residual& residual) {
-                posterior(residual.group.pool).observe(residual.group.family, residual.log_ratio, residual.censored);
-            });
+            each_residual(trial, [&](const Residual& residual) { observe(residual); });
         }
+    }
+    void observe(const Residual& residual) {
+        posterior(residual.group.pool).observe(residual.group.family, residual.log_ratio, residual.censored);
     }
 
     Prior prior_;
@@ -81,6 +95,7 @@ private:
     std::size_t folded_ = 0;  ///< trials
     Mark first_;
     Mark last_;
+    Past past_;
 };
 
 }  // namespace hpo::memory

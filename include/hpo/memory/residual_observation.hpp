@@ -6,28 +6,26 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 
+#include "hpo/core/runs_on.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/cause.hpp"
+#include "hpo/memory/model_family.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 
 namespace hpo::memory {
 
 /// Attempts whose predictions are wrong in the same way, and those whose predictions are wrong in similar ways.
 struct ResidualGroup {
-    std::string pool;    ///< what predicted, and for what kind of device: "dry_run cuda"
-    std::string family;  ///< precision, checkpointing, and each parameter whose value is a text: "bf16 model=bert-base"
+    std::string pool;    ///< what predicted, and for which device: "dry_run NVIDIA H100 80GB HBM3", "dry_run cuda" where nobody knows
+    std::string family;  ///< model_family
 };
 
-[[nodiscard]] inline ResidualGroup residual_group(const std::string& source, const ParamSet& params, const ExecutionPlan& plan) {
-    ResidualGroup group{source + " " + plan.device.substr(0, plan.device.find(':')), std::string{to_text(plan.precision)}};
-    if (plan.activation_checkpointing) group.family += " checkpointing";
-    for (const Param& param : params) {
-        const Value value = param.value();
-        if (const auto* text = get_if<std::string>(&value)) group.family.append(" ").append(param.name).append("=").append(*text);
-    }
-    return group;
+[[nodiscard]] inline ResidualGroup residual_group(const std::string& source, const RunsOn& runs_on, const ParamSet& params,
+                                                  const ExecutionPlan& plan) {
+    const std::string device = runs_on.device_name.empty() ? plan.device.substr(0, plan.device.find(':')) : runs_on.device_name;
+    return {source + " " + device, model_family(runs_on.trainer, params, plan)};
 }
 
 /// What an attempt says of its prediction: log(true need / predicted need), or a bound that this is above of.
@@ -55,10 +53,10 @@ struct Residual {
     return std::max(held.value_or(0), room.value_or(0));
 }
 
-/// The residual of one attempt; nothing when nothing was predicted or nobody knows what it needed. Attempts that ended well, or were
-/// pruned, are observations; those that ran out of memory of their own doing are censored ones. What was measured between the
-/// predicted need and comfort came about as predicted: more was taken because there was more.
-[[nodiscard]] inline std::optional<Residual> residual_of(const Trial& trial, const Attempt& attempt) {
+/// The residual of one attempt, whose parameters are needed where its family was not recorded; nothing when nothing was predicted or nobody
+/// knows what it needed. Attempts that ended well, or were pruned, are observations; those that ran out of memory of their own doing are
+/// censored ones. What was measured between the predicted need and comfort came about as predicted: more was taken because there was more.
+[[nodiscard]] inline std::optional<Residual> residual_of(const ParamSet& params, const Attempt& attempt) {
     if (!attempt.estimate || !attempt.estimate->need || !attempt.outcome) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
     const std::int64_t need = bare_need(estimate);
@@ -72,8 +70,12 @@ struct Residual {
     if (!took || *took <= 0) return std::nullopt;
     *took += outside;
     const std::int64_t told = ended && *took > need ? std::min(*took, comfort) : need;
-    return Residual{residual_group(estimate.source, params_of(trial, attempt), attempt.plan),
-                    std::log(static_cast<double>(*took) / static_cast<double>(told)), !ended};
+    ResidualGroup group = residual_group(estimate.source, {attempt.device_name, {}}, params, attempt.plan);
+    if (!attempt.model_family.empty()) group.family = attempt.model_family;
+    return Residual{std::move(group), std::log(static_cast<double>(*took) / static_cast<double>(told)), !ended};
+}
+[[nodiscard]] inline std::optional<Residual> residual_of(const Trial& trial, const Attempt& attempt) {
+    return residual_of(params_of(trial, attempt), attempt);
 }
 
 }  // namespace hpo::memory

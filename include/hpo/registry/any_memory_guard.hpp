@@ -18,23 +18,26 @@ public:
 
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const { return self_->estimate(query); }
     [[nodiscard]] Evidence evidence() const { return self_->evidence(); }
+    [[nodiscard]] bool carries() const { return self_->carries(); }
 
 private:
     struct Interface {
         virtual ~Interface() = default;
         [[nodiscard]] virtual Estimate estimate(const MemoryQuery& query) const = 0;
         [[nodiscard]] virtual Evidence evidence() const = 0;
+        [[nodiscard]] virtual bool carries() const = 0;
     };
     template <class P>
     struct Model final : Interface {
         explicit Model(P inner) : policy{std::move(inner)} {}
         [[nodiscard]] Estimate estimate(const MemoryQuery& query) const override { return policy.estimate(query); }
         [[nodiscard]] Evidence evidence() const override { return policy.evidence(); }
+        [[nodiscard]] bool carries() const override { return hpo::carries(policy); }
         P policy;
     };
     std::unique_ptr<Interface> self_;
 };
 
-static_assert(MemoryGuard<AnyMemoryGuard> && !std::copyable<AnyMemoryGuard>);
+static_assert(CarryingGuard<AnyMemoryGuard> && !std::copyable<AnyMemoryGuard>);
 
 }  // namespace hpo::registry

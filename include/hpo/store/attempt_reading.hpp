@@ -66,6 +66,49 @@ void each_row(Connection& connection, const TrialRange& range, std::span<Trial> 
     return nullptr;
 }
 
+/// An attempt from a row of each_attempt_column; its changed parameters stay to be read.
+[[nodiscard]] inline Attempt read_attempt(const Rows& row) {
+    Attempt attempt;
+    attempt.index = static_cast<int>(row.integer(1));
+    attempt.outcome = outcome_kind(row.text(2));
+    attempt.decision = row.text(3);
+    attempt.started = parse_time(row.text(4));
+    attempt.seconds = row.real(5);
+    attempt.worker_pid = row.integer(6);
+    attempt.approximate = row.integer(7) != 0;
+    attempt.estimate = read_estimate(row, 9);
+    attempt.peak_allocated = row.maybe_integer(15);
+    attempt.peak_reserved = row.maybe_integer(16);
+    attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
+    if (const auto plan = row.maybe_text(17)) attempt.plan = parse_plan(*plan, attempt.plan);
+    attempt.capacity_bytes = row.maybe_integer(18);
+    attempt.fresh_worker = row.integer(19) != 0;
+    attempt.resumed_step = row.maybe_integer(20);
+    attempt.checkpoint_step = row.maybe_integer(21);
+    attempt.device_name = row.text(22);
+    attempt.model_family = row.text(23);
+    return attempt;
+}
+
+/// 19 columns from `first`: kind, cause, evidence, message, exception type, code, signal, exit status, phase, traceback, requested bytes,
+/// and those of a reading.
+[[nodiscard]] inline Failure read_failure(const Rows& row, int first) {
+    Failure failure;
+    failure.kind = failure_kind(row.text(first)).value_or(FailureKind::trainer_error);
+    failure.cause = oom_cause(row.text(first + 1));
+    failure.evidence = row.text(first + 2);
+    failure.message = row.text(first + 3);
+    failure.type = row.text(first + 4);
+    failure.code = row.maybe_integer(first + 5);
+    if (const auto number = row.maybe_integer(first + 6)) failure.signal = static_cast<int>(*number);
+    if (const auto status = row.maybe_integer(first + 7)) failure.exit_status = static_cast<int>(*status);
+    failure.where = row.text(first + 8);
+    failure.traceback = row.text(first + 9);
+    failure.requested_bytes = row.maybe_integer(first + 10);
+    failure.memory = read_memory(row, first + 11);
+    return failure;
+}
+
 /// The SELECT of every column of attempt_columns and of the plan.
 [[nodiscard]] inline const char* attempts_query() {
     static const std::string sql = [] {
@@ -82,27 +125,9 @@ void each_row(Connection& connection, const TrialRange& range, std::span<Trial> 
 inline void read_attempts(Connection& connection, const TrialRange& range, std::span<Trial> trials, DistributionCache& distributions) {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     each_row(connection, range, trials, "hpo_attempts", attempts_query(), [&](Trial& trial, const Rows& row) {
-        Attempt& attempt = trial.attempts.emplace_back();
-        attempt.index = static_cast<int>(row.integer(1));
-        attempt.outcome = outcome_kind(row.text(2));
-        attempt.decision = row.text(3);
-        attempt.started = parse_time(row.text(4));
-        attempt.seconds = row.real(5);
-        attempt.worker_pid = row.integer(6);
-        attempt.approximate = row.integer(7) != 0;
+        Attempt& attempt = trial.attempts.emplace_back(read_attempt(row));
         if (const auto params = row.maybe_text(8))
             attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
-        attempt.estimate = read_estimate(row, 9);
-        attempt.peak_allocated = row.maybe_integer(15);
-        attempt.peak_reserved = row.maybe_integer(16);
-        attempt.plan = read_plan(row, static_cast<int>(attempt_columns.size()));
-        if (const auto plan = row.maybe_text(17)) attempt.plan = parse_plan(*plan, attempt.plan);
-        attempt.capacity_bytes = row.maybe_integer(18);
-        attempt.fresh_worker = row.integer(19) != 0;
-        attempt.resumed_step = row.maybe_integer(20);
-        attempt.checkpoint_step = row.maybe_integer(21);
-        attempt.device_name = row.text(22);
-        attempt.model_family = row.text(23);
     });
     each_row(connection, range, trials, "hpo_failures",
              "SELECT f.trial_id, f.attempt, f.kind, f.cause, f.evidence, f.message, f.exception_type, f.cuda_error_code, f.signal, "
@@ -110,21 +135,7 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
              "f.limit_bytes, f.peak_allocated_bytes, f.peak_reserved_bytes, f.neighbours FROM trials t JOIN hpo_failures f ON "
              "f.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY f.trial_id, f.attempt",
              [](Trial& trial, const Rows& row) {
-                 Attempt* attempt = attempt_of(trial, row.integer(1));
-                 if (!attempt) return;
-                 Failure& failure = attempt->failure.emplace();
-                 failure.kind = failure_kind(row.text(2)).value_or(FailureKind::trainer_error);
-                 failure.cause = oom_cause(row.text(3));
-                 failure.evidence = row.text(4);
-                 failure.message = row.text(5);
-                 failure.type = row.text(6);
-                 failure.code = row.maybe_integer(7);
-                 if (const auto number = row.maybe_integer(8)) failure.signal = static_cast<int>(*number);
-                 if (const auto status = row.maybe_integer(9)) failure.exit_status = static_cast<int>(*status);
-                 failure.where = row.text(10);
-                 failure.traceback = row.text(11);
-                 failure.requested_bytes = row.maybe_integer(12);
-                 failure.memory = read_memory(row, 13);
+                 if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->failure = read_failure(row, 2);
              });
     each_row(connection, range, trials, "hpo_memory",
              "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "

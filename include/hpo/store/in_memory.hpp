@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -81,6 +83,22 @@ public:
         return true;
     }
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override { return of(study_id).rejections; }
+    [[nodiscard]] std::vector<Attempt> attempts_elsewhere(std::int64_t study_id, const std::string& device_name,
+                                                          std::size_t most) override {
+        std::vector<Attempt> found;
+        for (const Kept& kept : studies_) {
+            if (kept.is_deleted() || kept.study.id == study_id) continue;
+            for (const Trial& trial : kept.trials) {
+                for (const Attempt& attempt : trial.attempts) {
+                    if (attempt.device_name == device_name && attempt.outcome && attempt.estimate && attempt.estimate->need)
+                        found.push_back(attempt);
+                }
+            }
+        }
+        std::stable_sort(found.begin(), found.end(), [](const Attempt& a, const Attempt& b) { return a.started < b.started; });
+        if (found.size() > most) found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(most));
+        return found;
+    }
 
     Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) override {
         Kept& kept = of(study_id);

@@ -12,6 +12,7 @@
 
 #include "hpo/core/error.hpp"
 #include "hpo/store/attempt_rows.hpp"
+#include "hpo/store/attempts_elsewhere.hpp"
 #include "hpo/store/lost_trials.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/run_liveness.hpp"
@@ -93,6 +94,10 @@ public:
     }
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override {
         return connection_->read([&] { return read_rejections(*connection_, study_id, reader_->distributions()); });
+    }
+    [[nodiscard]] std::vector<Attempt> attempts_elsewhere(std::int64_t study_id, const std::string& device_name,
+                                                          std::size_t most) override {
+        return connection_->read([&] { return read_attempts_elsewhere(*connection_, study_id, device_name, most); });
     }
 
     Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) override {

@@ -65,6 +65,39 @@ void check_store_contract(MakeStore&& make_store) {
         CHECK(all_trials(store, a).size() == 3);
         CHECK(all_trials(store, b).at(2).number == 2);
     }
+    SECTION("what other studies predicted and measured on a device is found by its name, the latest from the oldest") {
+        const Study own = store.open_study("own", one, Store::Open::create);
+        std::vector<std::int64_t> needs;
+        for (const char* name : {"own", "a", "b"}) {
+            const Study study = store.open_study(name, one, Store::Open::create_or_resume);
+            Trial trial = store.begin_trial(study.id, std::nullopt);
+            for (int i = 0; i < 4; ++i) {
+                Attempt attempt = sample_attempt(i);
+                attempt.started = Time{1'790'000'000'000'000 + 1'000'000 * i + (name[0] == 'b' ? 500'000 : 0)};
+                attempt.estimate->need = 1000 * (name[0] == 'b' ? 2 : 1) + i;
+                if (i == 0) attempt.device_name = "another card";
+                if (i == 1) attempt.outcome.reset();
+                store.begin_attempt(trial, attempt);
+                trial.attempts.push_back(attempt);
+                if (attempt.outcome) store.end_attempt(trial, attempt);
+            }
+        }
+        const std::string device = sample_attempt(0).device_name;
+        const auto found = store.attempts_elsewhere(own.id, device, 100);
+        for (const Attempt& attempt : found) needs.push_back(*attempt.estimate->need);
+        CHECK(needs == std::vector<std::int64_t>{1002, 2002, 1003, 2003});
+        REQUIRE(found.size() == 4);
+        CHECK(found[0].model_family == sample_attempt(0).model_family);
+        CHECK(found[0].failure->memory.allocated == sample_attempt(0).failure->memory.allocated);
+        CHECK(found[0].failure->cause == OomCause::fragmentation);
+        CHECK(found[0].plan.device == "cuda:1");
+        CHECK(found[0].estimate->parts == sample_attempt(0).estimate->parts);
+        const auto latest = store.attempts_elsewhere(own.id, device, 1);
+        REQUIRE(latest.size() == 1);
+        CHECK(latest[0].estimate->need == 2003);
+        CHECK(store.attempts_elsewhere(own.id, "another card", 100).size() == 2);
+        CHECK(store.attempts_elsewhere(own.id, "nothing", 100).empty());
+    }
     SECTION("everything that a trial holds comes back") {
         const Study study = store.open_study("s", two, Store::Open::create);
         const Run run = store.begin_run(study.id, {});

@@ -79,9 +79,11 @@ private:
         ExecutionPlan checkpointing = plan;
         checkpointing.activation_checkpointing = true;
         const bool may_checkpoint = !options_.refuses_plan || !options_.refuses_plan(plan, checkpointing);
+        if (!std::exchange(has_read_elsewhere_, true) && carries(policies_.guard)) books_.read_elsewhere(executor_.runs_on().device_name);
         History history = books_.history();
         return admit(policies_.guard,
-                     AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint},
+                     AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint,
+                                    executor_.runs_on()},
                      [&](const ExecutionPlan& tried) {
                          MemoryEvidence evidence = executor_.evidence(params, tried, policies_.guard.evidence());
                          books_.heartbeat();          // an answer may take its time
@@ -95,6 +97,7 @@ private:
     const Space& space_;
     Executor& executor_;
     const TuneOptions& options_;
+    bool has_read_elsewhere_ = false;
 };
 
 }  // namespace hpo::tuner

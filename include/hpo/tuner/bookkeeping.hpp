@@ -48,8 +48,14 @@ public:
 
     [[nodiscard]] const Study& study() const noexcept { return study_; }
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
-    [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_}; }
+    [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, elsewhere_}; }
     [[nodiscard]] TuneResult result(bool interrupted) const { return {study_, trials_, interrupted}; }
+
+    /// Reads what other studies have measured on a device of this name, for History::elsewhere.
+    void read_elsewhere(const std::string& device_name) {
+        constexpr std::size_t most = 5000;
+        if (!device_name.empty()) elsewhere_ = store_.attempts_elsewhere(study_.id, device_name, most);
+    }
 
     /// Trials that count towards the asked number.
     [[nodiscard]] std::int64_t done() const noexcept { return done_; }
@@ -204,6 +210,7 @@ private:
     Study study_;
     std::vector<Trial> trials_;
     std::vector<Rejection> rejections_;
+    std::vector<Attempt> elsewhere_;
     KnownDistributions distributions_;
     std::int64_t done_ = 0;
     bool told_misprediction_ = false;
