@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "hpo/memory/calibrated.hpp"
@@ -580,4 +582,49 @@ TEST_CASE("a prediction that turns out wrong is told once") {
     CHECK(told_at(0.95).empty());
     CHECK(told_at(0.5) == std::vector<std::string>{"its dry_run predicted 32.00 MiB, and it took 64.00 MiB"});
     CHECK(told_at(1.25) == std::vector<std::string>{"its dry_run predicted 80.00 MiB, and it took 64.00 MiB"});
+}
+
+TEST_CASE("attempts wait until the device has room for what they are predicted to need") {
+    std::map<std::int64_t, std::int64_t> inside;  // bytes by trial
+    std::int64_t most = 0;
+    std::int64_t refused = 0;
+    constexpr std::int64_t room = 100 * mebibyte;
+    TuneOptions options{.trials = 60, .effective_batch_parameter = "batch"};
+    options.takes_room = [&](std::int64_t trial, std::int64_t need_bytes) {
+        std::int64_t sum = need_bytes;
+        for (const auto& each : inside) sum += each.second;
+        if (sum > room) return ++refused, false;
+        inside[trial] = need_bytes;
+        most = std::max(most, sum);
+        return true;
+    };
+    options.leaves_room = [&](std::int64_t trial) { inside.erase(trial); };
+    Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    MemoryBound executor{room};
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, options);
+    CHECK(result.trials.size() == 60);
+    for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::complete);
+    CHECK(inside.empty());
+    CHECK(refused > 0);
+    CHECK(most > room / 2);
+    CHECK(most <= room);
+}
+
+TEST_CASE("a study that is stopped while attempts wait for room ends, and gives their place back") {
+    std::set<std::int64_t> asked;
+    std::set<std::int64_t> left;
+    int looks = 0;
+    TuneOptions options{.trials = 10, .effective_batch_parameter = "batch"};
+    options.takes_room = [&](std::int64_t trial, std::int64_t) { return asked.insert(trial), false; };
+    options.leaves_room = [&](std::int64_t trial) { left.insert(trial); };
+    options.stop_requested = [&] { return ++looks > 20; };
+    Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    const TuneResult result = tuner.optimize(store, "s", batches, executor, options);
+    CHECK(result.interrupted);
+    CHECK(asked.size() == 3);  // as many as there are workers
+    CHECK(left == asked);
+    for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::fail);
 }

@@ -21,6 +21,7 @@
 #include "hpo/worker/pool.hpp"
 #include "progress.hpp"
 #include "proposals.hpp"
+#include "shared_device.hpp"
 #include "stored_study.hpp"
 #include "surroundings.hpp"
 #include "tally.hpp"
@@ -244,6 +245,12 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     if (std::find(info.levers.begin(), info.levers.end(), "micro_batch") == info.levers.end()) {
         tune.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
     }
+    std::optional<SharedDevice> shared;
+    if (budget) {
+        shared.emplace(settings, device, *budget, [&progress](const std::string& text) { progress.note(text); });
+        tune.takes_room = [&shared](std::int64_t trial, std::int64_t need_bytes) { return shared->takes(trial, need_bytes); };
+        tune.leaves_room = [&shared](std::int64_t trial) { shared->leaves(trial); };
+    }
     tune.run = Run{.configuration = settings.json()};
     shown = &progress;
     tune.stop_requested = [&progress, told = false]() mutable {
@@ -319,8 +326,8 @@ void add_run(CLI::App& app, Actions& actions) {
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
     add_study_arguments(command, arguments,
-                        {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
-                         "guard", "recovery", "plugin-timeout", "progress", "save-best"});
+                        {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "seed", "sampler",
+                         "pruner", "guard", "recovery", "plugin-timeout", "progress", "save-best"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.");

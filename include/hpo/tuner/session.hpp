@@ -12,6 +12,7 @@
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/device_room.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/policies.hpp"
 #include "hpo/tuner/verdicts.hpp"
@@ -46,22 +47,17 @@ public:
     }
 
 private:
-    /// An attempt that waits for a free slot.
-    struct Retry {
-        std::int64_t number = 0;
-        Attempt attempt;
-        bool fresh_worker = false;
-    };
-
     static constexpr double poll_seconds = 0.1;
 
     void loop() {
         const Stopwatch watch;
         const auto out_of_time = [&] { return options_.time_seconds && watch.seconds() >= *options_.time_seconds; };
         while (!check_stop()) {
-            while (executor_.free_slots() > 0 && !check_stop()) {
+            while (executor_.free_slots() > 0 && !check_stop() && start_held_back()) {
+            }
+            while (executor_.free_slots() > room_.waiting() && !check_stop()) {
                 if (!retries_.empty()) {
-                    Retry retry = std::move(retries_.front());
+                    WaitingAttempt retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
                     go_on(std::move(retry));
                 } else if (out_of_time() || !(go_on_with_lost() || begin_trial())) break;
@@ -117,6 +113,7 @@ private:
 
     /// Ends a trial that says nothing about its parameters; it does not count.
     void give_up(std::int64_t number) {
+        room_.leave(number);
         std::erase(running_, number);
         Trial& trial = books_.trial(number);
         trial.state = TrialState::fail;
@@ -139,7 +136,7 @@ private:
     }
 
     /// Starts an attempt that was chosen without the guard.
-    void go_on(Retry retry) {
+    void go_on(WaitingAttempt retry) {
         admission_.estimate(retry.number, retry.attempt);
         if (check_stop()) return give_up(retry.number);
         start(retry.number, std::move(retry.attempt), retry.fresh_worker);
@@ -161,6 +158,17 @@ private:
     }
 
     void start(std::int64_t number, Attempt attempt, bool fresh_worker) {
+        if (auto admitted = room_.admit({number, std::move(attempt), fresh_worker})) submit(*std::move(admitted));
+    }
+    /// Starts an attempt that waited for room and has it now; false: none has.
+    bool start_held_back() {
+        auto admitted = room_.next();
+        if (admitted) submit(*std::move(admitted));
+        return admitted.has_value();
+    }
+
+    void submit(WaitingAttempt admitted) {
+        auto& [number, attempt, fresh_worker] = admitted;
         attempt.capacity_bytes = executor_.capacity_bytes();
         attempt.fresh_worker = fresh_worker;
         const RunsOn runs_on = executor_.runs_on();
@@ -191,6 +199,7 @@ private:
 
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
+        room_.leave(number);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
@@ -264,9 +273,10 @@ private:
     Executor& executor_;
     const TuneOptions& options_;
     TuneObserver& observer_;
-    std::size_t in_flight_ = 0;          ///< jobs that the executor holds
-    std::vector<std::int64_t> running_;  ///< begun and not finished, those that wait for a retry included
-    std::vector<Retry> retries_;         ///< from the oldest
+    std::size_t in_flight_ = 0;            ///< jobs that the executor holds
+    std::vector<std::int64_t> running_;    ///< begun and not finished, those that wait for a retry included
+    std::vector<WaitingAttempt> retries_;  ///< from the oldest
+    DeviceRoom room_{options_};
     AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     std::map<std::int64_t, std::string> prune_reasons_;
