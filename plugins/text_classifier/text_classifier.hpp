@@ -228,6 +228,8 @@ private:
         };
         tell_common(validation, "held-out");
         tell_common(set.test, "test");
+        for (const std::string& name : set.passed_over)
+            remarks.push_back(hpo::shown(name) + ": not read; parts are called train, validation (valid, val, dev) and test");
         return remarks;
     }
 

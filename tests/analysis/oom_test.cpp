@@ -107,6 +107,24 @@ TEST_CASE("the parameters that a rule changed are what would have fitted, by nam
     CHECK_THAT(hpo::analysis::oom_report(trials, {}).cases.at(0).change.value().what, Catch::EndsWith(", batch_size 64 instead of 128"));
 }
 
+TEST_CASE("a smaller micro-batch is no cure where it failed, too, or where the weights did not fit") {
+    const auto changes = [](const hpo::Trial& trial) {
+        std::vector<std::string> what;
+        for (const auto& entry : hpo::analysis::oom_report({trial}, {}).cases) what.push_back(entry.change ? entry.change->what : "none");
+        return what;
+    };
+    hpo::Trial trial = our_trial(0, 256, "resnet");  // fails at 256 and 128
+    trial.attempts.pop_back();
+    trial.state = hpo::TrialState::pruned;
+    CHECK(changes(trial) == std::vector<std::string>{"micro-batch 64 instead of 256, accumulated to the same effective batch",
+                                                     "micro-batch 64 instead of 128, accumulated to the same effective batch"});
+    for (hpo::Attempt& attempt : trial.attempts) attempt.failure->where = "build";
+    CHECK(changes(trial) == std::vector<std::string>(2, "none"));
+    for (hpo::Attempt& attempt : trial.attempts) attempt.failure->where = "step";
+    trial.attempts.back().plan.micro_batch = 1;
+    CHECK(changes(trial) == std::vector<std::string>(2, "none"));
+}
+
 TEST_CASE("no out-of-memory is an answer with the highest peak") {
     std::vector<hpo::Trial> trials;
     for (std::int64_t i = 0; i < 5; ++i) trials.push_back(our_trial(i, 16 * (i + 1), "cnn"));

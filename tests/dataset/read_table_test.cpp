@@ -123,6 +123,16 @@ TEST_CASE("errors of a file name its line and field") {
     CHECK(told("a.csv", "\"text\nof a row\",label\na,1\n") == "a.csv:1: unknown column 'text'; known: text\\nof a row, label");
 }
 
+TEST_CASE("a label of blanks is none, and a pointer of Git LFS is no table") {
+    const Files files;
+    CHECK_THROWS_WITH(read_table(files.write("a.csv", "text,label\nx,  \n")), Contains("a.csv:2, field 2 (label): no label"));
+    CHECK_THROWS_WITH(read_table(files.write("a.jsonl", R"({"text": "x", "label": " "})")), Contains("field 'label': no label"));
+    for (const char* name : {"b.csv", "b.tsv", "b.jsonl"}) {
+        CHECK_THROWS_WITH(read_table(files.write(name, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")),
+                          Contains(std::string{name} + ": a pointer of Git LFS in place of the file"));
+    }
+}
+
 TEST_CASE("a compressed file that is cut short or damaged is refused") {
     const Files files;
     std::string content = "text,label\n";

@@ -199,6 +199,10 @@ TEST_CASE("a folder's files divide the texts") {
         folder.write("validation.csv", csv(numbered(4)));
         CHECK_THROWS_WITH(read_dataset({.data = folder.path()}), Contains("expected one file of validation texts"));
     }
+    CHECK(read_dataset({.data = files.path()}).passed_over.empty());
+    files.write("validate.csv", "");
+    files.write("development.jsonl.gz", "");
+    CHECK(read_dataset({.data = files.path()}).passed_over == std::vector<std::string>{"development.jsonl.gz", "validate.csv"});
     files.write("train.tsv", "");
     CHECK_THROWS_WITH(read_dataset({.data = files.path()}), Contains("got train.csv and train.tsv; expected one file of train texts"));
 }

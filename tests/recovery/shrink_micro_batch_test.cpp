@@ -59,6 +59,17 @@ TEST_CASE("every cause of device memory running out is answered alike") {
     }
 }
 
+TEST_CASE("weights that do not fit are no matter of the micro-batch; somebody else's memory may be") {
+    const auto in_build = [](std::optional<hpo::OomCause> cause) {
+        hpo::Failure failure = out_of_memory(cause);
+        failure.where = "build";
+        return answer(ShrinkMicroBatch{}, plan(64), failure);
+    };
+    CHECK(in_build(hpo::OomCause::capacity).action == Recovery::Action::prune);
+    CHECK(in_build(std::nullopt).reason == "out of memory for the model's weights, whatever the micro-batch");
+    CHECK(in_build(hpo::OomCause::neighbour).action == Recovery::Action::retry);
+}
+
 TEST_CASE("the micro-batch stops at its minimum, and the trial is pruned there") {
     const ShrinkMicroBatch policy{{.min_micro_batch = 6}};
     CHECK(answer(policy, plan(64, 8), out_of_memory()).plan.micro_batch == 6);

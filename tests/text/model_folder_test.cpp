@@ -209,6 +209,12 @@ TEST_CASE("files that are missing, empty or no text are named") {
     Spoiled{"word_piece"}
         .with("config.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
         .is_refused("config.json", "a pointer of Git LFS in place of the file");
+    for (const auto& [folder, name] : {std::pair{"word_piece", "vocab.txt"}, std::pair{"byte_level_bpe", "merges.txt"},
+                                       std::pair{"byte_level_bpe", "vocab.json"}, std::pair{"sentence_piece", "spm.model"}}) {
+        Spoiled{folder}
+            .with(name, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+            .is_refused(name, "a pointer of Git LFS in place of the file");
+    }
     Spoiled{"byte_level_bpe"}.with("vocab.json", "{}").is_refused("vocab.json", "no tokens");
     Spoiled{"word_piece"}
         .with("tokenizer_config.json", "true")
@@ -237,6 +243,12 @@ TEST_CASE("vocabularies that do not fit are refused with file and token") {
     Spoiled{"byte_level_bpe"}.replace("vocab.json", ": 799", ": -1").is_refused("vocab.json", "got -1; expected the ids");
     for (const char* cut : {"", "#version: 0.2\n", "\u0120 t\n"})
         Spoiled{"byte_level_bpe"}.with("merges.txt", cut).is_refused("merges.txt", "cut short?");
+    {
+        Spoiled cut{"byte_level_bpe"};
+        std::string merges = read_text_file(cut.folder.file("merges.txt"));
+        for (int line = 0; line < 9; ++line) merges.resize(merges.rfind('\n', merges.size() - 2) + 1);
+        cut.with("merges.txt", merges).is_refused("merges.txt", "those of 9 more tokens of vocab.json; is it cut short?");
+    }
     Spoiled{"byte_level_bpe"}.with("merges.txt", "Q Z\n").is_refused("vocab.json", "lacks 'QZ', which merge 1 ('Q Z') needs");
     Spoiled{"byte_level_bpe"}.with("merges.txt", "#version: 0.2\nab\n").is_refused("merges.txt:2", "got 'ab'; expected two tokens");
     Spoiled{"byte_level_bpe"}.with("merges.txt", "a \n").is_refused("merges.txt:1", "expected two tokens");

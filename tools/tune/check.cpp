@@ -56,11 +56,12 @@ struct Findings {
     Lines remarks;
 };
 
-/// What a check may hold on the CPU: the device memory of the settings, else most of what the host has free.
+/// What a check may hold on the CPU: the device memory of the settings, and no more than most of what the host has free.
 std::optional<std::int64_t> check_budget(const Settings& settings) {
-    if (const auto given = device_budget(settings)) return given;
+    const auto given = device_budget(settings);
     const auto host = device::host_memory();
-    return host ? std::optional{host->available / 10 * 9} : std::nullopt;
+    if (!host) return given;
+    return std::min(given.value_or(host->available), host->available / 10 * 9);
 }
 
 /// Lets the trainer look at data, a batch and labels under some proposals; one worker, no training. A proposal that does not fit the

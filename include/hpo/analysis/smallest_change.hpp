@@ -185,12 +185,19 @@ struct SizedChange {
         const Param* batch = hpo::detail::param_named(entry.params(), {"batch_size", "batch", "per_device_train_batch_size"});
         micro = batch ? static_cast<std::int64_t>(entry.params().number(batch->name).value_or(0)) : 0;
     }
+    if (weights_do_not_fit(failure)) return std::nullopt;
+    const std::int64_t own = micro;
+    for (const Attempt& later : entry.trial->attempts) {  // what failed, too, is no cure
+        const bool failed = entry.attempt && later.index > entry.attempt->index && later.failure && is_memory(later.failure->kind);
+        if (failed) micro = std::min(micro, later.plan.effective_micro_batch().value_or(micro));
+        if (failed && weights_do_not_fit(*later.failure)) return std::nullopt;
+    }
     if (micro < 2) return std::nullopt;
     std::int64_t smaller = (micro + 1) / 2;
     if (failure.requested_bytes && memory.capacity) {
         while (smaller > 1 && *failure.requested_bytes / micro * smaller > *memory.capacity * 9 / 10) smaller = (smaller + 1) / 2;
     }
-    return change("micro-batch " + std::to_string(smaller) + " instead of " + std::to_string(micro) +
+    return change("micro-batch " + std::to_string(smaller) + " instead of " + std::to_string(own) +
                   ", accumulated to the same effective batch");
 }
 

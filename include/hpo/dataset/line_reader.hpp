@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/git_lfs.hpp"
 #include "hpo/core/utf8.hpp"
 #include "hpo/dataset/input_file.hpp"
 
@@ -50,6 +51,7 @@ public:
             throw refusal(number_, "invalid UTF-8 at byte " + std::to_string(offset_ + bad) + " of the file; expected a file in UTF-8");
         }
         if (number_ == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
+        if (number_ == 1 && is_git_lfs_pointer(line_)) throw file_.refusal(std::string{git_lfs_advice});
         return true;
     }
 

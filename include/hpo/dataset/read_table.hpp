@@ -53,7 +53,7 @@ inline void read_records(LineReader& lines, const Columns& columns, RecordReader
             throw Error{Errc::bad_value, records.place() + ": got " + std::to_string(fields.size()) + " fields; expected " +
                                              std::to_string(names.size()) + ": " + join_names(shown_names(names))};
         }
-        if (fields[label].empty()) {
+        if (fields[label].find_first_not_of(' ') == std::string_view::npos) {
             throw Error{Errc::bad_value,
                         records.place() + ", field " + std::to_string(label + 1) + " (" + shown(columns.label) + "): no label"};
         }
@@ -89,7 +89,7 @@ inline void read_json_lines(LineReader& lines, const Columns& columns, TextTable
                           "; expected a text or a whole number of at most 64 bits, without point or exponent");
         }
         const std::string name = label.is_string() ? label.get<std::string>() : label.dump();
-        if (name.empty()) throw refusal("field '" + shown(columns.label) + "': no label");
+        if (name.find_first_not_of(' ') == std::string::npos) throw refusal("field '" + shown(columns.label) + "': no label");
         table.append({text.get_ref<const std::string&>(), name, lines.number()});
     }
 }

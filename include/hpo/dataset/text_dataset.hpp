@@ -73,6 +73,8 @@ struct TextSource {
     /// The classes of a trained model: the texts only measure it. Validation texts then have its classes; training and test texts have
     /// none, and may be missing; and a validation share of 1 holds out everything.
     std::optional<LabelTable> model_labels;
+    /// Set by resolve_files: tables of the folder that belong to no part, by their names.
+    std::vector<std::string> passed_over{};
 };
 
 /// Labelled texts to train on, to choose by, and to measure with at the end.
@@ -80,7 +82,8 @@ struct TextDataset {
     LabelTable labels;  ///< of the training texts, or of the model that is measured
     Examples train;
     Examples validation;
-    Examples test;  ///< may be empty: a folder with a validation file and no test file
+    Examples test;                           ///< may be empty: a folder with a validation file and no test file
+    std::vector<std::string> passed_over{};  ///< names of the folder's tables that belong to no part
 };
 
 /// What the files of a folder are called before their ending; data sets write the second part in several ways.
@@ -106,11 +109,31 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Tables in `folder` that have the name of no part, in the order of their names.
+[[nodiscard]] inline std::vector<std::string> find_others(const std::filesystem::path& folder) {
+    const auto names = [](std::span<const std::string_view> part, const std::string& name) {
+        return std::find(part.begin(), part.end(), name.substr(0, name.find('.'))) != part.end();
+    };
+    std::vector<std::string> others;
+    for (const auto& entry : std::filesystem::directory_iterator{folder}) {
+        const std::string name = entry.path().filename().string();
+        if (table_format(name) && !names(train_names, name) && !names(validation_names, name) && !names(test_names, name))
+            others.push_back(name);
+    }
+    std::sort(others.begin(), others.end());
+    return others;
+}
+
+}  // namespace detail
+
 /// The files of a source: `data` is then a file, or empty where a model is measured and a folder has no training texts; the others are
 /// empty where the rule holds. Throws Error.
 [[nodiscard]] inline TextSource resolve_files(TextSource source) {
     if (!std::filesystem::is_directory(source.data)) return source;
     const std::filesystem::path folder = source.data;
+    source.passed_over = detail::find_others(folder);
     source.data = detail::find_part(folder, train_names);
     if (source.validation.empty()) source.validation = detail::find_part(folder, validation_names);
     if (source.test.empty()) source.test = detail::find_part(folder, test_names);
@@ -163,6 +186,7 @@ namespace detail {
         split = detail::divided(*table, source);
     }
     TextDataset dataset;
+    dataset.passed_over = source.passed_over;
     if (source.model_labels) {
         dataset.labels = *source.model_labels;
         if (table) dataset.train = {table, std::move(split.train)};

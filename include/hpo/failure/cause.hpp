@@ -150,6 +150,11 @@ struct OomFigures {
     return cause == OomCause::capacity || cause == OomCause::limit || cause == OomCause::workspace || cause == OomCause::unknown;
 }
 
+/// Whether the model's weights alone were too much: no batch is small enough for that.
+[[nodiscard]] inline bool weights_do_not_fit(const Failure& failure) {
+    return is_memory(failure.kind) && failure.where == "build" && follows_from_configuration(failure.cause.value_or(OomCause::unknown));
+}
+
 /// Fills `cause` and `evidence` of a memory failure; leaves others as they are.
 inline void explain_oom(Failure& failure, const OomContext& context = {}) {
     if (!is_memory(failure.kind)) return;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "hpo/core/field.hpp"
+#include "hpo/failure/cause.hpp"
 #include "hpo/recovery/concept.hpp"
 
 namespace hpo::recovery {
@@ -57,6 +58,8 @@ public:
         if (failure.kind == FailureKind::host_out_of_memory || failure.cause == OomCause::host) {
             return end(Recovery::Action::prune, "out of host memory, which a smaller micro-batch does not save");
         }
+        if (weights_do_not_fit(failure))
+            return end(Recovery::Action::prune, "out of memory for the model's weights, whatever the micro-batch");
         const auto micro = failed.attempt.plan.effective_micro_batch();
         if (!micro) return end(Recovery::Action::prune, "out of memory, and the plan has no batch to shrink");
         if (*micro <= config_.min_micro_batch) {

@@ -20,7 +20,9 @@ namespace hpo::text {
     if (!std::filesystem::is_regular_file(file)) throw Error{Errc::bad_value, file.string() + ": no such file"};
     std::ifstream stream{file, std::ios::binary};
     if (!stream) throw Error{Errc::bad_value, file.string() + ": cannot be opened"};
-    return {std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
+    std::string bytes{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
+    if (is_git_lfs_pointer(bytes)) throw Error{Errc::bad_value, file.string() + ": " + std::string{git_lfs_advice}};
+    return bytes;
 }
 
 /// A file's text. Throws Error naming the file when it cannot be read or is not UTF-8.
@@ -45,7 +47,6 @@ namespace hpo::text {
     const std::string text = read_text_file(file);
     const auto refusal = [&](const std::string& what) { return Error{Errc::bad_value, file.string() + ": " + what}; };
     if (text.empty()) throw refusal("empty; expected a JSON object");
-    if (is_git_lfs_pointer(text)) throw refusal(std::string{git_lfs_advice});
     nlohmann::json document;
     try {
         document = nlohmann::json::parse(text);

@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "hpo/core/error.hpp"
 #include "hpo/core/shown_text.hpp"
+#include "hpo/core/utf8.hpp"
 #include "hpo/text/byte_level_bpe.hpp"
 #include "hpo/text/model_files.hpp"
 #include "hpo/text/sentence_piece.hpp"
@@ -94,15 +96,23 @@ template <Subwords S>
                           {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"}, file.string());
 }
 
-/// Throws Error when there are too few merges for the vocabulary: each merge makes one token, and beside them there are 256 symbols of
-/// bytes and some tokens of special use, here up to 64 or a hundredth.
+/// Throws Error when merges are missing: of a vocabulary's tokens of several characters each is made by a merge, but for special ones in
+/// brackets and up to 8 that fill it (RoBERTa's has three).
 inline void require_merges(const Vocabulary& vocabulary, const std::vector<ByteLevelBpe::Merge>& merges,
                            const std::filesystem::path& file) {
-    const std::size_t made = vocabulary.size() - std::min<std::size_t>(vocabulary.size(), 256);
-    if (merges.size() + std::max<std::size_t>(64, made / 100) >= made) return;
+    std::unordered_set<std::string> made;
+    for (const auto& [left, right] : merges) made.insert(left + right);
+    std::size_t unmade = 0;
+    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
+        const std::string_view token = vocabulary.token(static_cast<TokenId>(id));
+        const bool special = (token.starts_with('<') && token.ends_with('>')) || (token.starts_with('[') && token.ends_with(']'));
+        const bool one_character = token.size() <= utf8_length(token, 0);
+        if (!special && !one_character && !made.contains(std::string{token})) ++unmade;
+    }
+    constexpr std::size_t fillers = 8;
+    if (unmade <= fillers) return;
     throw bad_value(file.string(), std::to_string(merges.size()) + " merges",
-                    "some " + std::to_string(made) + ", which the " + std::to_string(vocabulary.size()) +
-                        " tokens of vocab.json need; is it cut short?");
+                    "those of " + std::to_string(unmade) + " more tokens of vocab.json; is it cut short?");
 }
 
 [[nodiscard]] inline Tokenizer read_byte_level_bpe(const std::filesystem::path& folder, const TokenizerSettings& settings) {
