@@ -285,6 +285,7 @@ void print_table(const Run& run) {
     print("the estimator's word", measure(FixedLimit{1.0}, run), oracle, run);
     print("the estimator's word, limit at 70 %", measure(FixedLimit{0.7}, run), oracle, run);
     print("calibrated", measure(hpo::memory::Calibrated{}, run), oracle, run);
+    print("calibrated, no ventures", measure(hpo::memory::Calibrated{{.venture = false}}, run), oracle, run);
     print("calibrated, risk 0.05", measure(hpo::memory::Calibrated{{.risk = 0.05}}, run), oracle, run);
     print("oracle", oracle, oracle, run);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
+#include "hpo/memory/admission.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -285,6 +286,69 @@ TEST_CASE("a smaller risk needs more") {
         CHECK(need > last);
         last = need;
     }
+}
+
+TEST_CASE("risk that safe attempts left is spent on what would be refused for good, and no more of it") {
+    constexpr std::int64_t capacity = 2000 * mebibyte;
+    // Needs that are 0.9 to 1.1 of what is predicted, on a device of which they take half.
+    const auto safe = [&](std::int64_t number) {
+        Trial trial = finished(number, {.bytes = (900 + 25 * (number % 9)) * mebibyte});
+        trial.attempts[0].capacity_bytes = capacity;
+        return trial;
+    };
+    const auto admitted = [&](const Calibrated& guard, const std::vector<Trial>& trials, std::int64_t need, std::int64_t least_micro = 64) {
+        const ParamSet params = of_model("base");
+        ExecutionPlan plan;
+        plan.effective_batch = 64;
+        return admit(guard, AdmissionQuery{params, plan, capacity, History{"study", {}, trials, {}}, least_micro},
+                     [&](const ExecutionPlan& tried) {
+                         MemoryEvidence evidence;
+                         evidence.prediction = predicted(need * *tried.effective_micro_batch() / 64);
+                         return evidence;
+                     });
+    };
+    const Calibrated guard;
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 10; ++i) trials.push_back(safe(i));
+    constexpr std::int64_t edge = 1980 * mebibyte;  // about as likely to fit as not
+    CHECK(admitted(guard, trials, 1500 * mebibyte).answer == Admission::Answer::run);
+    CHECK(admitted(guard, trials, edge).answer == Admission::Answer::infeasible);
+    CHECK(memory::unspent_risk({"study", {}, trials, {}}, 0.01) == Approx(0.1));
+
+    for (std::int64_t i = 10; i < 120; ++i) trials.push_back(safe(i));
+    const Admission venture = admitted(guard, trials, edge);
+    CHECK(venture.answer == Admission::Answer::run);
+    CHECK(venture.estimate.need == capacity);
+    CHECK(venture.estimate.confidence > 0.4);
+    CHECK(venture.estimate.confidence < 0.8);
+    CHECK(memory::bare_need(venture.estimate) == edge);
+    CHECK(admitted(guard, trials, 3 * capacity).answer == Admission::Answer::infeasible);
+    CHECK(admitted(Calibrated{{.venture = false}}, trials, edge).answer == Admission::Answer::infeasible);
+    const Admission shrunk = admitted(guard, trials, edge, 1);  // nobody needs luck where a smaller micro-batch will do
+    CHECK(shrunk.answer == Admission::Answer::shrink);
+    CHECK(shrunk.plan.micro_batch == 32);
+    CHECK(shrunk.estimate.confidence == Approx(0.99));
+
+    // It is paid for: by its probability while nobody knows how it ends, and when it went well; else by one attempt.
+    trials.push_back(safe(120));
+    Attempt& attempt = trials.back().attempts[0];
+    attempt.estimate = venture.estimate;
+    attempt.outcome.reset();
+    CHECK(memory::is_venture(attempt, 0.01));
+    const double before = 120 * 0.01;
+    CHECK(memory::unspent_risk({"study", {}, trials, {}}, 0.01) == Approx(before - (1 - venture.estimate.confidence)));
+    attempt.outcome = OutcomeKind::failed;
+    attempt.failure = Failure{.kind = FailureKind::out_of_memory, .cause = OomCause::capacity};
+    attempt.failure->memory.allocated = capacity;
+    attempt.failure->requested_bytes = mebibyte;
+    CHECK(memory::unspent_risk({"study", {}, trials, {}}, 0.01) == Approx(before - 1));
+    CHECK(admitted(guard, trials, edge).answer == Admission::Answer::infeasible);
+    for (std::int64_t i = 121; i < 240; ++i) trials.push_back(safe(i));
+    CHECK(admitted(guard, trials, edge).answer == Admission::Answer::run);
+    // What leaves little room puts in little.
+    Trial full = safe(0);
+    full.attempts[0].estimate->need = capacity * 9 / 10;
+    CHECK(memory::unspent_risk({"study", {}, {&full, 1}, {}}, 0.01) == Approx(0.005));
 }
 
 TEST_CASE("a configuration that makes no sense is refused") {

@@ -42,20 +42,25 @@ struct AdmissionQuery {
 template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 [[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
     Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
+    const auto may_shrink = [&] {
+        const auto micro = admission.plan.effective_micro_batch();
+        return micro && *micro > query.least_micro_batch;
+    };
+    const auto may_checkpoint = [&] { return query.may_checkpoint && !admission.plan.activation_checkpointing; };
     const auto estimate = [&] {
         const MemoryEvidence known = evidence(admission.plan);
-        admission.estimate =
-            guard.estimate(MemoryQuery{query.params, admission.plan, known.profile ? &*known.profile : nullptr, query.capacity_bytes,
-                                       query.history, known.prediction ? &*known.prediction : nullptr, query.runs_on});
+        admission.estimate = guard.estimate(
+            MemoryQuery{query.params, admission.plan, known.profile ? &*known.profile : nullptr, query.capacity_bytes, query.history,
+                        known.prediction ? &*known.prediction : nullptr, query.runs_on, !may_shrink() && !may_checkpoint()});
     };
     const auto fits = [&] {
         return !query.capacity_bytes || !admission.estimate.need || *admission.estimate.need <= *query.capacity_bytes;
     };
     for (estimate(); !fits(); estimate()) {
         const auto micro = admission.plan.effective_micro_batch();
-        if (micro && *micro > query.least_micro_batch) {
+        if (may_shrink()) {
             admission.plan.micro_batch = std::max(query.least_micro_batch, *micro / 2);
-        } else if (query.may_checkpoint && !admission.plan.activation_checkpointing) {
+        } else if (may_checkpoint()) {
             admission.plan.micro_batch = query.plan.micro_batch;
             admission.plan.activation_checkpointing = true;
         } else {

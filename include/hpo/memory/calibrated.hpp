@@ -11,6 +11,7 @@
 #include "hpo/memory/formula.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/memory/residual_history.hpp"
+#include "hpo/memory/risk_budget.hpp"
 
 namespace hpo::memory {
 
@@ -21,6 +22,10 @@ namespace hpo::memory {
 /// The quantile is the posterior's (residual_posterior.hpp) after all finished attempts of the study, those that ran out of memory
 /// being right-censored observations. A prediction's own uncertainty is left out: the posterior has a prior by source, and then knows
 /// better.
+///
+/// Ventures: where nothing smaller is left to try, so that the proposal would be refused for good, risk that earlier attempts did not
+/// need is spent on it (risk_budget.hpp). Its estimate is then the whole device, at the confidence that this has. Without them noise in
+/// predictions would put some configurations at the edge of memory out of reach, and the best ones often lie there.
 ///
 /// Design note: the fold over the history is kept between calls, so that an estimate costs what is new in the history. The answer
 /// depends on the query alone. Thread safety: none.
@@ -33,12 +38,14 @@ public:
         std::string base = "dry_run";
         std::int64_t memory = 60;
         bool carry = true;
+        bool venture = true;
     };
     static constexpr void fields(auto field) {
         field("risk", &Config::risk, "probability that an attempt needs more than is estimated");
         field("base", &Config::base, "the strongest prediction to ask for: dry_run, probe or formula");
         field("memory", &Config::memory, "attempts of a family that count, about; older ones fade");
         field("carry", &Config::carry, "begin with what other studies of the store have measured on the same device");
+        field("venture", &Config::venture, "spend risk that safe attempts left on proposals that would be refused");
     }
 
     Calibrated() : Calibrated{Config{}} {}
@@ -46,7 +53,8 @@ public:
         : risk_{config.risk},
           evidence_{evidence_of(config.base)},
           residuals_{prior_of, static_cast<double>(config.memory)},
-          carries_{config.carry} {
+          carries_{config.carry},
+          ventures_{config.venture} {
         if (!(config.risk >= 1e-6 && config.risk <= 0.5)) throw bad_value("risk", display_text(config.risk), "0.000001 to 0.5");
         if (config.memory < 2) throw bad_value("memory", std::to_string(config.memory), "2 or more");
     }
@@ -55,11 +63,26 @@ public:
         Estimate estimate = query.prediction ? bare_estimate(*query.prediction) : formula_.estimate(query);
         if (!estimate.need) return estimate;
         const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
-        const double quantile = std::clamp(residuals_.quantile(query.history, group, 1 - risk_), -most_log, most_log);
+        const ResidualPosterior& residuals = residuals_.after(query.history, group.pool);
+        const auto quantile = [&](double risk) { return std::clamp(residuals.quantile(group.family, 1 - risk), -most_log, most_log); };
         const auto bounded = [](double bytes) { return static_cast<std::int64_t>(std::min(bytes, 0x1.0p62)); };
 
         const std::int64_t bare = *estimate.need;
-        estimate.need = bounded(std::ceil(static_cast<double>(bare) * std::exp(quantile)));
+        double risk = risk_;
+        estimate.need = bounded(std::ceil(static_cast<double>(bare) * std::exp(quantile(risk))));
+        if (ventures_ && query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
+            const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
+            const double most = std::min(most_risk, unspent_risk(query.history, risk_));
+            if (most > risk_ && quantile(most) <= room) {
+                double too_little = risk_;
+                risk = most;
+                while (risk - too_little > 1e-3) {  // the least at which it fits
+                    const double middle = (too_little + risk) / 2;
+                    (quantile(middle) <= room ? risk : too_little) = middle;
+                }
+                estimate.need = query.capacity_bytes;
+            }
+        }
         const std::int64_t margin = *estimate.need - bare;
         if (estimate.comfort) {
             const double comfort = static_cast<double>(*estimate.comfort) + static_cast<double>(margin);
@@ -68,14 +91,15 @@ public:
         std::erase_if(estimate.parts, [](const EstimatePart& part) { return part.name == margin_part; });
         if (estimate.parts.empty()) estimate.parts.push_back({"predicted", bare});
         estimate.parts.push_back({margin_part, margin});  // below 0 where predictions are too high
-        estimate.confidence = 1 - risk_;
+        estimate.confidence = 1 - risk;
         return estimate;
     }
     [[nodiscard]] Evidence evidence() const { return evidence_; }
     [[nodiscard]] bool carries() const { return carries_; }
 
 private:
-    static constexpr double most_log = 4;  ///< a factor of 55
+    static constexpr double most_log = 4;      ///< a factor of 55
+    static constexpr double most_risk = 0.95;  ///< of one venture
 
     [[nodiscard]] static Evidence evidence_of(const std::string& base) {
         if (base == "dry_run") return Evidence::dry_run;
@@ -94,6 +118,7 @@ private:
     Formula formula_{{.margin = 0}};
     mutable ResidualHistory residuals_;
     bool carries_;
+    bool ventures_;
 };
 
 static_assert(CarryingGuard<Calibrated> && Configurable<Calibrated>);

@@ -22,6 +22,7 @@ struct MemoryQuery {
     const History& history;
     const PeakPrediction* prediction = nullptr;  ///< of this plan; null as `profile` is
     RunsOn runs_on{};
+    bool smallest_plan = false;  ///< nothing smaller will be tried: what does not fit is refused
 };
 
 /// Predicts an attempt's peak memory before launch: a pure function of the query.

@@ -24,18 +24,18 @@ public:
     using Prior = ResidualPrior (*)(const std::string& pool);
     ResidualHistory(Prior prior, double memory) : prior_{prior}, memory_{memory} {}
 
-    /// The quantile of the next residual of `group` after `history`.
-    [[nodiscard]] double quantile(const History& history, const ResidualGroup& group, double probability) {
+    /// What is known of a pool's residuals after `history`; valid until the next call.
+    [[nodiscard]] const ResidualPosterior& after(const History& history, const std::string& pool) {
         advance(history);
-        std::optional<ResidualPosterior> latest;  // with what ended after the beginning of the first unfinished trial
+        latest_.reset();
         for (std::size_t i = folded_; i < history.trials.size(); ++i) {
             each_residual(history.trials[i], [&](const Residual& residual) {
-                if (residual.group.pool != group.pool) return;
-                if (!latest) latest = posterior(group.pool);
-                latest->observe(residual.group.family, residual.log_ratio, residual.censored);
+                if (residual.group.pool != pool) return;
+                if (!latest_) latest_ = posterior(pool);
+                latest_->observe(residual.group.family, residual.log_ratio, residual.censored);
             });
         }
-        return latest ? latest->quantile(group.family, probability) : posterior(group.pool).quantile(group.family, probability);
+        return latest_ ? *latest_ : posterior(pool);
     }
 
 private:
@@ -91,6 +91,7 @@ private:
     Prior prior_;
     double memory_;
     std::map<std::string, ResidualPosterior> posteriors_;
+    std::optional<ResidualPosterior> latest_;  ///< with what ended after the beginning of the first unfinished trial
     std::string study_;
     std::size_t folded_ = 0;  ///< trials
     Mark first_;
