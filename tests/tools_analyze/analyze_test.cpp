@@ -56,7 +56,9 @@ TEST_CASE("each command prints what was reviewed once") {
                  {"best.json", "best --study features-mo --json " + sample},
                  {"oom.txt", "oom --study oom " + sample},
                  {"oom_cases.txt", "oom --cases --study oom-returns-inf " + sample},
-                 {"oom.json", "oom --json --study oom " + sample}};
+                 {"oom.json", "oom --json --study oom " + sample},
+                 {"memory.txt", "memory --study oom --top 5 --limit 20GiB " + sample},
+                 {"memory.json", "memory --study oom --top 2 --json " + sample}};
     for (const auto& entry : cases) {
         const CommandResult result = analyze(entry.arguments);
         CHECK(result.status == 0);
@@ -91,6 +93,74 @@ TEST_CASE("the JSON of oom has every promised member, and null for what is not k
     }
 }
 
+TEST_CASE("memory holds predictions against measured peaks, and says null where there are none") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
+        for (const bool predicted : {true, false}) {
+            const hpo::Study study = store.open_study(predicted ? "predicted" : "plain", minimize, hpo::Store::Open::create);
+            for (int i = 0; i < 10; ++i) {
+                hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+                trial.params.set("batch", hpo::IntDistribution{1, 100, false, 1}, i + 1);
+                store.set_params(trial);
+                hpo::Attempt attempt;
+                attempt.capacity_bytes = 1000 << 20;
+                attempt.device_name = "a card";
+                if (predicted) {
+                    attempt.estimate.emplace();
+                    attempt.estimate->need = attempt.estimate->comfort = (i + 1) * (90 << 20);
+                    attempt.estimate->source = "dry_run";
+                    attempt.estimate->confidence = 0.99;
+                }
+                store.begin_attempt(trial, attempt);
+                attempt.outcome = hpo::OutcomeKind::complete;
+                attempt.peak_allocated = (i + 1) * (i == 9 ? 95 << 20 : 81 << 20);
+                trial.attempts = {attempt};
+                store.end_attempt(trial, attempt);
+                trial.state = hpo::TrialState::complete;
+                trial.values = {1.0};
+                store.finish(trial);
+            }
+            if (predicted) store.reject(study.id, {.params = {}, .estimate = {}, .violation = 0.5, .reason = "too large"});
+        }
+    }
+    const json report = json::parse(analyze("memory --json --limit 75% --study predicted --store '" + path + "'").out);
+    REQUIRE(report["calibration"].size() == 1);
+    const json& row = report["calibration"][0];
+    CHECK(row["source"] == "dry_run");
+    CHECK(row["claimed_confidence"] == 0.99);
+    CHECK(row["attempts"] == 10);
+    CHECK(row["underestimated"] == 1);
+    CHECK(row["underestimate_rate"] == 0.1);
+    CHECK(row["measured_over_predicted"]["median"].get<double>() == Approx(0.9));
+    CHECK(report["devices"] == json::array({"a card"}));
+    CHECK(report["refused_before_launch"] == 1);
+    CHECK(report["above_limit"].size() == 1);
+    CHECK(report["above_limit"][0]["trial"] == 9);
+    CHECK(report["highest_share"] == 0.95);
+    CHECK(report["headroom_bytes"] == 50 << 20);
+    CHECK(report["safe_region"]["where"] == "batch <= 9");
+    const std::string text = analyze("memory --study predicted --store '" + path + "'").out;
+    CHECK_THAT(text, Catch::Contains("95 % of the device; 50.00 MiB") && Catch::Contains("1 proposal refused"));
+
+    const json plain = json::parse(analyze("memory --json --study plain --store '" + path + "'").out);
+    CHECK(plain["calibration"].is_null());
+    CHECK(plain["predicted_attempts"].is_null());
+    CHECK(plain["above_limit"].is_null());
+    CHECK(plain["safe_region"]["where"].is_null());
+    CHECK_THAT(analyze("memory --study plain --store '" + path + "'").out,
+               Catch::Contains("This study holds no predictions.") && Catch::Contains("Everywhere none of 10 trials ran out of memory"));
+    const json empty = json::parse(analyze("memory --json --study empty --store " + data + "optuna-5.0.0.db").out);
+    for (const char* key : {"capacity_bytes", "highest_peak_bytes", "highest_share", "headroom_bytes", "safe_region", "calibration"}) {
+        CAPTURE(key);
+        CHECK(empty[key].is_null());
+    }
+    CHECK_THAT(analyze("memory --study empty --store " + data + "optuna-5.0.0.db").out,
+               Catch::Contains("not known: no trial left its peak"));
+}
+
 TEST_CASE("wrong use is one line with what is known, and the documented status") {
     const struct {
         std::string arguments;
@@ -105,6 +175,8 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"omo", 2, "unknown command 'omo'; did you mean 'oom'?; known: summary"},
                  {"trial 999 --study oom --store " + data + "optuna-5.0.0.db", 2, "no trial 999; known: 0 to 93"},
                  {"trials --state done --study oom --store " + data + "optuna-5.0.0.db", 2, "unknown state 'done'"},
+                 {"memory --limit much --study oom --store " + data + "optuna-5.0.0.db", 2, "--limit: got 'much'; expected a size"},
+                 {"memory --limit 90% --study empty --store " + data + "optuna-5.0.0.db", 2, "capacity is not in the store"},
                  {"", 2, "subcommand"},
                  {"oom --store postgresql://host/db", 2, "postgresql"}};
     for (const auto& entry : cases) {

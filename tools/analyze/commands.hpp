@@ -19,11 +19,16 @@ struct BestOptions {
 struct OomOptions {
     bool all_cases = false;  ///< every case with its evidence, not only a sample
 };
+struct MemoryOptions {
+    std::string limit;     ///< "20GiB" or "90%"; empty: none
+    std::size_t top = 10;  ///< rows of a list
+};
 
 void summary(const Query& query);
 void trials(const Query& query, const TrialsOptions& options);
 void trial(const Query& query, std::int64_t number);
 void best(const Query& query, const BestOptions& options);
 void oom(const Query& query, const OomOptions& options);
+void memory(const Query& query, const MemoryOptions& options);
 
 }  // namespace hpo_analyze

@@ -20,7 +20,7 @@ int refuse(const std::string& what, int status) {
 
 /// A first word that is no subcommand, named with the nearest that is.
 std::string explain(const CLI::ParseError& error, int argc, char** argv) {
-    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom"};
+    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "memory"};
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--store" || word == "--study") {
@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
         "  hpo-analyze summary                                 every study of hpo.db\n"
         "  hpo-analyze oom --store runs/optuna.db --study bert why trials ran out of memory\n"
         "  hpo-analyze oom --json | jq .rule_lua               the rule that would prevent it\n"
+        "  hpo-analyze memory --limit 90%                      predicted against measured, and trials near the edge\n"
         "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
         "Exit status: 0 done, 2 wrong use, 3 the store cannot be read.");
 
@@ -77,9 +78,15 @@ int main(int argc, char** argv) {
     winner->callback([&] { work = [&] { best(query, best_options); }; });
 
     OomOptions oom_options;
-    auto* memory = app.add_subcommand("oom", "why trials ran out of memory, where, what would have fitted, and the rule for it");
-    memory->add_flag("--cases", oom_options.all_cases, "every case with its evidence");
-    memory->callback([&] { work = [&] { oom(query, oom_options); }; });
+    auto* shortage = app.add_subcommand("oom", "why trials ran out of memory, where, what would have fitted, and the rule for it");
+    shortage->add_flag("--cases", oom_options.all_cases, "every case with its evidence");
+    shortage->callback([&] { work = [&] { oom(query, oom_options); }; });
+
+    MemoryOptions memory_options;
+    auto* use = app.add_subcommand("memory", "what trials used of the device, and how well that was predicted");
+    use->add_option("--limit", memory_options.limit, "list trials above it: a size such as 20GiB, or a share of the device such as 90%");
+    use->add_option("--top", memory_options.top, "rows of each list")->check(CLI::PositiveNumber)->capture_default_str();
+    use->callback([&] { work = [&] { memory(query, memory_options); }; });
 
     try {
         app.parse(argc, argv);

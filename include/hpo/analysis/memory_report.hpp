@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/analysis/calibration.hpp"
+#include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/oom.hpp"
+#include "hpo/analysis/safe_region.hpp"
+
+namespace hpo::analysis {
+
+/// A trial's highest use of its device.
+struct TrialUse {
+    const Trial* trial = nullptr;
+    std::int64_t bytes = 0;
+    bool ran_out = false;     ///< out of memory, and no later attempt ran
+    bool needs_more = false;  ///< ran out by its own doing: it needs more than `bytes`
+};
+
+/// The answers of `hpo-analyze memory`.
+struct MemoryReport {
+    std::optional<std::int64_t> capacity_bytes;  ///< that guards held predictions against, else of the usual device
+    std::vector<std::string> devices;            ///< names of the devices that attempts ran on
+    std::size_t trials = 0;
+    std::size_t measured_trials = 0;          ///< whose peak is known
+    std::size_t predicted_attempts = 0;       ///< launched with a prediction
+    std::vector<PredictedUse> uses;           ///< of those the ones whose need is known
+    std::vector<CalibrationRow> calibration;  ///< empty: nothing to hold against each other
+    std::vector<TrialUse> top;                ///< measured trials, the highest first
+    std::optional<TrialUse> highest;          ///< of all that did not run out of memory
+    std::optional<std::int64_t> limit_bytes;  ///< that was asked about
+    std::vector<TrialUse> above_limit;        ///< from the highest
+    std::optional<SafeRegion> safe;           ///< where no trial needs more than the limit, or the device without one
+    std::size_t refused_before_launch = 0;
+
+    /// Largest share of the device that was ever used without running out.
+    [[nodiscard]] std::optional<double> highest_share() const {
+        if (!highest || !capacity_bytes || *capacity_bytes <= 0) return std::nullopt;
+        return static_cast<double>(highest->bytes) / static_cast<double>(*capacity_bytes);
+    }
+};
+
+/// A limit in bytes, or as a share of the device.
+struct MemoryLimit {
+    std::optional<std::int64_t> bytes;
+    std::optional<double> share;
+};
+
+namespace detail {
+
+/// The capacity that most attempts were held against; of equally frequent ones the largest.
+[[nodiscard]] inline std::optional<std::int64_t> attempted_capacity(std::span<const Trial> trials) {
+    std::map<std::int64_t, std::size_t> counts;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (attempt.capacity_bytes) ++counts[*attempt.capacity_bytes];
+        }
+    }
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return std::pair{entry.second, entry.first}; });
+    return most == counts.end() ? std::nullopt : std::optional{most->first};
+}
+
+}  // namespace detail
+
+/// Answers what a study used of its device and how well that was predicted. Pointers in the report refer into `trials`.
+[[nodiscard]] inline MemoryReport memory_report(std::span<const Trial> trials, std::span<const Rejection> rejections,
+                                                const MemoryLimit& limit) {
+    MemoryReport report;
+    report.trials = trials.size();
+    report.refused_before_launch = rejections.size();
+    std::vector<FailureCase> cases = failure_cases(trials);
+    explain_by_history(cases, trials);
+    report.capacity_bytes = detail::attempted_capacity(trials);
+    if (!report.capacity_bytes) report.capacity_bytes = detail::usual_capacity(trials, cases);
+    report.limit_bytes = limit.bytes;
+    if (limit.share && report.capacity_bytes)
+        report.limit_bytes = static_cast<std::int64_t>(*limit.share * static_cast<double>(*report.capacity_bytes));
+
+    std::set<std::string> devices;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (!attempt.device_name.empty()) devices.insert(attempt.device_name);
+            if (attempt.estimate && attempt.estimate->need) ++report.predicted_attempts;
+        }
+    }
+    report.devices.assign(devices.begin(), devices.end());
+    report.uses = predicted_uses(trials);
+    report.calibration = calibration_table(report.uses);
+
+    std::map<const Trial*, std::int64_t> needed_more;  // ran out of memory by their own doing, and did not run in a later attempt
+    std::set<const Trial*> out_of_memory;              // whoever took it
+    for (const FailureCase& entry : cases) {
+        if (entry.is_oom() && !entry.recovered) out_of_memory.insert(entry.trial);
+        if (!entry.is_oom() || entry.recovered || !follows_from_configuration(entry.failure.cause.value_or(OomCause::unknown))) continue;
+        std::int64_t& least = needed_more[entry.trial];
+        if (entry.attempt) least = std::max(least, memory::least_need(*entry.attempt).value_or(0));
+        else least = std::max(least, entry.failure.memory.capacity.value_or(0));
+    }
+    std::vector<TrialUse> all;
+    for (const Trial& trial : trials) {
+        const auto peak = peak_of(trial);
+        const auto more = needed_more.find(&trial);
+        const bool needs_more = more != needed_more.end();
+        TrialUse use{.trial = &trial, .bytes = peak.value_or(0), .ran_out = out_of_memory.contains(&trial), .needs_more = needs_more};
+        const bool measured = use.bytes > 0;
+        if (measured) {
+            ++report.measured_trials;
+            report.top.push_back(use);
+            if (!use.ran_out && (!report.highest || use.bytes > report.highest->bytes)) report.highest = use;
+        }
+        if (needs_more) use.bytes = std::max(use.bytes, more->second);
+        if (needs_more || measured) all.push_back(use);
+    }
+    std::ranges::stable_sort(report.top, std::greater{}, &TrialUse::bytes);
+    std::ranges::stable_sort(all, std::greater{}, &TrialUse::bytes);
+    const auto too_much = [&](const TrialUse& use) {
+        if (!report.limit_bytes) return use.needs_more;
+        if (!use.needs_more) return use.bytes > *report.limit_bytes;
+        return use.bytes >= *report.limit_bytes || !report.capacity_bytes || *report.capacity_bytes >= *report.limit_bytes;
+    };
+    std::vector<Example> examples;
+    for (const TrialUse& use : all) {
+        if (report.limit_bytes && too_much(use)) report.above_limit.push_back(use);
+        if (use.needs_more || ran_well(*use.trial))
+            examples.push_back({.params = &use.trial->params, .positive = too_much(use), .peak_bytes = {}});
+    }
+    constexpr std::size_t most_examples = 2000;
+    if (examples.size() > most_examples) {  // evenly spaced over the uses, positives all kept
+        std::vector<Example> spaced;
+        const std::size_t step = examples.size() / most_examples + 1;
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+            if (examples[i].positive || i % step == 0) spaced.push_back(examples[i]);
+        }
+        examples = std::move(spaced);
+    }
+    report.safe = safe_region(examples);
+    return report;
+}
+
+}  // namespace hpo::analysis

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/memory_report.hpp"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace hpo;
+using namespace hpo::analysis;
+
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+/// A trial of batch `batch` that was predicted to need `predicted` and took `took`, or ran out of 1000 MiB.
+Trial ran(std::int64_t number, double batch, std::int64_t predicted, std::int64_t took) {
+    Trial trial;
+    trial.number = number;
+    trial.params.set("batch", IntDistribution{1, 1000, false, 1}, batch);
+    trial.params.set("lr", FloatDistribution{0, 1, false, std::nullopt}, 0.01 * static_cast<double>(number % 7));
+    Attempt attempt;
+    attempt.capacity_bytes = 1000 * mebibyte;
+    attempt.device_name = "a card";
+    if (predicted > 0) {
+        attempt.estimate.emplace();
+        attempt.estimate->source = "dry_run";
+        attempt.estimate->confidence = 0.99;
+        attempt.estimate->need = attempt.estimate->comfort = predicted * mebibyte;
+        attempt.estimate->parts = {{"weights", predicted * mebibyte * 4 / 5},
+                                   {"margin", predicted * mebibyte - predicted * mebibyte * 4 / 5}};
+    }
+    if (took <= 1000) {
+        trial.state = TrialState::complete;
+        trial.values = {0.5};
+        attempt.outcome = OutcomeKind::complete;
+        attempt.peak_allocated = took * mebibyte;
+    } else {
+        trial.state = TrialState::pruned;
+        trial.constraints["memory"] = 0.1;
+        attempt.outcome = OutcomeKind::failed;
+        attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
+        attempt.failure->cause = OomCause::capacity;
+        attempt.failure->memory.allocated = 990 * mebibyte;
+        attempt.failure->memory.capacity = 1000 * mebibyte;
+        attempt.failure->requested_bytes = (took - 990) * mebibyte;
+    }
+    trial.attempts.push_back(std::move(attempt));
+    return trial;
+}
+
+}  // namespace
+
+TEST_CASE("predictions are held against what was measured, by source, with the guard's margin and without") {
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 20; ++i) trials.push_back(ran(i, 10, 500, 400));  // exactly what was predicted before the margin
+    trials.push_back(ran(20, 10, 500, 600));
+    trials.push_back(ran(21, 90, 950, 1100));
+    trials.push_back(ran(22, 10, 0, 300));  // not predicted
+    trials.push_back(ran(23, 10, 100, 50));
+    trials.back().attempts[0].estimate->source = "formula";
+    const MemoryReport report = memory_report(trials, {}, {});
+    CHECK(report.predicted_attempts == 23);
+    REQUIRE(report.calibration.size() == 2);
+    const CalibrationRow& row = report.calibration[0];
+    CHECK(row.source == "dry_run");
+    CHECK(row.claimed == 0.99);
+    CHECK(row.attempts == 22);
+    CHECK(row.ran_out == 1);
+    CHECK(row.underestimated == 2);
+    CHECK(row.underestimate_rate() == Approx(2.0 / 22));
+    CHECK(*row.low == Approx(1));
+    CHECK(*row.median == Approx(1));
+    CHECK(report.calibration[1].source == "formula");
+    CHECK(*report.calibration[1].median == Approx(50 / 80.0));
+    CHECK(report.devices == std::vector<std::string>{"a card"});
+    CHECK(report.capacity_bytes == 1000 * mebibyte);
+    CHECK(report.highest->trial->number == 20);
+    CHECK(*report.highest_share() == Approx(0.6));
+}
+
+TEST_CASE("what was taken between need and comfort was predicted") {
+    Trial trial = ran(0, 1, 500, 800);
+    trial.attempts[0].estimate->comfort = 700 * mebibyte;
+    trial.attempts[0].estimate->parts.clear();
+    trial.attempts[0].peak_allocated = 650 * mebibyte;
+    CHECK_FALSE(predicted_uses({&trial, 1}).at(0).too_low());
+    trial.attempts[0].peak_allocated = 701 * mebibyte;
+    CHECK(predicted_uses({&trial, 1}).at(0).too_low());
+}
+
+TEST_CASE("trials above a limit are those that took more, and those that ran out of what is at least as much") {
+    std::vector<Trial> trials;
+    for (std::int64_t i = 1; i <= 10; ++i) trials.push_back(ran(i - 1, static_cast<double>(i), 0, 95 * i));
+    trials.push_back(ran(10, 11, 0, 1045));
+    const auto above = [&](const MemoryLimit& limit) {
+        std::vector<std::int64_t> numbers;
+        for (const TrialUse& use : memory_report(trials, {}, limit).above_limit) numbers.push_back(use.trial->number);
+        return numbers;
+    };
+    CHECK(above({.bytes = 760 * mebibyte, .share = {}}) == std::vector<std::int64_t>{10, 9, 8});
+    CHECK(above({.bytes = {}, .share = 0.9}) == std::vector<std::int64_t>{10, 9});
+    CHECK(above({.bytes = {}, .share = 1.0}) == std::vector<std::int64_t>{10});
+    CHECK(above({.bytes = {}, .share = {}}).empty());
+    const MemoryReport report = memory_report(trials, {}, {.bytes = 400 * mebibyte, .share = {}});
+    CHECK(report.top.front().bytes == 950 * mebibyte);
+    CHECK(report.measured_trials == 10);
+    CHECK_FALSE(report.safe);  // too few trials below it
+}
+
+TEST_CASE("the safe region has no trial that needed too much, and no condition that is not needed") {
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 60; ++i) {
+        const double batch = static_cast<double>(1 + i % 20);
+        trials.push_back(ran(i, batch, 0, static_cast<std::int64_t>(batch) * 70));
+    }
+    const MemoryReport report = memory_report(trials, {}, {});
+    REQUIRE(report.safe);
+    CHECK(describe(report.safe->region) == "batch <= 14");
+    CHECK(report.safe->trials == 42);
+    CHECK(report.safe->rate_bound() == Approx(3.0 / 42));
+    const MemoryReport half = memory_report(trials, {}, {.bytes = {}, .share = 0.5});
+    REQUIRE(half.safe);
+    CHECK(describe(half.safe->region) == "batch <= 7");
+    std::erase_if(trials, [](const Trial& trial) { return trial.state == TrialState::pruned; });
+    CHECK(memory_report(trials, {}, {}).safe->region.empty());
+    CHECK_FALSE(memory_report({}, {}, {}).safe);
+}
