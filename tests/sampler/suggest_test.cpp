@@ -68,6 +68,37 @@ TEST_CASE("fixed values win, and one outside its distribution is named") {
                       Catch::Contains("which this trial's narrowing leaves out"));
 }
 
+TEST_CASE("a fixed value that only some branches have restricts the space to these") {
+    hpo::sampler::Random sampler;
+    const hpo::Space space = [](hpo::SpaceTrial& trial) {
+        const auto depth = trial.suggest_int("depth", 1, 4);
+        trial.suggest_int("batch", 8, 64, {.step = 8, .max = 64 / depth});
+        if (depth == 4) trial.suggest_int("width", 1, 2);
+        trial.suggest_float("x", 0, 1);
+    };
+    for (std::int64_t number = 0; number < 50; ++number) {
+        const hpo::TrialContext trial{number, no_history};
+        CHECK(hpo::suggest_params(sampler, space, trial, hpo::Seed{1}, {{"batch", std::int64_t{64}}}).number("depth") == 1);
+        CHECK(*hpo::suggest_params(sampler, space, trial, hpo::Seed{1}, {{"batch", std::int64_t{24}}}).number("depth") <= 2);
+    }
+    CHECK_THROWS_WITH(hpo::suggest_params(sampler, space, first, {}, {{"batch", std::int64_t{80}}}),
+                      Catch::Contains("fixed parameter 'batch': got 80; expected int [8, 64] step 8 (1000)"));
+    CHECK_NOTHROW(hpo::suggest_params(sampler, space, first, {}, {{"batch", std::int64_t{64}}, {"width", std::int64_t{3}}}));  // not asked
+}
+
+TEST_CASE("fixed values that exclude each other are an error at once where nothing is drawn before") {
+    hpo::sampler::Random sampler;
+    int proposals = 0;
+    const hpo::Space space = [&](hpo::SpaceTrial& trial) {
+        ++proposals;
+        const auto depth = trial.suggest_int("depth", 1, 4);
+        trial.suggest_int("batch", 8, 64, {.step = 8, .max = 64 / depth});
+    };
+    CHECK_THROWS_WITH(hpo::suggest_params(sampler, space, first, {}, {{"depth", std::int64_t{4}}, {"batch", std::int64_t{64}}}),
+                      "fixed parameter 'batch': got 64, which this trial's narrowing leaves out; expected int [8, 64] step 8");
+    CHECK(proposals == 1);
+}
+
 TEST_CASE("draws depend on seed, trial, name and round, and on nothing else") {
     hpo::sampler::Random sampler;
     const auto draw = [&](std::uint64_t seed, std::int64_t number, int round, bool reversed = false) {

@@ -314,3 +314,37 @@ TEST_CASE("random conditional spaces count as brute force does, enumerated and f
         }
     }
 }
+
+TEST_CASE("fixed values leave the combinations that have them, or one error with what the branches have") {
+    const Space space = [](SpaceTrial& trial) {
+        const auto depth = trial.suggest_int("depth", 1, 4);
+        trial.suggest_int("batch", 8, 64, {.step = 8, .max = 64 / depth});
+        trial.suggest_categorical("kind", wholes({1, 2, 4}), {.only = wholes({depth > 2 ? 4 : 1})});
+        trial.suggest_float("x", 0, 1);
+    };
+    using Fixed = std::vector<std::pair<std::string, Value>>;
+    const auto depths = [&](const Fixed& fixed, std::string* error = nullptr) {
+        std::string seen;
+        hpo::FixedUses uses{fixed};
+        const auto visit = [&](const hpo::ParamSet& params, bool refused) {
+            if (refused) return;
+            seen += std::to_string(static_cast<int>(*params.number("depth")));
+            for (const auto& [name, value] : fixed) CHECK((!params.find(name) || params.value(name) == value));
+        };
+        (void)hpo::for_each_combination(space, 1000, visit, &uses);
+        CHECK(uses.refused() == (error != nullptr || seen.size() < 4));
+        if (error) *error = uses.nothing_left().what();
+        return seen;
+    };
+    CHECK(depths({{"batch", std::int64_t{32}}, {"x", 0.25}, {"y", 1.0}}) == "12");
+    CHECK(depths({{"kind", std::int64_t{4}}, {"batch", std::int64_t{8}}}) == "34");
+    std::string error;
+    CHECK(depths({{"y", 1.0}, {"batch", std::int64_t{9}}}, &error).empty());
+    CHECK(error == "fixed parameter 'batch': got 9; expected one of int [8, 64] step 8, int [8, 32] step 8, int [8, 16] step 8");
+    CHECK(depths({{"kind", std::int64_t{2}}}, &error).empty());
+    CHECK(error == "fixed parameter 'kind': got 2; expected one of 1, 4");
+    CHECK(depths({{"depth", std::int64_t{4}}, {"batch", std::int64_t{64}}}, &error).empty());
+    CHECK(error == "fixed parameter 'batch': got 64; expected int [8, 16] step 8 beside depth=4");
+    CHECK(depths({{"batch", std::int64_t{64}}, {"kind", std::int64_t{4}}}, &error).empty());
+    CHECK(error == "fixed parameter 'kind': got 4; expected 1 beside batch=64");
+}

@@ -5,8 +5,8 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "fixed_parameters.hpp"
 #include "hpo/core/time.hpp"
-#include "hpo/sampler/suggest.hpp"
 #include "support/json.hpp"
 #include "surroundings.hpp"
 #include "survey.hpp"
@@ -16,27 +16,6 @@ namespace hpo::tune {
 namespace {
 
 using tools::Json;
-
-/// Takes a parameter's standard value where the space has it, else the first choice or the middle of the range.
-struct Typical {
-    const TrainerInfo* info;
-    [[nodiscard]] double suggest(const Ask& ask) const {
-        for (const TrainerParameter& parameter : info->parameters) {
-            if (parameter.name != ask.name) continue;
-            const auto internal = to_internal(ask.distribution, parameter.standard);
-            if (internal && ask.within.admits(*internal)) return *internal;
-        }
-        const Axis axis{ask.distribution, ask.within};
-        return holds<CategoricalDistribution>(ask.distribution) ? axis.value(0) : axis.value_at(0.5);
-    }
-};
-static_assert(Sampler<Typical>);
-
-ParamSet typical_params(const Settings& settings, const TrainerInfo& info, const FixedValues& fixed) {
-    Typical typical{&info};
-    const History nothing{settings.description().name, {}, {}, {}};
-    return suggest_params(typical, settings.script().space(), TrialContext{0, nothing}, Seed{0}, fixed);
-}
 
 std::string percent_of(std::int64_t part, std::int64_t whole) {
     return tools::percent(static_cast<double>(part) / static_cast<double>(whole));
@@ -74,10 +53,9 @@ public:
     }
 
     void configuration() {
-        const ParamSet params = typical_params(settings_, info_, settings_.fixed());
-        for (const auto& [name, value] : settings_.fixed()) {
-            if (!params.find(name)) std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it under these values\n";
-        }
+        require_fixed(settings_);
+        const ParamSet params = TypicalConfiguration{settings_, info_}.params();
+        note_unused_fixed(settings_, params);
         const ExecutionPlan plan = estimator_.plan(params);
         const Forecast forecast = estimator_.forecast(params, plan);
         const Estimate& estimate = forecast.estimate;
@@ -112,25 +90,19 @@ public:
     }
 
     void per_value(const std::string& name) {
-        const ParamSet typical = typical_params(settings_, info_, settings_.fixed());
-        const Param* searched = typical.find(name);
+        require_fixed(settings_);
+        const TypicalConfiguration typical{settings_, info_};
+        const Param* searched = typical.params().find(name);
         if (!searched) {
             std::vector<std::string> known;
-            for (const Param& param : typical) known.push_back(param.name);
+            for (const Param& param : typical.params()) known.push_back(param.name);
             throw unknown_name("--per", "parameter", name, known);
         }
         Json rows = Json::array();
         std::vector<std::vector<std::string>> lines;
         for (const Value& value : values_of(*searched->distribution)) {
-            FixedValues fixed{{name, value}};
-            for (const auto& each : settings_.fixed()) {
-                if (each.first != name) fixed.push_back(each);
-            }
-            std::optional<ParamSet> params;
-            try {
-                params = typical_params(settings_, info_, fixed);
-            } catch (const Error& error) {
-                if (error.code() != Errc::bad_value && error.code() != Errc::script) throw;
+            const std::optional<ParamSet> params = typical.with(name, value);
+            if (!params) {
                 rows.push_back({{"value", tools::to_json(value)}, {"in_space", false}});
                 lines.push_back({display_text(value), "not in the space", ""});
                 continue;
@@ -167,7 +139,7 @@ public:
         const Survey found = survey(estimator_, settings_, info_, count, limits);
         if (shown) std::cerr << "\r\033[K" << std::flush;
         for (const std::string& name : found.never_asked)
-            std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it\n";
+            std::cerr << "hpo-tune: note: --fix " << name << ": nothing that was looked at has it\n";
         const auto encoded = [](const FitCounts& counts) {
             return Json{{"looked_at", counts.all()},
                         {"fit_as_they_are", counts.as_they_are},

@@ -13,6 +13,7 @@
 #include "best_model.hpp"
 #include "checkpoint_folders.hpp"
 #include "commands.hpp"
+#include "fixed_parameters.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/store/stored_predictions.hpp"
@@ -176,6 +177,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                      .time_seconds = settings.time_seconds(),
                      .fixed = settings.fixed(),
                      .plan = settings.plan()};
+    require_fixed(settings);
     const auto proposals = draw_proposals(settings);
     for (const std::string& name : never_asked(settings, proposals)) {
         std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals.size()

@@ -29,7 +29,7 @@ struct Survey {
     std::vector<std::pair<Value, FitCounts>> branches;  ///< by the value of SpaceCount::branches_by, in the order of their first
     bool sampled = false;                               ///< random draws; else each combination once
     bool complete = true;                               ///< false: time was up
-    std::vector<std::string> never_asked;               ///< fixed parameters that no configuration has
+    std::vector<std::string> never_asked;               ///< fixed parameters that no configuration has, looked at so far
 };
 
 struct SurveyLimits {
@@ -40,8 +40,8 @@ struct SurveyLimits {
 };
 
 /// Looks at each combination of a small space that the fixed values allow, else at random draws. Continuous parameters stand at their
-/// middle where the trainer says that no value of theirs matters for memory; where one may, draws are random. Throws Error{bad_value} for
-/// fixed values that no configuration has.
+/// middle where the trainer says that no value of theirs matters for memory; where one may, draws are random. Throws Error{unknown_name}
+/// for a fixed parameter that the space has not, Error{bad_value} for fixed values that no configuration has.
 [[nodiscard]] Survey survey(Estimator& estimator, const Settings& settings, const TrainerInfo& info, const SpaceCount& count,
                             const SurveyLimits& limits);
 

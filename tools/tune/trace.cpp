@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "fixed_parameters.hpp"
 #include "hpo/core/new_file.hpp"
 #include "hpo/memory/allocator_conf.hpp"
 #include "hpo/memory/trace_file.hpp"
@@ -57,10 +58,12 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
+    require_fixed(settings);
     sampler::Random random;
     const History nothing{settings.description().name, {}, {}, {}};
     const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};
     const ParamSet params = suggest_params(random, settings.script().space(), TrialContext{0, nothing}, seed, settings.fixed());
+    note_unused_fixed(settings, params);
     const ExecutionPlan plan = first_plan(settings, info, params, estimated_device(settings, info));
     ShownTrace shown;
     shown.name = settings.description().name;

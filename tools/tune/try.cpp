@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "fixed_parameters.hpp"
 #include "foreground.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
@@ -46,6 +47,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     const TrainerInfo& info = *described.plugins.front().info;
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
+    require_fixed(settings);
     if (!options.save.empty()) require_saves_models("--save", info);
     const std::string device = chosen_device(settings, info);
 
@@ -70,9 +72,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     for (const Param& param : set_by_rule) {
         if (!params.find(param.name)) params.set(param);
     }
-    for (const auto& [name, value] : settings.fixed()) {
-        if (!params.find(name)) std::cerr << "hpo-tune: note: --fix " << name << ": the space does not ask for it under these values\n";
-    }
+    note_unused_fixed(settings, params);
     plan.device = device;
     if (!plan.effective_batch) plan.effective_batch = unsearched_batch(settings, info);
     if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);

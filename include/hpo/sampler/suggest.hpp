@@ -46,13 +46,14 @@ public:
         for (const auto& [fixed_name, value] : fixed_) {
             if (fixed_name != name) continue;
             const auto internal = to_internal(distribution, value);
-            const std::string place = "fixed parameter '" + name + "'";
-            if (!internal) throw bad_value(place, display_text(value), describe(distribution));
-            if (!within.admits(*internal)) {
-                throw bad_value(place, display_text(value) + ", which this trial's narrowing leaves out", describe(distribution));
-            }
-            return *internal;
+            if (internal && within.admits(*internal)) return *internal;
+            const Error wrong =
+                bad_value("fixed parameter '" + name + "'",
+                          display_text(value) + (internal ? ", which this trial's narrowing leaves out" : ""), describe(distribution));
+            if (!has_drawn_) throw wrong;
+            throw SpaceRejection{wrong.what()};  // another branch may have it
         }
+        has_drawn_ = true;
         if (const Param* drawn = joint_.find(name)) {
             const bool same_kind = drawn->distribution == nullptr || compatible(*drawn->distribution, distribution);
             if (same_kind && contains(distribution, drawn->internal) && within.admits(drawn->internal)) return drawn->internal;
@@ -67,6 +68,7 @@ private:
     const FixedValues& fixed_;
     ProposalSeed seed_;
     ParamSet joint_;
+    bool has_drawn_ = false;  ///< another proposal may differ from this one
 };
 
 }  // namespace detail
@@ -76,8 +78,8 @@ inline constexpr int max_refused_proposals = 1000;
 
 /// Draws a trial's parameters: runs `space` over the sampler until `require` refuses nothing. Random bits are keyed by
 /// (seed, trial number, name, round), so the order of workers changes nothing; `round` counts how often this trial has
-/// been drawn anew, for example because its memory would not fit. Values in `fixed` win over the sampler.
-/// Throws bad_value for a fixed value that its distribution or narrowing excludes, and when `require` keeps refusing.
+/// been drawn anew, for example because its memory would not fit. Values in `fixed` win over the sampler; a proposal whose branch does not
+/// have them is drawn again, too. Throws bad_value for a fixed value that no proposal can have, and when proposals keep being refused.
 template <Sampler S>
 [[nodiscard]] ParamSet suggest_params(S& sampler, const Space& space, const TrialContext& trial, Seed seed, const FixedValues& fixed = {},
                                       int round = 0) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/space/fixed_uses.hpp"
 #include "hpo/space/narrowing.hpp"
 #include "hpo/space/space_trial.hpp"
 
@@ -130,23 +131,27 @@ template <class Choose>
 /// What an enumeration met.
 struct Enumerated {
     std::uint64_t accepted = 0;
-    std::uint64_t refused = 0;  ///< runs that `require` ended, each as early as it did
+    std::uint64_t refused = 0;  ///< runs that `require` or a fixed value ended, each as early as it did
     bool complete = false;      ///< false: stopped at the limit
 };
 
 /// Visits every combination of a space once, continuous parameters at their middle: `visit(params, refused)`. Stops after
 /// `most_runs`. The order is that of counting: the parameter asked for last changes fastest. Throws bad_value for a space
-/// that asks other questions after the same answers.
+/// that asks other questions after the same answers. With `fixed`, fixed parameters have that value alone, and branches without it are
+/// refused.
 template <class Visit>
-Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Visit&& visit) {
+Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Visit&& visit, FixedUses* fixed = nullptr) {
     struct Digit {
         std::uint64_t position, size;
     };
     struct Source final : ParamSource {
-        std::vector<Digit> digits;
+        FixedUses* fixed;
+        std::vector<Digit> digits{};
         std::size_t depth = 0;
-        double draw(const std::string& /*name*/, const Distribution& distribution, const Narrowing& within,
-                    const ParamSet& /*fixed*/) override {
+        explicit Source(FixedUses* uses) : fixed{uses} {}
+        double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
+                    const ParamSet& /*so_far*/) override {
+            if (const auto chosen = fixed ? fixed->draw(name, distribution, within) : std::nullopt) return *chosen;
             const Axis axis{distribution, within};
             if (depth == digits.size()) digits.push_back({0, axis.size()});
             if (digits[depth].size != axis.size()) throw changed();
@@ -156,7 +161,7 @@ Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Vis
             return bad_value("space", "other questions after the same answers", "a space that depends on its trial alone");
         }
     };
-    Source source;
+    Source source{fixed};
     Enumerated result;
     for (std::uint64_t runs = 0; runs < most_runs; ++runs) {
         source.depth = 0;
