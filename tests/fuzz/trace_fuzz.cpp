@@ -45,6 +45,33 @@ void read_as_trace(std::string_view bytes) {
     }
 }
 
+/// A trace with one bit changed anywhere is refused.
+void flip_bits(std::string_view bytes) {
+    std::string whole{bytes};
+    try {
+        (void)decode_trace(whole, "f");
+    } catch (const hpo::Error&) {
+        try {
+            whole += trace_checksum(bytes);
+            (void)decode_trace(whole, "f");
+        } catch (const hpo::Error&) {
+            return;
+        }
+    }
+    const std::size_t bits = 8 * whole.size();
+    for (std::size_t i = 0; i < 64; ++i) {
+        const std::size_t bit = (i * 2654435761U + whole.size()) % bits;
+        std::string flipped = whole;
+        flipped[bit / 8] = static_cast<char>(static_cast<unsigned char>(flipped[bit / 8]) ^ (1U << (bit % 8)));
+        try {
+            (void)decode_trace(flipped, "f");
+        } catch (const hpo::Error&) {
+            continue;
+        }
+        wrong("a flipped bit that is not told");
+    }
+}
+
 void read_as_settings(std::string_view text) {
     for (const LibTorchVersion version : {LibTorchVersion{1, 13}, LibTorchVersion{2, 6}, LibTorchVersion{2, 11}}) {
         try {
@@ -64,6 +91,8 @@ void read_as_settings(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes{reinterpret_cast<const char*>(data), size};
     read_as_trace(bytes);
+    read_as_trace(std::string{bytes} + trace_checksum(bytes));  // what the checksum would keep from the decoder
+    flip_bits(bytes);
     read_as_settings(bytes);
     return 0;
 }

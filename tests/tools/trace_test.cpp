@@ -101,10 +101,10 @@ TEST_CASE("what keeps a trace from being made is an error of one line") {
     const auto none = trace(workshop, {"none.lua"});
     CHECK(none.status == 6);
     CHECK_THAT(none.error, Contains("trainer quadratic: dry run: "));
-    workshop.write("broken.trace", "hpotrace\x01\x01");
+    workshop.write("broken.trace", "hpotrace\x02\x01");
     const auto broken = trace(workshop, {"broken.trace"});
     CHECK(broken.status == 2);
-    CHECK_THAT(broken.error, Contains("broken.trace: byte 10: damaged allocation trace: a length of 1 with less behind it"));
+    CHECK_THAT(broken.error, Contains("broken.trace: byte 9: damaged allocation trace: it ends early"));
     const auto version = trace(workshop, {write_a_trace(workshop), "--libtorch", "1.13", "--allocator", "expandable_segments:True"});
     CHECK(version.status == 2);
     CHECK_THAT(version.error, Contains("--allocator: expandable_segments: LibTorch 1.13 does not know this option; it came with 2.1"));
@@ -140,4 +140,57 @@ TEST_CASE("a dry run that fails, or is to be replayed in a way that is refused, 
     CHECK(in_own_folder({"good.lua", "--out", "kept.trace"}).status == 0);
     CHECK(hpo::memory::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
     CHECK(std::filesystem::is_empty(workshop.path("tmp")));
+}
+
+TEST_CASE("a trace is replayed with the version of LibTorch that it was recorded with, unless another is named") {
+    const Workshop workshop;
+    hpo::memory::AllocationTrace recorded;
+    recorded.libtorch = "1.13.1";
+    recorded.take({.bytes = 1 << 20});
+    hpo::memory::write_trace(workshop.path("old.trace"), recorded);
+    const json own = json::parse(trace(workshop, {"old.trace", "--json"}).out);
+    CHECK(own["allocator"]["libtorch"] == "1.13");
+    CHECK(own["recorded_with"] == "1.13.1");
+    CHECK_THAT(trace(workshop, {"old.trace"}).out, Contains("recorded with LibTorch 1.13.1"));
+    CHECK(json::parse(trace(workshop, {"old.trace", "--json", "--libtorch", "2.6"}).out)["allocator"]["libtorch"] == "2.6");
+    CHECK(trace(workshop, {"old.trace", "--allocator", "expandable_segments:True"}).status == 2);  // 1.13 has none
+    const json unknown = json::parse(trace(workshop, {write_a_trace(workshop), "--json"}).out);
+    CHECK(unknown["recorded_with"].is_null());
+    CHECK(unknown["allocator"]["libtorch"] == "2.11");
+}
+
+TEST_CASE("options of a trace that make no sense are one error each") {
+    const Workshop workshop;
+    const std::string file = write_a_trace(workshop);
+    const auto error_of = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), file);
+        const auto result = trace(workshop, words);
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        return result.error;
+    };
+    CHECK(error_of({"--libtorch", "9.9"}) ==
+          "hpo-tune: error: --libtorch: got '9.9'; expected one of 1.13, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10, 2.11\n");
+    CHECK_THAT(error_of({"--libtorch", "new"}), Contains("--libtorch: got 'new'; expected one of 1.13, 2.0"));
+    CHECK_THAT(error_of({"--top", "-1"}), Contains("--top") && Contains("-1"));
+    CHECK(error_of({"--capacity", "0"}) == "hpo-tune: error: --capacity: got '0'; expected a size above 0, such as 8GiB\n");
+}
+
+TEST_CASE("a file that is neither a trace nor a script is said to be neither") {
+    const Workshop workshop;
+    workshop.write("model.bin", std::string{"\x7f"
+                                            "ELF\0\1\2",
+                                            7});
+    const auto binary = trace(workshop, {"model.bin"});
+    CHECK(binary.status == 2);
+    CHECK(binary.error == "hpo-tune: error: model.bin: neither an allocation trace nor a study script\n");
+    workshop.write("notes.txt", "hello dear reader\n");
+    const auto text = trace(workshop, {"notes.txt"});
+    CHECK(text.status == 2);
+    CHECK_THAT(text.error, Contains("error: notes.txt: neither an allocation trace nor a study script: "));
+    workshop.write("mistake.lua", "return hpo.study {\n");
+    const auto mistake = trace(workshop, {"mistake.lua"});
+    CHECK(mistake.status == 2);
+    CHECK_THAT(mistake.error, Contains("error: mistake.lua:") && !Contains("neither"));
+    CHECK_THAT(trace(workshop, {"nowhere.lua"}).error, Contains("nowhere.lua: cannot be read") && !Contains("neither"));
 }

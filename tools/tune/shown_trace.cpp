@@ -43,6 +43,7 @@ TraceFigures::TraceFigures(const ShownTrace& shown, const TraceOptions& options)
       need{memory::capacity_need(shown.trace, shown.settings)} {
     if (options.capacity.empty()) return;
     capacity_bytes = require_bytes("--capacity", options.capacity);
+    if (*capacity_bytes < 1) throw bad_value("--capacity", "'" + options.capacity + "'", "a size above 0, such as 8GiB");
     at_capacity = memory::simulate(shown.trace, shown.settings, {.total_bytes = *capacity_bytes});
 }
 
@@ -54,6 +55,7 @@ void print_json(const ShownTrace& shown, const TraceFigures& figures, const Trac
     };
     const memory::AllocatorCounts& counts = figures.need.unlimited.counts;
     Json json{{"name", shown.name},
+              {"recorded_with", shown.trace.libtorch.empty() ? Json(nullptr) : Json(shown.trace.libtorch)},
               {"blocks", shown.trace.blocks.size()},
               {"events", shown.trace.events.size()},
               {"peak",
@@ -106,7 +108,7 @@ void print_text(const ShownTrace& shown, const TraceFigures& figures, const Trac
         page.line();
     }
     page.line(tools::counted(shown.trace.blocks.size(), "block") + ", " + std::to_string(shown.trace.events.size()) +
-              " allocations and frees");
+              " allocations and frees" + (shown.trace.libtorch.empty() ? "" : ", recorded with LibTorch " + shown.trace.libtorch));
     page.line("peak " + format_bytes(peak.bytes) + " after event " + std::to_string(peak.event + 1) +
               (peak.phase.empty() ? "" : ", " + peak.phase));
     page.line();

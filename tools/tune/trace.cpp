@@ -29,12 +29,45 @@ bool is_trace(const std::string& file) {
     return input.read(begin.data(), begin.size()) && std::string_view{begin.data(), begin.size()} == memory::trace_file_magic;
 }
 
-memory::AllocatorSettings allocator_of(const TraceOptions& options, const std::string& trainers_version, const std::string& entries) {
-    const std::string& version_text = options.libtorch.empty() ? trainers_version : options.libtorch;
-    const auto version = version_text.empty() ? memory::LibTorchVersion{} : memory::parse_libtorch_version(version_text);
-    if (!version) throw bad_value("--libtorch", "'" + version_text + "'", "a version such as 2.11");
-    return options.allocator.empty() ? memory::read_allocator_conf(entries, *version, "plan.allocator_settings")
-                                     : memory::read_allocator_conf(options.allocator, *version, "--allocator");
+/// The versions whose allocator is modelled, the oldest first.
+constexpr std::array<memory::LibTorchVersion, 13> known_versions{
+    {{1, 13}, {2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}, {2, 5}, {2, 6}, {2, 7}, {2, 8}, {2, 9}, {2, 10}, {2, 11}}};
+
+/// The version that somebody has typed.
+memory::LibTorchVersion require_known_version(const std::string& text) {
+    const auto version = memory::parse_libtorch_version(text);
+    std::vector<std::string> known;
+    for (const memory::LibTorchVersion& each : known_versions) {
+        if (version == each) return each;
+        known.push_back(std::to_string(each.major) + "." + std::to_string(each.minor));
+    }
+    throw bad_value("--libtorch", "'" + text + "'", "one of " + join_names(known));
+}
+
+/// `recorded_with` may be empty: not known, and the newest that is modelled.
+memory::AllocatorSettings allocator_of(const TraceOptions& options, const std::string& recorded_with, const std::string& entries) {
+    const auto version = options.libtorch.empty() ? memory::parse_libtorch_version(recorded_with).value_or(memory::LibTorchVersion{})
+                                                  : require_known_version(options.libtorch);
+    return options.allocator.empty() ? memory::read_allocator_conf(entries, version, "plan.allocator_settings")
+                                     : memory::read_allocator_conf(options.allocator, version, "--allocator");
+}
+
+/// The study script of the command line. What is there and neither a script nor a trace is said to be so: it is more often a file of
+/// another kind than a script with a mistake.
+Settings load_script(const StudyArguments& arguments) {
+    const std::string& file = arguments.script;
+    const std::string neither = file + ": neither an allocation trace nor a study script";
+    std::array<char, 4096> begin{};
+    std::ifstream input{file, std::ios::binary};
+    input.read(begin.data(), begin.size());
+    const std::string_view read{begin.data(), static_cast<std::size_t>(input.gcount())};
+    if (read.find('\0') != std::string_view::npos) throw Error{Errc::script, neither};
+    try {
+        return Settings{arguments};
+    } catch (const Error& error) {
+        if (error.code() != Errc::script || read.empty() || std::filesystem::path{file}.extension() == ".lua") throw;
+        throw Error{Errc::script, neither + ": " + error.what()};
+    }
 }
 
 /// A trace has been recorded already: what says how to record one is refused.
@@ -54,7 +87,7 @@ void require_nothing_to_record(const StudyArguments& arguments, const TraceOptio
 }
 
 ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) {
-    const Settings settings{arguments};
+    const Settings settings = load_script(arguments);
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
@@ -76,6 +109,7 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     if (!told.prediction) throw Error{Errc::plugin, "trainer " + info.name + ": dry run: " + told.why_not};
     if (!std::filesystem::exists(file)) throw Error{Errc::plugin, "trainer " + info.name + ": its dry run wrote no trace"};
     shown.trace = memory::read_trace(file);
+    shown.trace.libtorch = info.libtorch_version;
     shown.prediction = told.prediction;
     shown.origin = "dry run of " + shown.name + " with trainer " + info.name + " for " + plan.device + "\n";
     for (const Param& param : params) shown.origin += "  " + param.name + " = " + display_text(param.value()) + "\n";
@@ -91,7 +125,7 @@ ShownTrace read(const StudyArguments& arguments, const TraceOptions& options) {
     ShownTrace shown;
     shown.name = std::filesystem::path{arguments.script}.filename().string();
     shown.trace = memory::read_trace(arguments.script);
-    shown.settings = allocator_of(options, "", "");
+    shown.settings = allocator_of(options, shown.trace.libtorch, "");
     return shown;
 }
 
@@ -120,13 +154,15 @@ void add_trace(CLI::App& app, Actions& actions) {
     command->get_option("SCRIPT")->description("the study script (Lua), whose dry run is recorded; or a trace that was written before");
     command->add_option("--out", options->out, "keep the trace in this file")->type_name("FILE");
     command->add_option("--svg", options->svg, "draw the timeline into this file")->type_name("FILE");
-    command->add_option("--libtorch", options->libtorch, "replay the allocator of this version; the trainer's when left out")
+    command
+        ->add_option("--libtorch", options->libtorch,
+                     "replay the allocator of this version; that which the trace was recorded with when left out")
         ->type_name("VERSION");
     command->add_option("--allocator", options->allocator, "its settings, as in PYTORCH_CUDA_ALLOC_CONF; the plan's when left out")
         ->type_name("KEY:VALUE,...");
     command->add_option("--capacity", options->capacity, "say whether it fits so much memory, and which allocation would not")
         ->type_name("SIZE");
-    command->add_option("--top", options->top, "scopes that are shown")->capture_default_str();
+    command->add_option("--top", options->top, "scopes that are shown")->check(CLI::PositiveNumber)->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->footer("Parameters that are not fixed are drawn at random (--seed). Nothing is trained, and no device is touched.");
     actions.on(command, [arguments, options] { return trace(*arguments, *options); });

@@ -30,6 +30,7 @@ struct AllocationTrace {
     std::vector<std::int64_t> events;     ///< b: block b was taken; -1 - b: it was given back
     std::vector<TracedPhase> phases;      ///< in order; events before the first belong to no phase
     std::vector<std::string> scopes{""};  ///< who took a block: "encoder.layer.0.attention aten::mm"; the first is nobody
+    std::string libtorch{};               ///< the version that it was recorded with, "1.13.1"; empty: not known
 
     /// Notes a block; returns its number.
     std::int64_t take(TracedBlock block) {

@@ -30,6 +30,7 @@ struct CudaOverheads {
     if (bytes == 0) return trace;
     AllocationTrace result;
     result.scopes = trace.scopes;
+    result.libtorch = trace.libtorch;
     result.scopes.emplace_back("cuBLAS workspace");
     const auto scope = static_cast<std::uint32_t>(result.scopes.size() - 1);
     std::vector<std::int64_t> number(trace.blocks.size());

@@ -15,17 +15,29 @@
 #include "hpo/core/error.hpp"
 #include "hpo/core/new_file.hpp"
 #include "hpo/memory/allocation_trace.hpp"
+#include "hpo/memory/crc32.hpp"
 
 namespace hpo::memory {
 
 inline constexpr std::string_view trace_file_magic = "hpotrace";
-inline constexpr std::uint64_t trace_file_version = 1;
+inline constexpr std::uint64_t trace_file_version = 2;
+inline constexpr std::size_t trace_checksum_bytes = 4;
 inline constexpr std::int64_t largest_traced_bytes = std::int64_t{1} << 50;  ///< of one block
 inline constexpr std::int64_t most_traced_bytes = std::int64_t{1} << 60;     ///< of all blocks together, so that no sum over them overflows
 
+/// The CRC-32 of all bytes before it, the lowest byte first: the end of a trace's bytes.
+[[nodiscard]] inline std::string trace_checksum(std::string_view bytes) {
+    const std::uint32_t sum = crc32(bytes);
+    std::string text;
+    for (unsigned shift = 0; shift < 8 * trace_checksum_bytes; shift += 8)
+        text += static_cast<char>(static_cast<unsigned char>(sum >> shift));
+    return text;
+}
+
 /// A trace as bytes. After the magic word all are numbers of 7 bits a byte, the lowest first, and texts with their length before them:
-/// version; scopes; blocks, each its bytes and its scope; events, each 0 for taking the next block or n for giving back the n-th latest;
-/// phases, each how many events after the one before it begins, and its name. Each list has its length before it.
+/// version; LibTorch's version; scopes; blocks, each its bytes and its scope; events, each 0 for taking the next block or n for giving back
+/// the n-th latest; phases, each how many events after the one before it begins, and its name. Each list has its length before it. Last
+/// comes a checksum.
 /// Throws Error for what `AllocationTrace` itself never makes, such as blocks that are not taken in their order.
 [[nodiscard]] inline std::string encode_trace(const AllocationTrace& trace) {
     std::string bytes{trace_file_magic};
@@ -41,6 +53,7 @@ inline constexpr std::int64_t most_traced_bytes = std::int64_t{1} << 60;     ///
         if (!met) throw Error{Errc::bad_value, "allocation trace: " + what};
     };
     number(trace_file_version);
+    text(trace.libtorch);
     number(trace.scopes.size());
     for (const std::string& scope : trace.scopes) text(scope);
     number(trace.blocks.size());
@@ -68,7 +81,7 @@ inline constexpr std::int64_t most_traced_bytes = std::int64_t{1} << 60;     ///
         text(phase.name);
         begun = phase.first_event;
     }
-    return bytes;
+    return bytes + trace_checksum(bytes);
 }
 
 /// Reads what encode_trace wrote, and nothing that a replay could stumble over. Errors name `place` and the byte.
@@ -81,9 +94,11 @@ public:
         at_ = trace_file_magic.size();
         if (const std::uint64_t version = number(); version != trace_file_version) {
             throw Error{Errc::bad_value, place_ + ": an allocation trace of version " + std::to_string(version) + "; expected version " +
-                                             std::to_string(trace_file_version)};
+                                             std::to_string(trace_file_version) + ": record it again"};
         }
+        take_checksum();
         AllocationTrace trace;
+        trace.libtorch = text();
         trace.scopes.clear();
         for (std::size_t left = length(); left > 0; --left) trace.scopes.push_back(text());
         if (trace.scopes.empty() || !trace.scopes.front().empty()) throw damaged("the first scope is not the nameless one");
@@ -106,6 +121,14 @@ public:
     }
 
 private:
+    /// Leaves what is before the checksum.
+    void take_checksum() {
+        if (bytes_.size() < at_ + trace_checksum_bytes) throw damaged("it ends early");
+        const std::string_view told = bytes_.substr(bytes_.size() - trace_checksum_bytes);
+        bytes_.remove_suffix(trace_checksum_bytes);
+        if (trace_checksum(bytes_) != told)
+            throw Error{Errc::bad_value, place_ + ": damaged allocation trace: its bytes are not those that its checksum tells of"};
+    }
     [[nodiscard]] TracedBlock block(std::size_t scopes) {
         const std::uint64_t bytes = number();
         if (bytes == 0 || bytes > static_cast<std::uint64_t>(largest_traced_bytes))
