@@ -250,3 +250,30 @@ TEST_CASE("a run keeps its predictions for the next one, and asks anew for those
     CHECK(run("24") == 0);
     CHECK(sql("SELECT DISTINCT estimate_source FROM hpo_attempts") == "[['dry_run']]\n");
 }
+
+TEST_CASE("estimate says what no digit hides, and nothing of what nobody knows") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    // 576 bytes are beside the weights, 640 are wanted.
+    const auto over = tune(workshop, {"estimate", "s.lua", "--device-memory", "1MiB", "--fix", "weights=1048000", "--fix", "batch=64"});
+    CHECK_THAT(over.out, Contains("100.01 % of the device") && Contains("does not fit; largest micro-batch that fits: 57\n"));
+    const std::vector<std::string> limited{"estimate", "s.lua",       "--device-memory", "1MiB",
+                                           "--fix",    "weights=100", "--guard",         "limit:bytes=1000"};
+    const auto cap = tune(workshop, limited);
+    INFO(cap.error);
+    CHECK_THAT(cap.out, Contains("by limit\n") && !Contains("exact"));
+    // A cap is the same for all: none of them needs more than the smallest.
+    CHECK_THAT(cap.out, Contains("largest micro-batch that fits: 8 (larger ones need no more)"));
+    const json told = estimate(workshop, {limited.begin() + 2, limited.end()});
+    CHECK(told["uncertainty"].is_null());
+    CHECK(told["larger_need_no_more"] == true);
+}
+
+TEST_CASE("estimate of a space tells how far it is where nobody watches a terminal") {
+    const Workshop workshop;
+    workshop.write("s.lua", std::regex_replace(script, std::regex{"\"fault\", fault"}, "\"fault\", profile_seconds = 0.9, fault"));
+    const auto slow = tune(workshop, {"estimate", "s.lua", "--device-memory", "1MiB", "--guard", "formula"});
+    INFO(slow.error);
+    CHECK(slow.status == 0);
+    CHECK_THAT(slow.error, Catch::Matches("([0-9]+ of 5 configurations, 0 predictions\n)+"));
+}

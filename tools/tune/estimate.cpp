@@ -2,7 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iomanip>
 #include <iostream>
+#include <sstream>
 
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
@@ -20,12 +23,22 @@ using tools::Json;
 std::string percent_of(std::int64_t part, std::int64_t whole) {
     return tools::percent(static_cast<double>(part) / static_cast<double>(whole));
 }
+/// The same with as many digits as tell it from all of the whole, so that nothing "needs 100 %" and does not fit.
+std::string percent_near_all(std::int64_t part, std::int64_t whole) {
+    const double share = static_cast<double>(part) / static_cast<double>(whole);
+    if (part == whole || std::abs(share - 1) >= 0.05) return percent_of(part, whole);
+    int digits = 1;
+    for (double smallest = 0.5e-3; digits < 9 && std::abs(share - 1) < smallest; smallest /= 10) ++digits;
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(digits) << 100 * share << " %";
+    return text.str();
+}
 
 /// What is said of the estimates' origin: "dry_run, exact".
 std::string origin(const Forecast& forecast) {
     if (!forecast.estimate.need) return "nobody can predict it" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
     std::string text = forecast.estimate.source;
-    if (text != "formula")
+    if (forecast.predicted)
         text += forecast.uncertainty == 0 ? ", exact" : ", up to " + tools::percent(forecast.uncertainty) + " more is possible";
     return text + (forecast.remark.empty() ? "" : "; " + forecast.remark);
 }
@@ -73,7 +86,7 @@ public:
         json_["parts"] = std::move(parts);
         json_["source"] = estimate.source;
         json_["confidence"] = estimate.confidence;
-        json_["uncertainty"] = forecast.uncertainty;
+        json_["uncertainty"] = forecast.predicted ? Json(forecast.uncertainty) : Json(nullptr);
         json_["remark"] = forecast.remark;
         json_["fits"] = estimate.need && capacity_ ? Json(fits) : Json(nullptr);
         for (const Param& param : params) text_ += "  " + param.name + " = " + display_text(param.value()) + "\n";
@@ -85,7 +98,8 @@ public:
         text_ += "by " + origin(forecast) + "\n";
         if (!capacity_ || !estimate.need) return;
         const auto largest = estimator_.largest_micro_batch(params);
-        json_["largest_micro_batch"] = tools::or_null(largest);
+        json_["largest_micro_batch"] = largest_json(largest);
+        json_["larger_need_no_more"] = largest ? Json(largest->larger_need_no_more) : Json(nullptr);
         text_ += std::string{fits ? "fits" : "does not fit"} + "; largest micro-batch that fits: " + examples(largest) + "\n";
     }
 
@@ -112,7 +126,8 @@ public:
             rows.push_back({{"value", tools::to_json(value)},
                             {"in_space", true},
                             {"need_bytes", tools::or_null(need)},
-                            {"largest_micro_batch", tools::or_null(largest)}});
+                            {"largest_micro_batch", largest_json(largest)},
+                            {"larger_need_no_more", largest ? Json(largest->larger_need_no_more) : Json(nullptr)}});
             lines.push_back({display_text(value), need ? format_bytes(*need) : "not known", capacity_ ? examples(largest) : ""});
         }
         json_["per"] = {{"parameter", name}, {"rows", std::move(rows)}};
@@ -126,18 +141,17 @@ public:
         count_options.by = by;
         const SpaceCount count = hpo::count(settings_.script().space(), count_options);
         SurveyLimits limits{.most = 20'000, .draws = 1'000, .seconds = most_seconds};
-        const bool shown = ::isatty(STDERR_FILENO) != 0;
+        const bool redrawn = ::isatty(STDERR_FILENO) != 0;
+        const double every_seconds = redrawn ? 0.2 : 2;
         double drawn = 0;
-        if (shown) {
-            limits.progress = [&](const Survey& so_far, std::uint64_t of) {
-                if (watch.seconds() - drawn < 0.2) return;
-                drawn = watch.seconds();
-                std::cerr << "\r" << so_far.counts.all() << " of " << of << " configurations, " << estimator_.predictions_made()
-                          << " predictions\033[K" << std::flush;
-            };
-        }
+        limits.progress = [&](const Survey& so_far, std::uint64_t of) {
+            if (watch.seconds() - drawn < every_seconds) return;
+            drawn = watch.seconds();
+            std::cerr << (redrawn ? "\r" : "") << so_far.counts.all() << " of " << of << " configurations, "
+                      << estimator_.predictions_made() << " predictions" << (redrawn ? "\033[K" : "\n") << std::flush;
+        };
         const Survey found = survey(estimator_, settings_, info_, count, limits);
-        if (shown) std::cerr << "\r\033[K" << std::flush;
+        if (redrawn) std::cerr << "\r\033[K" << std::flush;
         for (const std::string& name : found.never_asked)
             std::cerr << "hpo-tune: note: --fix " << name << ": nothing that was looked at has it\n";
         const auto encoded = [](const FitCounts& counts) {
@@ -188,13 +202,16 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string of_device(std::int64_t bytes) const { return percent_of(bytes, *capacity_) + " of the device"; }
+    [[nodiscard]] std::string of_device(std::int64_t bytes) const { return percent_near_all(bytes, *capacity_) + " of the device"; }
     static std::string share_of_need(std::int64_t bytes, const Estimate& estimate) {
         return estimate.need && *estimate.need > 0 ? percent_of(bytes, *estimate.need) : "";
     }
-    static std::string examples(const std::optional<std::int64_t>& count) {
-        if (!count) return "none";
-        return std::to_string(*count) + (*count >= Estimator::most_examples ? " or more" : "");
+    static Json largest_json(const std::optional<LargestMicroBatch>& found) { return found ? Json(found->examples) : Json(nullptr); }
+    static std::string examples(const std::optional<LargestMicroBatch>& found) {
+        if (!found) return "none";
+        const std::string count = std::to_string(found->examples);
+        if (found->larger_need_no_more) return count + " (larger ones need no more)";
+        return count + (found->examples >= Estimator::most_examples ? " or more" : "");
     }
     /// All values of a parameter, or a few that are spread over it.
     static std::vector<Value> values_of(const Distribution& distribution) {

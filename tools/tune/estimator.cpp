@@ -39,6 +39,7 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
                                                    nothing, known.prediction ? &*known.prediction : nullptr}),
                       .remark = known.remark};
     if (known.prediction) {
+        forecast.predicted = true;
         forecast.uncertainty = known.prediction->uncertainty;
         forecast.remark = known.prediction->remark;
     }
@@ -66,15 +67,16 @@ Fit Estimator::fit(const ParamSet& params) {
     return !least ? Fit::unknown : *least ? Fit::smaller : Fit::never;
 }
 
-std::optional<std::int64_t> Estimator::largest_micro_batch(const ParamSet& params) {
+std::optional<LargestMicroBatch> Estimator::largest_micro_batch(const ParamSet& params) {
     const ExecutionPlan first = plan(params);
     if (!can_shrink() || !first.effective_micro_batch() || !options_.capacity_bytes) return std::nullopt;
-    const auto holds = [&](std::int64_t micro) {
+    const auto with = [&](std::int64_t micro) {
         ExecutionPlan tried = first;
         tried.effective_batch = std::max(micro, first.effective_batch.value_or(micro));
         tried.micro_batch = micro;
-        return fits(params, tried).value_or(false);
+        return tried;
     };
+    const auto holds = [&](std::int64_t micro) { return fits(params, with(micro)).value_or(false); };
     // Where a step is one pass, need grows with it; where it is several, all gradients are kept beside a pass: searched apart.
     const std::int64_t whole = first.effective_batch.value_or(1);
     std::int64_t good = whole;
@@ -88,7 +90,17 @@ std::optional<std::int64_t> Estimator::largest_micro_batch(const ParamSet& param
         const std::int64_t tried = bad > most_examples ? std::min(2 * good, most_examples) : good + (bad - good) / 2;
         (holds(tried) ? good : bad) = tried;
     }
-    return good;
+    if (good < most_examples) return LargestMicroBatch{good};
+    // From where on need is what it is at the end: each further example makes a step's need larger until all are in it.
+    const auto needs = [&](std::int64_t micro) { return forecast(params, with(micro)).estimate.need; };
+    const auto most = needs(most_examples);
+    if (needs(most_examples / 2) != most || whole >= most_examples) return LargestMicroBatch{most_examples};
+    std::int64_t less = whole - 1;
+    while (good - less > 1) {
+        const std::int64_t tried = less + (good - less) / 2;
+        (needs(tried) == most ? good : less) = tried;
+    }
+    return LargestMicroBatch{good, true};
 }
 
 }  // namespace hpo::tune

@@ -30,8 +30,16 @@ enum class Fit {
 /// What one attempt would take.
 struct Forecast {
     Estimate estimate;
+    bool predicted = false;  ///< the estimate was made of a prediction, and not of a formula or a cap
     double uncertainty = 0;  ///< of the prediction that the estimate was made of
     std::string remark;      ///< what limits the prediction; why a stronger source did not answer
+};
+
+/// The largest micro-batch that fits a device.
+struct LargestMicroBatch {
+    std::int64_t examples = 1;
+    /// Larger ones fit as well, and need as much: the training has no more examples, or something else takes most.
+    bool larger_need_no_more = false;
 };
 
 /// Predicts, with a guard, what configurations of a study take; a worker trains nothing for it. The device need not be there.
@@ -55,8 +63,8 @@ public:
     [[nodiscard]] Forecast forecast(const ParamSet& params, const ExecutionPlan& plan);
     [[nodiscard]] Fit fit(const ParamSet& params);
     /// The largest micro-batch whose need the device has, where the effective batch is at least as large: nothing when not even one example
-    /// fits or nobody can predict it. Looks up to `most_examples`.
-    [[nodiscard]] std::optional<std::int64_t> largest_micro_batch(const ParamSet& params);
+    /// fits or nobody can predict it. Looks up to `most_examples`; where need stops growing before, to there.
+    [[nodiscard]] std::optional<LargestMicroBatch> largest_micro_batch(const ParamSet& params);
     static constexpr std::int64_t most_examples = 65'536;
 
     [[nodiscard]] const Options& options() const noexcept { return options_; }
