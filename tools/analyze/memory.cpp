@@ -157,9 +157,9 @@ void print_uses(const Page& page, const MemoryReport& report, const std::vector<
     for (std::size_t i = 0; i < uses.size() && i < most; ++i) {
         const TrialUse& use = uses[i];
         const hpo::Attempt* last = use.trial->attempts.empty() ? nullptr : &use.trial->attempts.back();
-        const auto predicted = last && last->estimate ? last->estimate->need : std::nullopt;
+        const bool is_predicted = last && last->estimate && last->estimate->need;
         table.row({std::to_string(use.trial->number), (use.needs_more ? "> " : "") + hpo::format_bytes(use.bytes),
-                   share_text(report, use.bytes), predicted ? hpo::format_bytes(*predicted) : "-",
+                   share_text(report, use.bytes), is_predicted ? hpo::format_bytes(*last->estimate->need) : "-",
                    lower_state(use.trial->state) + (use.ran_out ? ", out of memory" : ""), params_text(use.trial->params)});
     }
     table.print(page, 2);
