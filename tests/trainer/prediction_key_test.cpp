@@ -27,7 +27,7 @@ TrainerInfo info() {
 
 std::string key_of(const TrainerJob& job, const std::string& build = "b", PeakSource source = PeakSource::dry_run) {
     FileStamps files;
-    return prediction_key(info(), build, job, source, files);
+    return prediction_key(info(), {.build = build, .processor = "p", .threads = 2}, job, source, files);
 }
 std::string with(const std::string& name, Value value) {
     TrainerJob job;
@@ -80,6 +80,51 @@ TEST_CASE("of the plan count what is in memory at once, whether gradients are ac
     job.plan.device = "cuda:1";
     CHECK(key_of(job) == first);
     CHECK(first != plain);
+}
+
+TEST_CASE("on the CPU a key tells processors apart, and threads where the job leaves them to the worker") {
+    FileStamps files;
+    const auto key_by = [&](const TrainerJob& job, const std::string& processor, int threads) {
+        TrainerInfo with_threads = info();
+        with_threads.parameters.push_back({"threads", "int", "", std::int64_t{0}, ""});
+        return prediction_key(with_threads, {.build = "b", .processor = processor, .threads = threads}, job, PeakSource::probe, files);
+    };
+    TrainerJob job;
+    CHECK(key_by(job, "p", 2) != key_by(job, "q", 2));
+    CHECK(key_by(job, "p", 2) != key_by(job, "p", 4));
+    job.options["threads"] = std::int64_t{3};
+    CHECK(key_by(job, "p", 2) == key_by(job, "p", 4));
+    job.options.clear();
+    job.plan.device = "cuda:0";
+    CHECK(key_by(job, "p", 2) == key_by(job, "q", 4));
+}
+
+TEST_CASE("a step that micro-batches do not fill counts as a whole, and so does that of a training that may have only one") {
+    TrainerJob job;
+    job.options["epochs"] = std::int64_t{1};
+    job.plan.effective_batch = 64;
+    job.plan.micro_batch = 8;
+    const std::string one = key_of(job);
+    job.plan.effective_batch = 128;
+    CHECK(key_of(job) != one);
+    CHECK(under(60, 8) != under(68, 8));  // each ends in four, and leaves another rest of an epoch
+    CHECK(under(64, 8) == under(72, 8));
+}
+
+TEST_CASE("a file that changes while predictions are made is seen, a folder within a second") {
+    const tests::TemporaryDirectory folder;
+    const auto file = folder.path() / "data.csv";
+    FileStamps files;
+    std::ofstream{file} << "one";
+    const std::string one = files.of(file.string());
+    std::ofstream{file} << "three";
+    CHECK(files.of(file.string()) != one);
+    const std::string before = files.of(folder.path().string());
+    std::ofstream{folder.path() / "more.csv"} << "more";
+    const auto begin = std::chrono::steady_clock::now();
+    while (files.of(folder.path().string()) == before && std::chrono::steady_clock::now() - begin < std::chrono::seconds{5}) {
+    }
+    CHECK(files.of(folder.path().string()) != before);
 }
 
 TEST_CASE("files and folders that settings name count by their size and time") {

@@ -2,8 +2,10 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <sstream>
 
 #include "hpo/worker/host_memory_limit.hpp"
+#include "hpo/worker/processor.hpp"
 #include "support/catch.hpp"
 #include "support/pool.hpp"
 
@@ -169,4 +171,20 @@ TEST_CASE("what is known is not asked again, in memory or from where it is kept"
         CHECK(pool.evidence(fault("none"), batch(64), Evidence::dry_run).prediction->need == 740);
         CHECK(pool.predictions_made() == 1);
     }
+}
+
+TEST_CASE("a processor is told by its name and its instructions, and by what its libraries are to leave aside") {
+    const auto told = [](const std::string& text) {
+        std::istringstream cpuinfo{text};
+        return worker::processor_text(cpuinfo);
+    };
+    const std::string one = "processor\t: 0\nmodel name\t: X 1\ncpu MHz\t\t: 2000.1\nflags\t\t: fma avx2\n\n";
+    CHECK_THAT(told(one), Catch::StartsWith("X 1 "));
+    CHECK(told("processor\t: 0\nmodel name\t: X 1\ncpu MHz\t\t: 900.0\nflags\t\t: fma avx2\n\nprocessor\t: 1\nmodel name\t: Y\n") ==
+          told(one));
+    CHECK(told("model name\t: X 1\nflags\t\t: fma avx2 avx512f\n") != told(one));
+    CHECK(told("") == "");
+    const worker::Environment plain{"PATH=/bin"};
+    const worker::Environment narrow{"PATH=/bin", "ONEDNN_MAX_CPU_ISA=AVX2"};
+    CHECK(worker::processor_text(narrow) == worker::processor_text(plain) + " ONEDNN_MAX_CPU_ISA=AVX2");
 }

@@ -14,13 +14,18 @@
 
 namespace hpo {
 
-/// Size and time of files and folders, as text that changes when they do; empty for what is not there. Each is looked at once.
+/// Size and time of files and folders, as text that changes when they do; empty for what is not there. A file is looked at each time, a
+/// folder, which may hold many, once a second.
 class FileStamps {
 public:
     [[nodiscard]] const std::string& of(const std::string& path) {
+        const auto now = std::chrono::steady_clock::now();
         const auto [entry, is_new] = stamps_.try_emplace(path);
-        if (is_new) entry->second = stamp(path);
-        return entry->second;
+        Stamp& known = entry->second;
+        std::error_code ignored;
+        if (!is_new && now - known.looked_at < std::chrono::seconds{1} && std::filesystem::is_directory(path, ignored)) return known.text;
+        known = {stamp(path), now};
+        return known.text;
     }
     [[nodiscard]] static std::string stamp(const std::filesystem::path& path) {
         constexpr int most_entries = 10'000;
@@ -46,25 +51,37 @@ public:
     }
 
 private:
-    std::map<std::string, std::string> stamps_;
+    struct Stamp {
+        std::string text;
+        std::chrono::steady_clock::time_point looked_at{};
+    };
+    std::map<std::string, Stamp> stamps_;
 };
 
-/// Everything that determines what a job's attempt takes of its device, as text: two jobs with one key have one prediction. `build` is the
-/// stamp of the plugin's file. Parameters count as far as the trainer says (TrainerParameter::memory), files that texts name by their
-/// stamp, the batch as what is in memory of it and whether gradients are accumulated.
-[[nodiscard]] inline std::string prediction_key(const TrainerInfo& info, const std::string& build, const TrainerJob& job, PeakSource source,
-                                                FileStamps& files) {
-    constexpr int format = 3;  // of predictions: raised when older ones are to be made anew
-    Json key = {{"format", format},
-                {"trainer", info.name},
-                {"build", build},
-                {"libtorch", info.libtorch_version},
-                {"source", to_text(source)},
-                {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
+/// Who predicts: what its predictions hang on beside the job.
+struct Predictor {
+    std::string build;      ///< the stamp of the plugin's file
+    std::string processor;  ///< what a CPU's library chooses its ways by (worker/processor.hpp)
+    int threads = 1;        ///< that a worker has where the job names none
+};
+
+/// Everything that determines what a job's attempt takes of its device, as text: two jobs with one key have one prediction. Parameters
+/// count as far as the trainer says (TrainerParameter::memory), files that texts name by their stamp, the batch as what is in memory of it
+/// and whether gradients are accumulated; on the CPU, whose library may arrange numbers in other ways, the processor and its threads, too.
+[[nodiscard]] inline std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, const TrainerJob& job,
+                                                PeakSource source, FileStamps& files) {
+    constexpr int format = 4;  // of predictions: raised when older ones are to be made anew
+    Json key = {{"format", format},          {"trainer", info.name},
+                {"build", predictor.build},  {"libtorch", info.libtorch_version},
+                {"source", to_text(source)}, {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
+    if (key["device"] == "cpu") key["processor"] = predictor.processor;
     const auto micro = job.plan.effective_micro_batch();
+    const std::int64_t short_batch = micro && job.plan.effective_batch && *micro > 0 ? *job.plan.effective_batch % *micro : 0;
     key["plan"] = {{"micro_batch", encode(micro)},
                    {"accumulates", std::min<std::int64_t>(job.plan.accumulation_steps(), 3)},
-                   {"short_batch", micro && job.plan.effective_batch && *micro > 0 ? *job.plan.effective_batch % *micro : 0},
+                   {"short_batch", short_batch},
+                   // Where micro-batches do not fill a step, how short an epoch's last is hangs on the whole step.
+                   {"step", short_batch != 0 ? encode(job.plan.effective_batch) : Json(nullptr)},
                    {"activation_checkpointing", job.plan.activation_checkpointing},
                    {"precision", to_text(job.plan.precision)},
                    {"expandable_segments", job.plan.expandable_segments},
@@ -81,6 +98,8 @@ private:
         if (use == MemoryUse::whether_zero) settings[name] = number(value) != 0;
         else if (use == MemoryUse::whether_above_one) settings[name] = number(value) > 1;
         else settings[name] = encode(value);
+        // One epoch may be one step, which needs less than two: how many examples are a step decides.
+        if (use == MemoryUse::whether_above_one && !(number(value) > 1)) key["plan"]["step"] = encode(job.plan.effective_batch);
         const auto* text = get_if<std::string>(&value);
         if (!text || text->empty()) return;
         if (const std::string& stamp = files.of(*text); !stamp.empty()) key["files"][*text] = stamp;
@@ -98,6 +117,8 @@ private:
     };
     unlisted(job.options);
     unlisted(job.params);
+    if (const auto own = settings.find("threads"); key["device"] == "cpu" && (own == settings.end() || *own == 0))
+        key["threads"] = predictor.threads;
     return json_line(key);
 }
 

@@ -15,6 +15,7 @@
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/known_predictions.hpp"
 #include "hpo/worker/pool_config.hpp"
+#include "hpo/worker/processor.hpp"
 #include "hpo/worker/reply.hpp"
 
 namespace hpo::worker {
@@ -25,11 +26,14 @@ namespace hpo::worker {
 class MemoryQuestions {
 public:
     /// `config` must outlive this object.
-    explicit MemoryQuestions(const PoolConfig& config) : config_{config}, known_{config.recall, config.keep} {}
+    explicit MemoryQuestions(const PoolConfig& config)
+        : config_{config},
+          predictor_{.build = {}, .processor = processor_text(config.environment), .threads = config.threads},
+          known_{config.recall, config.keep} {}
     /// To be told before the first question.
     void meet(const TrainerInfo& info, const std::string& build) {
         info_ = info;
-        build_ = build;
+        predictor_.build = build;
     }
     /// Predictions that workers made, not those that were known already.
     [[nodiscard]] std::int64_t made() const noexcept { return known_.kept(); }
@@ -58,7 +62,7 @@ public:
     template <class Ask>
     [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
         const std::string name{to_text(source)};
-        const std::string key = prediction_key(info_, build_, job, source, files_);
+        const std::string key = prediction_key(info_, predictor_, job, source, files_);
         if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
         Rung& rung = rungs_.at(static_cast<std::size_t>(source));
         if (rung.given_up()) return {std::nullopt, rung.latest};
@@ -149,7 +153,7 @@ private:
 
     const PoolConfig& config_;
     TrainerInfo info_;
-    std::string build_;
+    Predictor predictor_;
     FileStamps files_;
     KnownPredictions known_;
     std::array<Rung, peak_source_names.size() + 1> rungs_;  ///< by PeakSource, then the profile
