@@ -277,3 +277,18 @@ TEST_CASE("estimate of a space tells how far it is where nobody watches a termin
     CHECK(slow.status == 0);
     CHECK_THAT(slow.error, Catch::Matches("([0-9]+ of 5 configurations, 0 predictions\n)+"));
 }
+
+TEST_CASE("estimate takes predictions from a store that is there and leaves its own there, and makes none") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const std::vector<std::string> words{"--device-memory", "1MiB", "--store", "kept.db"};
+    CHECK(estimate(workshop, words)["space"]["predictions_made"] == 7);
+    CHECK_FALSE(std::filesystem::exists(workshop.path("kept.db")));
+    const auto noted = tune(workshop, {"estimate", "s.lua", "--store", "kept.db", "--fix", "weights=100"});
+    CHECK_THAT(noted.error, Contains("note: --store kept.db: no store"));
+    REQUIRE(tune(workshop, {"run", "s.lua", "--store", "kept.db", "--device-memory", "1MiB", "--trials", "8"}).status == 0);
+    const json after_run = estimate(workshop, words)["space"];
+    CHECK(after_run["predictions_made"] < 7);
+    CHECK(after_run["fit_as_they_are"] == 3);
+    CHECK(estimate(workshop, words)["space"]["predictions_made"] == 0);
+}

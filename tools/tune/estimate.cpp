@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
 #include "hpo/core/time.hpp"
+#include "hpo/store/stored_predictions.hpp"
 #include "support/json.hpp"
 #include "surroundings.hpp"
 #include "survey.hpp"
@@ -234,18 +235,28 @@ private:
     Json json_;
 };
 
+/// What earlier runs and estimates have left in the store, if there is one; none is made.
+std::unique_ptr<store::StoredPredictions> known_predictions(const Settings& settings) {
+    auto found = store::StoredPredictions::of_existing(settings.text("store"));
+    if (!found && settings.all().at("store").origin == "command line")
+        std::cerr << "hpo-tune: note: --store " << settings.text("store") << ": no store; predictions are neither taken from it nor kept\n";
+    return found;
+}
+
 int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     const Settings settings{arguments};
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
     const bool named = settings.all().at("guard").origin == "command line";
+    const auto kept = known_predictions(settings);
     Estimator estimator{settings,
                         info,
                         {.guard = named ? settings.text("guard") : "dry_run",
                          .device = estimated_device(settings, info),
                          .capacity_bytes = device_budget(settings),
-                         .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; }}};
+                         .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; },
+                         .kept = kept.get()}};
     Report report{settings, info, estimator};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
     if (whole) report.whole_space(options.by, require_seconds("--within", options.within));
@@ -261,7 +272,7 @@ void add_estimate(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("estimate", "Predict the peak of a configuration, or which part of a space fits a device");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<EstimateOptions>();
-    add_study_arguments(command, arguments, {"guard", "device", "device-memory", "plugin-timeout"});
+    add_study_arguments(command, arguments, {"store", "guard", "device", "device-memory", "plugin-timeout"});
     command->add_option("--per", options->per, "the largest micro-batch that fits, for each value of this parameter")->type_name("NAME");
     command->add_flag("--space", options->space, "the whole space: what fits as it is, with a smaller micro-batch, never");
     command->add_option("--by", options->by, "the categorical parameter that --space lists by; the first that branches when left out")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hpo/store/stored_predictions.hpp"
 #include "hpo/worker/pool.hpp"
 #include "proposals.hpp"
 #include "surroundings.hpp"
@@ -23,6 +24,11 @@ Estimator::Estimator(const Settings& settings, const TrainerInfo& info, Options 
     worker::PoolConfig config = question_config(settings, info_, options_.device);
     if (options_.answer_timeout) config.profile_timeout = config.prediction_timeout = *options_.answer_timeout;
     config.note = options_.note;
+    config.threads = parallelism(settings, options_.device).threads;  // as a run's workers have: they share predictions
+    if (store::StoredPredictions* const kept = options_.kept) {
+        config.recall = [kept](const std::string& key) { return kept->find(key); };
+        config.keep = [kept](const std::string& key, const std::string& text) { kept->keep(key, text); };
+    }
     pool_ = std::make_unique<worker::Pool>(std::move(config));
 }
 

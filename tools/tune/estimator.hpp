@@ -16,6 +16,9 @@
 namespace hpo::worker {
 class Pool;
 }
+namespace hpo::store {
+class StoredPredictions;
+}
 
 namespace hpo::tune {
 
@@ -51,6 +54,7 @@ public:
         std::optional<std::int64_t> capacity_bytes;                 ///< that estimates are held against
         std::optional<std::chrono::milliseconds> answer_timeout{};  ///< for each answer of a worker; `--plugin-timeout` when not set
         std::function<void(const std::string&)> note{};
+        store::StoredPredictions* kept = nullptr;  ///< where predictions are looked up and kept; null: nowhere
     };
     /// Throws Error for a guard that there is not, and for a trainer that cannot be had.
     Estimator(const Settings& settings, const TrainerInfo& info, Options options);
