@@ -112,6 +112,18 @@ TEST_CASE("a dry run predicts the peak of linear layers under every lever, to th
              job.params["train.class_weights"] = text("balanced");
          }},
         {"bf16", [](TrainerJob& job) { job.plan.precision = hpo::Precision::bf16; }},
+        {"a single step, before which the optimizer keeps nothing",
+         [](TrainerJob& job) {
+             job.options["epochs"] = std::int64_t{1};
+             job.options["train_examples"] = std::int64_t{32};
+             job.plan.micro_batch = 8;
+         }},
+        {"a single step and a short one",
+         [](TrainerJob& job) {
+             job.options["epochs"] = std::int64_t{1};
+             job.options["train_examples"] = std::int64_t{50};
+             job.plan.micro_batch = 8;
+         }},
     };
     for (const Case& each : cases) {
         CAPTURE(each.name);

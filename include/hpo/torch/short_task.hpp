@@ -66,8 +66,8 @@ private:
 };
 
 /// A task with so few examples that one training shows what all of it would need: in each step at most three full micro-batches and the
-/// short one, two full steps and the epoch's short last one, every batch as heavy as any of its size. It is evaluated through a
-/// SparedModel.
+/// short one, two full steps, where there are two, and the epoch's short last one, every batch as heavy as any of its size. It is evaluated
+/// through a SparedModel.
 class ShortTask final : public Task {
 public:
     /// `device`: where the model is built.
@@ -76,7 +76,7 @@ public:
         plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * micro + step % micro;
         plan_.micro_batch = micro;
         const std::int64_t last = whole.training_examples() % step;
-        examples_ = 2 * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
+        examples_ = full_steps(plan) * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
     }
     /// The same with micro-batches of `examples` each, a short one counting as whole, and one pass an evaluation over a whole number of
     /// micro-batches: what changes with `examples` are sizes.
@@ -86,7 +86,7 @@ public:
         task.plan_.evaluation_batch = (plan.evaluation_batch + micro - 1) / micro * examples;
         task.plan_.micro_batch = examples;
         task.plan_.effective_batch = std::min<std::int64_t>((step + micro - 1) / micro, 3) * examples;
-        task.examples_ = 2 * task.plan_.effective_batch;
+        task.examples_ = task.full_steps(plan) * task.plan_.effective_batch;
         return task;
     }
 
@@ -126,6 +126,12 @@ private:
         plan_.loader_workers = 0;
         plan_.checkpoints = {};
         plan_.model_folder.clear();
+    }
+    /// A training of one step never computes beside what the optimizer keeps from the step before. How many examples there are is not
+    /// known where something stands in for them.
+    [[nodiscard]] std::int64_t full_steps(const TrainingPlan& plan) const {
+        const bool is_one_step = plan.epochs == 1 && whole_.training_examples() <= plan.effective_batch;
+        return is_one_step && whole_.stand_in().empty() ? 1 : 2;
     }
     /// Examples of a step and of a micro-batch, of the whole task.
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> sizes(const TrainingPlan& plan) const {
