@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
+#include "hpo/core/estimate.hpp"
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/memory/allocator_settings.hpp"
+#include "hpo/memory/trace_peak.hpp"
 
 namespace hpo::memory {
 
@@ -19,6 +23,8 @@ struct CudaOverheads {
     std::int64_t cublas_workspace_bytes = 0;
 };
 
+inline constexpr std::string_view cublas_workspace_scope = "cuBLAS workspace";
+
 [[nodiscard]] inline CudaOverheads usual_cuda_overheads(LibTorchVersion version) {
     CudaOverheads overheads;
     if (version.major >= 2) overheads.cublas_workspace_bytes = (8 << 20) + (128 << 10);
@@ -31,7 +37,7 @@ struct CudaOverheads {
     AllocationTrace result;
     result.scopes = trace.scopes;
     result.libtorch = trace.libtorch;
-    result.scopes.emplace_back("cuBLAS workspace");
+    result.scopes.emplace_back(cublas_workspace_scope);
     const auto scope = static_cast<std::uint32_t>(result.scopes.size() - 1);
     std::vector<std::int64_t> number(trace.blocks.size());
     std::size_t phase = 0;
@@ -54,6 +60,21 @@ struct CudaOverheads {
         else result.give_back(number[static_cast<std::size_t>(-1 - event)]);
     }
     return result;
+}
+
+/// As parts_after, of a trace with cuBLAS's workspaces: those that are there by then are workspace, whatever the phase that first needed
+/// them.
+[[nodiscard]] inline std::vector<EstimatePart> parts_with_cublas(const AllocationTrace& trace, std::size_t event) {
+    std::vector<EstimatePart> parts = parts_after(trace, event);
+    const std::vector<TracePart> parts_of = parts_of_blocks(trace);
+    for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
+        if (trace.events[i] < 0) continue;
+        const auto block = static_cast<std::size_t>(trace.events[i]);
+        if (trace.scopes[trace.blocks[block].scope] != cublas_workspace_scope) continue;
+        parts[static_cast<std::size_t>(parts_of[block])].bytes -= trace.blocks[block].bytes;
+        parts[static_cast<std::size_t>(TracePart::workspace)].bytes += trace.blocks[block].bytes;
+    }
+    return parts;
 }
 
 }  // namespace hpo::memory

@@ -88,15 +88,10 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
     prediction.reserved_bytes = found.unlimited.counts.reserved_peak;
     prediction.need = found.need;
     prediction.comfort = found.comfort;
-    // The workspaces stay, whatever the phase that first needed them: they are told apart from what belongs to it.
-    const memory::TracePeak peak = memory::requested_peak(trace);
-    const std::int64_t workspaces = 2 * overheads.cublas_workspace_bytes;
-    prediction.parts = memory::parts_after(trace, peak.event);
-    for (EstimatePart& part : prediction.parts) {
-        if (part.name == "workspace") part.bytes += workspaces;
-    }
+    const memory::TracePeak peak = memory::requested_peak(whole);
+    prediction.parts = memory::parts_with_cublas(whole, peak.event);
     prediction.parts.push_back({"context", overheads.context_bytes});
-    prediction.parts.push_back({"allocator", found.need - overheads.context_bytes - peak.bytes - workspaces});
+    prediction.parts.push_back({"allocator", found.need - overheads.context_bytes - peak.bytes});
     prediction.uncertainty = plan.precision == Precision::fp32 ? 0.03 : 0.06;
     prediction.remark =
         "for the CUDA allocator of LibTorch " TORCH_VERSION "; the context is taken to be " + format_bytes(overheads.context_bytes);

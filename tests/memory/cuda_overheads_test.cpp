@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/memory/cuda_overheads.hpp"
+
+#include <numeric>
+
+#include "hpo/memory/trace_peak.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo::memory;
+
+namespace {
+
+std::int64_t sum(const std::vector<hpo::EstimatePart>& parts) {
+    return std::accumulate(parts.begin(), parts.end(), std::int64_t{0},
+                           [](std::int64_t bytes, const hpo::EstimatePart& part) { return bytes + part.bytes; });
+}
+std::int64_t bytes_of(const std::vector<hpo::EstimatePart>& parts, std::string_view name) {
+    for (const hpo::EstimatePart& part : parts) {
+        if (part.name == name) return part.bytes;
+    }
+    return -1;
+}
+
+/// A model of `weights`, then a step that holds `activations` for a while.
+AllocationTrace training(std::int64_t while_building, std::int64_t activations) {
+    AllocationTrace trace;
+    trace.enter("build");
+    trace.take({.bytes = 1000});
+    trace.give_back(trace.take({.bytes = while_building}));
+    trace.enter("forward");
+    const auto held = trace.take({.bytes = activations});
+    trace.enter("backward");
+    trace.give_back(held);
+    return with_cublas_workspaces(trace, 50);
+}
+
+}  // namespace
+
+TEST_CASE("cuBLAS's workspaces count as workspace at a peak behind the phases that first need them") {
+    const AllocationTrace trace = training(10, 5000);
+    const TracePeak peak = requested_peak(trace);
+    const auto parts = parts_with_cublas(trace, peak.event);
+    CHECK(peak.bytes == 1000 + 50 + 5000 + 50);  // the backward pass begins before what the forward pass held is given back
+    CHECK(sum(parts) == peak.bytes);
+    CHECK(bytes_of(parts, "workspace") == 100);
+    CHECK(bytes_of(parts, "weights") == 1000);
+    CHECK(bytes_of(parts, "activations") == 5000);
+    CHECK(bytes_of(parts, "gradients") == 0);
+}
+
+TEST_CASE("at a peak before the first forward pass there are no workspaces yet") {
+    const AllocationTrace trace = training(9000, 100);
+    const TracePeak peak = requested_peak(trace);
+    const auto parts = parts_with_cublas(trace, peak.event);
+    CHECK(peak.bytes == 10'000);
+    CHECK(sum(parts) == peak.bytes);
+    CHECK(bytes_of(parts, "workspace") == 9000);
+}
+
+TEST_CASE("no workspace is taken of a LibTorch that leaves it to cuBLAS") {
+    CHECK(usual_cuda_overheads({1, 13}).cublas_workspace_bytes == 0);
+    CHECK(usual_cuda_overheads({2, 0}).cublas_workspace_bytes == 8'519'680);
+    const AllocationTrace trace = training(10, 5000);
+    CHECK(with_cublas_workspaces(trace, 0) == trace);
+}
