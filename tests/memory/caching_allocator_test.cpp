@@ -3,7 +3,7 @@
 
 #include "hpo/memory/allocator_replay.hpp"
 #include "hpo/memory/capacity_need.hpp"
-#include "memory/plain_allocator.hpp"
+#include "memory/plain_replay.hpp"
 #include "memory/random_trace.hpp"
 #include "support/catch.hpp"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,7 +9,8 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
-#include "hpo/memory/allocator_replay.hpp"
+#include "hpo/memory/allocator_settings.hpp"
+#include "memory/plain_pieces.hpp"
 
 namespace hpo::tests {
 
@@ -18,31 +18,21 @@ namespace hpo::tests {
 /// model must be equal to.
 class PlainAllocator {
 public:
-    struct Piece {
-        std::int64_t bytes = 0;
-        enum Kind { used, idle, hole } kind = used;
-        std::size_t owner = 0;  ///< the trace's block, while used
-        std::int64_t idle_since = 0;
-    };
-    struct Segment {
-        std::uint64_t place = 0;
-        bool small = false;
-        std::vector<Piece> pieces;
-        [[nodiscard]] bool all_idle() const { return pieces.size() == 1 && pieces[0].kind == Piece::idle; }
-    };
+    using Piece = PlainPiece;
+    using Segment = PlainSegment;
     struct At {
         std::size_t segment = 0;
         std::size_t piece = 0;
     };
 
     PlainAllocator(const memory::AllocatorSettings& settings, const memory::AllocatorDevice& device)
-        : settings_{settings}, device_{device}, limit_{device.total_bytes - device.outside_bytes} {
+        : settings_{settings}, sizes_{settings_}, device_{device}, limit_{device.total_bytes - device.outside_bytes} {
         if (settings.memory_fraction) allowed_ = static_cast<std::int64_t>(*settings.memory_fraction * double(device.total_bytes));
     }
 
     bool take(std::size_t owner, std::int64_t bytes) {
-        const std::int64_t size = round(bytes);
-        const bool small = size <= kib(1024);
+        const std::int64_t size = sizes_.rounded(bytes);
+        const bool small = size <= PlainSizes::kib(1024);
         ++searches_[small];
         std::optional<At> at = best(size, small);
         if (!at) {
@@ -59,7 +49,7 @@ public:
         std::vector<Piece>& pieces = segments_[at->segment].pieces;
         const std::int64_t rest = pieces[at->piece].bytes - size;
         bool cut = rest >= 512;
-        if (!small && !settings_.expandable_segments) cut = rest > kib(1024) && size < settings_.max_split_bytes;
+        if (!small && !settings_.expandable_segments) cut = rest > PlainSizes::kib(1024) && size < settings_.max_split_bytes;
         if (cut) {
             pieces[at->piece].bytes = size;
             pieces.insert(pieces.begin() + std::ptrdiff_t(at->piece) + 1, Piece{rest, Piece::idle, 0, searches_[small]});
@@ -74,7 +64,7 @@ public:
                 if (piece.kind != Piece::used || piece.owner != owner) continue;
                 piece.kind = Piece::idle;
                 piece.idle_since = searches_[segment.small];
-                tidy(segment);
+                segment.tidy();
                 return;
             }
         }
@@ -93,49 +83,11 @@ public:
         }
         return sum;
     }
-    [[nodiscard]] std::int64_t asked(std::int64_t bytes) const {
-        const std::int64_t size = round(bytes);
-        if (size <= kib(1024)) return kib(2048);
-        if (size < kib(10240)) return settings_.large_segment_bytes;
-        std::int64_t segment = kib(2048);
-        while (segment < size) segment += kib(2048);
-        return segment;
-    }
+    [[nodiscard]] std::int64_t asked(std::int64_t bytes) const { return sizes_.asked(bytes); }
     std::int64_t retries = 0;
     std::int64_t reserved_peak = 0;
 
 private:
-    static constexpr std::int64_t kib(std::int64_t count) { return count * 1024; }
-
-    [[nodiscard]] std::int64_t round(std::int64_t bytes) const {
-        std::int64_t power = 1;
-        std::size_t log = 0;
-        while (power * 2 <= bytes) {
-            power *= 2;
-            ++log;
-        }
-        const std::int64_t parts = settings_.power2_divisions[log < 20 ? 0 : std::min<std::size_t>(log - 20, 15)];
-        if (parts > 1 && bytes > 512 * parts && bytes <= settings_.roundup_bypass_bytes) {
-            std::int64_t size = power;
-            while (size < bytes) size += power / parts;
-            return size;
-        }
-        return bytes % 512 == 0 ? bytes : bytes + 512 - bytes % 512;
-    }
-    /// Neighbours that are idle, or holes, become one; with the place of the younger one in time.
-    void tidy(Segment& segment) {
-        for (std::size_t i = 1; i < segment.pieces.size();) {
-            Piece& left = segment.pieces[i - 1];
-            const Piece& right = segment.pieces[i];
-            if (left.kind != right.kind || left.kind == Piece::used) {
-                ++i;
-                continue;
-            }
-            left.bytes += right.bytes;
-            left.idle_since = std::max(left.idle_since, right.idle_since);
-            segment.pieces.erase(segment.pieces.begin() + std::ptrdiff_t(i));
-        }
-    }
     /// Every idle piece of a pool, the smallest first, those of one size by address.
     [[nodiscard]] std::vector<At> idle(bool small) const {
         std::vector<At> all;
@@ -193,7 +145,7 @@ private:
         return device_.address_order == 0 ? place : Rng::split_mix(place);
     }
     [[nodiscard]] std::optional<At> extend(std::int64_t size, bool small) {
-        const std::int64_t page = small ? kib(2048) : settings_.large_segment_bytes;
+        const std::int64_t page = small ? PlainSizes::kib(2048) : settings_.large_segment_bytes;
         std::vector<std::size_t> order;
         for (std::size_t s = 0; s < segments_.size(); ++s) {
             if (segments_[s].small == small) order.push_back(s);
@@ -229,7 +181,7 @@ private:
             const Piece fresh{mapped, Piece::idle, 0, searches_[segment.small]};
             if (segment.pieces[hole].bytes == 0) segment.pieces[hole] = fresh;
             else segment.pieces.insert(segment.pieces.begin() + std::ptrdiff_t(hole), fresh);
-            tidy(segment);
+            segment.tidy();
             reserved_peak = std::max(reserved_peak, reserved());
         }
         return at;
@@ -241,7 +193,7 @@ private:
             return;
         }
         for (Segment& segment : segments_) {
-            const std::int64_t page = segment.small ? kib(2048) : settings_.large_segment_bytes;
+            const std::int64_t page = segment.small ? PlainSizes::kib(2048) : settings_.large_segment_bytes;
             std::vector<Piece> pieces;
             std::int64_t offset = 0;
             for (const Piece& piece : segment.pieces) {
@@ -258,7 +210,7 @@ private:
                 offset = end;
             }
             segment.pieces = pieces;
-            tidy(segment);
+            segment.tidy();
         }
         std::erase_if(segments_,
                       [](const Segment& segment) { return segment.pieces.size() == 1 && segment.pieces[0].kind == Piece::hole; });
@@ -307,6 +259,7 @@ private:
     }
 
     memory::AllocatorSettings settings_;
+    PlainSizes sizes_;
     memory::AllocatorDevice device_;
     std::int64_t limit_;
     std::optional<std::int64_t> allowed_;
@@ -314,42 +267,5 @@ private:
     std::int64_t searches_[2] = {0, 0};
     std::uint64_t taken_segments_ = 0;
 };
-
-/// What `simulate` answers, told by the plain allocator.
-inline memory::ReplayedTrace replay_plainly(const memory::AllocationTrace& trace, const memory::AllocatorSettings& settings,
-                                            const memory::AllocatorDevice& device) {
-    PlainAllocator allocator{settings, device};
-    memory::ReplayedTrace result;
-    for (std::size_t i = 0; i < trace.events.size() && !result.refused; ++i) {
-        const std::int64_t event = trace.events[i];
-        if (event < 0) {
-            result.counts.requested -= trace.blocks[std::size_t(-1 - event)].bytes;
-            allocator.give_back(std::size_t(-1 - event));
-            continue;
-        }
-        const std::int64_t bytes = trace.blocks[std::size_t(event)].bytes;
-        const bool served = allocator.take(std::size_t(event), bytes);
-        const std::int64_t allocated = allocator.allocated();
-        if (served) {
-            result.counts.requested += bytes;
-            result.counts.requested_peak = std::max(result.counts.requested_peak, result.counts.requested);
-            if (allocated > result.counts.allocated_peak) {
-                result.counts.allocated_peak = allocated;
-                result.allocated_peak_event = i;
-                result.reserved_at_allocated_peak = allocator.reserved();
-            }
-        } else {
-            result.refused = memory::RefusedRequest{i, std::size_t(event), bytes, allocator.asked(bytes), allocated, allocator.reserved()};
-        }
-        if (allocator.reserved_peak > result.counts.reserved_peak) {
-            result.counts.reserved_peak = allocator.reserved_peak;
-            result.reserved_peak_event = i;
-        }
-    }
-    result.counts.allocated = allocator.allocated();
-    result.counts.reserved = allocator.reserved();
-    result.counts.retries = allocator.retries;
-    return result;
-}
 
 }  // namespace hpo::tests
