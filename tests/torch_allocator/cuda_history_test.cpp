@@ -113,6 +113,26 @@ TEST_CASE("a history of what the model does not have is refused") {
                       "CUDA history: got a block of a private pool; expected blocks of the common pools");
 }
 
+TEST_CASE("a training's own phases are those of the history, until it ends") {
+    const int verdict = in_own_process([] {
+        CudaHistory history;
+        auto& training = hpo::torch::TraceRecorder::instance();
+        training.enter("forward");
+        void* const activation = native::raw_alloc(1000);
+        training.enter("backward");
+        native::raw_delete(activation);
+        AllocationTrace expected;
+        expected.enter("forward");
+        const auto first = expected.take({.bytes = 1000});
+        expected.enter("backward");
+        expected.give_back(first);
+        const bool same = history.finish() == expected;
+        training.enter("step");  // nobody listens
+        return same ? 1 : 0;
+    });
+    CHECK(verdict == 1);
+}
+
 TEST_CASE("a recording knows phases, and blocks of other threads go with them") {
     const int verdict = in_own_process([] {
         CudaHistory history;

@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <unordered_map>
 
 #include "hpo/core/error.hpp"
 #include "hpo/memory/allocation_trace.hpp"
+#include "hpo/torch/trace_recorder.hpp"
 
 namespace hpo::torch {
 
@@ -69,6 +71,7 @@ public:
             began_empty_ = allocator().getDeviceStats(settings_.device).reserved_bytes[0].current == 0;
             record(true);
         });
+        TraceRecorder::instance().listen([](std::string_view phase) { enter(std::string{phase}); });
     }
     ~CudaHistory() {
         try {
@@ -79,7 +82,7 @@ public:
     CudaHistory(const CudaHistory&) = delete;
     CudaHistory& operator=(const CudaHistory&) = delete;
 
-    /// What the calling thread takes and gives back from now on belongs to this phase.
+    /// What the calling thread takes and gives back from now on belongs to this phase. A training says so itself (TraceRecorder::enter).
     static void enter(const std::string& phase) { allocator().setUserMetadata(phase); }
 
     /// Whether nothing was reserved when it began. Else the allocator may have served blocks from segments that the trace does not explain.
@@ -109,7 +112,9 @@ private:
         recording_ = enabled;
     }
     void stop() {
-        if (recording_) record(false);
+        if (!recording_) return;
+        TraceRecorder::instance().listen(nullptr);
+        record(false);
     }
     template <class Work>
     static std::invoke_result_t<Work> translated(const Work& work) {

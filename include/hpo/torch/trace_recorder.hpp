@@ -62,11 +62,16 @@ public:
     }
     /// What follows belongs to this phase.
     void enter(std::string_view phase) {
+        if (const PhaseListener listener = listener_) listener(phase);
         if (!recording_) return;
         const std::lock_guard lock{mutex_};
         trace_.enter(phase);
         ++phases_;
     }
+    /// Told each phase in the thread that enters it, whether or not something is recorded here; null: nobody. Someone else's record of the
+    /// same training has its phases from it.
+    using PhaseListener = void (*)(std::string_view phase);
+    void listen(PhaseListener listener) { listener_ = listener; }
     /// How many phases were entered: changes with each.
     [[nodiscard]] std::int64_t phases() const { return phases_; }
 
@@ -81,6 +86,7 @@ private:
 
     std::atomic<std::int64_t> recording_{0};  ///< number of the one that runs; 0: none
     std::atomic<std::int64_t> phases_{0};
+    std::atomic<PhaseListener> listener_{nullptr};
     std::mutex mutex_;  ///< of what follows
     std::int64_t recordings_ = 0;
     std::uint32_t scope_ = 0;
