@@ -109,8 +109,10 @@ TEST_CASE("the parameters that a rule changed are what would have fitted, by nam
 
 TEST_CASE("a smaller micro-batch is no cure where it failed, too, or where the weights did not fit") {
     const auto changes = [](const hpo::Trial& trial) {
+        const std::vector<hpo::Trial> trials{trial};
+        const auto report = hpo::analysis::oom_report(trials, {});
         std::vector<std::string> what;
-        for (const auto& entry : hpo::analysis::oom_report({trial}, {}).cases) what.push_back(entry.change ? entry.change->what : "none");
+        for (const auto& entry : report.cases) what.push_back(entry.change ? entry.change->what : "none");
         return what;
     };
     hpo::Trial trial = our_trial(0, 256, "resnet");  // fails at 256 and 128

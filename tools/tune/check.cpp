@@ -6,6 +6,7 @@
 #include <set>
 
 #include "commands.hpp"
+#include "fixed_parameters.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/failure/oom_message.hpp"
 #include "hpo/store/snapshot.hpp"
@@ -129,6 +130,7 @@ void find_problems(const Settings& settings, Findings& findings) {
     problems.guard([&] { device = chosen_device(settings, *info); });
     std::vector<ParamSet> drawn;
     problems.guard([&] { (void)parallelism(settings, device); });
+    if (!problems.guard([&] { require_fixed(settings); })) return;
     problems.guard([&] { drawn = draw_proposals(settings); });
     if (drawn.empty()) return;
     problems.guard([&] { require_same_parameters(stored, drawn); });
