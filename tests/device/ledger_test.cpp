@@ -203,6 +203,7 @@ TEST_CASE("with attempts of many sizes from several ledgers, every request is se
     std::vector<Ledger> ledgers;
     for (int i = 0; i < 3; ++i) ledgers.push_back(host.ledger(2ms));
     hpo::Rng rng = hpo::Seed{11}.rng();
+    const auto ledger_of = [&](std::int64_t trial) -> Ledger& { return ledgers[static_cast<std::size_t>(trial) % ledgers.size()]; };
     std::map<std::int64_t, std::int64_t> waiting;  // bytes by trial
     std::map<std::int64_t, int> running;           // rounds left by trial
     std::int64_t begun = 0;
@@ -211,8 +212,7 @@ TEST_CASE("with attempts of many sizes from several ledgers, every request is se
         REQUIRE(round < 100'000);
         while (waiting.size() < 4 && begun < 300) waiting[begun++] = 1 + static_cast<std::int64_t>(rng.below(budget));
         for (auto each = waiting.begin(); each != waiting.end();) {
-            Ledger& ledger = ledgers[rng.below(ledgers.size())];
-            if (ask(ledger, each->first, each->second) == Answer::granted) {
+            if (ask(ledger_of(each->first), each->first, each->second) == Answer::granted) {
                 running[each->first] = 1 + static_cast<int>(rng.below(5));
                 each = waiting.erase(each);
             } else ++each;
@@ -223,7 +223,7 @@ TEST_CASE("with attempts of many sizes from several ledgers, every request is se
                 ++each;
                 continue;
             }
-            ledgers[0].give_back(each->first);
+            ledger_of(each->first).give_back(each->first);
             ++served;
             each = running.erase(each);
         }
@@ -244,4 +244,25 @@ TEST_CASE("a file that is no ledger is refused, and a full ledger says so") {
         REQUIRE(ask(ledger, static_cast<std::int64_t>(trial), 0) == Answer::granted);
     }
     CHECK_THROWS_WITH(ask(ledger, -1, 0), Catch::Contains("512 attempts are on this device already"));
+}
+
+TEST_CASE("what was promised can be raised where nobody waits, and settled") {
+    const Host host;
+    Ledger ledger = host.ledger();
+    const auto raise = [&](std::int64_t trial, std::int64_t bytes) {
+        return ledger.raise({.trial = trial, .bytes = bytes, .budget_bytes = budget});
+    };
+    CHECK_FALSE(raise(0, 10));  // nothing was asked
+    REQUIRE(ask(ledger, 0, 400) == Answer::granted);
+    CHECK(raise(0, 500));
+    CHECK_FALSE(raise(0, 450));
+    CHECK_FALSE(raise(0, 1001));
+    REQUIRE(ask(ledger, 1, 400) == Answer::granted);
+    CHECK_FALSE(raise(0, 601));
+    CHECK(raise(0, 600));
+    ledger.settle(0, 300);
+    CHECK(granted_bytes(ledger) == 700);
+    REQUIRE(ask(ledger, 2, 500) == Answer::waits);
+    CHECK_FALSE(raise(0, 301));
+    CHECK_FALSE(raise(2, 600));  // it has nothing yet
 }

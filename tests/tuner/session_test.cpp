@@ -52,11 +52,13 @@ public:
             events.on_checkpoint(job.trial, first);
             (void)events.on_report(job.trial, {.step = first + 1, .value = static_cast<double>(job.attempt)});
         }
-        if (need > capacity_bytes_) {
+        const auto cap = job.plan.cap_bytes;
+        if (need > std::min(cap.value_or(capacity_bytes_), capacity_bytes_)) {
             Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
             failure.requested_bytes = need;
             failure.memory.allocated = 0;
             failure.memory.capacity = capacity_bytes_;
+            failure.memory.limit = cap;
             outcome.failure = failure;
         } else {
             outcome.kind = OutcomeKind::complete;
@@ -584,47 +586,111 @@ TEST_CASE("a prediction that turns out wrong is told once") {
     CHECK(told_at(1.25) == std::vector<std::string>{"its dry_run predicted 80.00 MiB, and it took 64.00 MiB"});
 }
 
-TEST_CASE("attempts wait until the device has room for what they are predicted to need") {
-    std::map<std::int64_t, std::int64_t> inside;  // bytes by trial
+namespace {
+
+/// Shares a number of bytes among attempts, by need.
+struct Shared final : RoomKeeper {
+    explicit Shared(std::int64_t all) : bytes{all} {}
+    std::optional<std::int64_t> take(const RoomRequest& request) override {
+        asked.insert(request.trial);
+        std::int64_t sum = request.need_bytes;
+        for (const auto& each : inside) sum += each.second;
+        if (sum > bytes && !(takes_all && inside.empty())) return ++refused, std::nullopt;
+        most = std::max(most, sum);
+        return inside[request.trial] = std::min(request.need_bytes, bytes);
+    }
+    void leave(std::int64_t trial) override {
+        inside.erase(trial);
+        left.insert(trial);
+    }
+    void reported(std::int64_t trial, std::int64_t /*step*/) override { reporters.insert(trial); }
+
+    std::int64_t bytes;
+    bool takes_all = false;                       ///< who needs more has all
+    std::map<std::int64_t, std::int64_t> inside;  ///< bytes by trial
     std::int64_t most = 0;
     std::int64_t refused = 0;
-    constexpr std::int64_t room = 100 * mebibyte;
-    TuneOptions options{.trials = 60, .effective_batch_parameter = "batch"};
-    options.takes_room = [&](std::int64_t trial, std::int64_t need_bytes) {
-        std::int64_t sum = need_bytes;
-        for (const auto& each : inside) sum += each.second;
-        if (sum > room) return ++refused, false;
-        inside[trial] = need_bytes;
-        most = std::max(most, sum);
-        return true;
-    };
-    options.leaves_room = [&](std::int64_t trial) { inside.erase(trial); };
+    std::set<std::int64_t> asked;
+    std::set<std::int64_t> left;
+    std::set<std::int64_t> reporters;
+};
+
+}  // namespace
+
+TEST_CASE("attempts wait until the device has room for what they are predicted to need") {
+    constexpr std::int64_t bytes = 100 * mebibyte;
+    Shared room{bytes};
     Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
-    MemoryBound executor{room};
-    const TuneResult result = tuner.optimize(store, "s", batches, executor, options);
+    MemoryBound executor{bytes};
+    const TuneResult result =
+        tuner.optimize(store, "s", batches, executor, {.trials = 60, .effective_batch_parameter = "batch", .room = &room});
     CHECK(result.trials.size() == 60);
     for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::complete);
-    CHECK(inside.empty());
-    CHECK(refused > 0);
-    CHECK(most > room / 2);
-    CHECK(most <= room);
+    CHECK(room.inside.empty());
+    CHECK(room.refused > 0);
+    CHECK(room.most > bytes / 2);
+    CHECK(room.most <= bytes);
+    CHECK(room.reporters == room.asked);
+}
+
+TEST_CASE("an attempt is capped at what it was promised, and comes back with more when that was not enough") {
+    Shared room{100 * mebibyte};
+    room.takes_all = true;
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::ShrinkMicroBatch{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    executor.lie = 0.5;
+    const TuneResult result =
+        tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch", .room = &room});
+
+    std::set<std::int64_t> seen;
+    for (const Trial& trial : result.trials) {
+        REQUIRE(trial.state == TrialState::complete);
+        const auto batch = static_cast<std::int64_t>(*trial.params.number("batch"));
+        seen.insert(batch);
+        const Attempt& first = trial.attempts.front();
+        CHECK(first.failure->cause == OomCause::limit);
+        CHECK(first.failure->memory.limit == first.estimate->need);
+        CHECK_FALSE(first.plan.cap_bytes);  // the cap is the ledger's, and not of the plan
+        CHECK_THAT(first.decision, Catch::Contains("needs more than the ") && Catch::Contains(" that were predicted: again with more"));
+        CHECK(trial.attempts[1].plan == first.plan);
+        if (batch <= 64) {  // what it asked for is known, and is enough
+            CHECK(trial.attempts.size() == 2);
+            continue;
+        }
+        // Predicted to fit with 128 examples; with the whole device it is the configuration that is too large, and recovery's matter.
+        REQUIRE(trial.attempts.size() == 4);
+        CHECK(first.plan.micro_batch == 128);
+        CHECK(trial.attempts[1].failure->cause == OomCause::capacity);
+        CHECK(trial.attempts[2].plan.micro_batch == 64);
+        CHECK(trial.attempts[2].failure->cause == OomCause::limit);  // predicted anew, by the same guard
+    }
+    CHECK(seen.size() == 3);
+    CHECK(room.inside.empty());
+    // Under a cap of the plan's own, a promise above it is no excuse.
+    Attempt limited;
+    limited.plan.cap_bytes = 10;
+    limited.failure.emplace().kind = FailureKind::out_of_memory;
+    limited.failure->cause = OomCause::limit;
+    CHECK_FALSE(tuner::exceeded_promise(limited, 20, 100));
+    CHECK(tuner::exceeded_promise(limited, 5, 100));
+    CHECK(tuner::cap_under_promise(limited, 200, 100) == 10);
+    limited.estimate.emplace().parts = {{"context", 3}, {"weights", 4}};
+    CHECK(tuner::cap_under_promise(limited, 8, 100) == 5);
 }
 
 TEST_CASE("a study that is stopped while attempts wait for room ends, and gives their place back") {
-    std::set<std::int64_t> asked;
-    std::set<std::int64_t> left;
+    Shared room{0};
     int looks = 0;
-    TuneOptions options{.trials = 10, .effective_batch_parameter = "batch"};
-    options.takes_room = [&](std::int64_t trial, std::int64_t) { return asked.insert(trial), false; };
-    options.leaves_room = [&](std::int64_t trial) { left.insert(trial); };
-    options.stop_requested = [&] { return ++looks > 20; };
     Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
-    const TuneResult result = tuner.optimize(store, "s", batches, executor, options);
+    const TuneResult result =
+        tuner.optimize(store, "s", batches, executor,
+                       {.trials = 10, .effective_batch_parameter = "batch", .stop_requested = [&] { return ++looks > 20; }, .room = &room});
     CHECK(result.interrupted);
-    CHECK(asked.size() == 3);  // as many as there are workers
-    CHECK(left == asked);
+    CHECK(room.asked.size() == 3);  // as many as there are workers
+    CHECK(room.left == room.asked);
     for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::fail);
 }

@@ -50,6 +50,24 @@ std::string reason_of(const Trial& trial) {
     return std::string{to_text(failure.kind)} + ": " + first_line;
 }
 
+/// What the device's ledger says, as one line.
+std::string ledger_line(const Progress::Settings& settings, std::int64_t capacity_bytes) {
+    std::int64_t bytes = 0;
+    std::size_t promised = 0;
+    std::size_t waiting = 0;
+    std::size_t others = 0;  // of other runs
+    for (const device::LedgerEntry& entry : settings.ledger()) {
+        ++(entry.granted ? promised : waiting);
+        if (entry.granted) bytes += entry.bytes;
+        if (entry.pid != ::getpid()) ++others;
+    }
+    std::string text = settings.device + " ledger " + bar(static_cast<double>(bytes) / static_cast<double>(capacity_bytes), 20) + " " +
+                       format_bytes(bytes) + " promised to " + tools::counted(promised, "attempt");
+    if (waiting > 0) text += ", " + std::to_string(waiting) + " waiting for room";
+    if (others > 0) text += " (" + std::to_string(others) + " of other runs)";
+    return text;
+}
+
 }  // namespace
 
 void Progress::study_opened(const Study& study, const std::vector<Trial>& trials) {
@@ -246,6 +264,7 @@ void Progress::draw_block() {
     if (settings_.capacity_bytes && *settings_.capacity_bytes > 0) {
         const double used = static_cast<double>(held) / static_cast<double>(*settings_.capacity_bytes);
         put(settings_.device + " memory " + bar(used, 20) + " " + format_bytes(held) + " of " + format_bytes(*settings_.capacity_bytes));
+        if (settings_.ledger) put(ledger_line(settings_, *settings_.capacity_bytes));
     }
 }
 

@@ -8,7 +8,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "hpo/device/ledger.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/tuner/options.hpp"
 #include "tally.hpp"
@@ -30,6 +32,8 @@ public:
         std::optional<std::int64_t> capacity_bytes;  ///< of the device
         /// Who holds how much of the device now; empty where nobody can say.
         std::function<std::optional<device::Occupancy>()> occupancy;
+        /// What attempts were promised of the device, and wait for; empty where nobody counts that.
+        std::function<std::vector<device::LedgerEntry>()> ledger{};
         std::function<void(const Trial& trial)> trial_finished;  ///< may be empty
     };
 

@@ -47,8 +47,7 @@ std::string shown_failure(const Failure& failure) {
 
 }  // namespace
 
-std::vector<ParamSet> draw_proposals(const Settings& settings) {
-    constexpr std::int64_t count = 64;
+std::vector<ParamSet> draw_proposals(const Settings& settings, std::int64_t count) {
     std::vector<ParamSet> drawn;
     sampler::Random random;
     const History nothing{settings.description().name, {}, {}, {}};

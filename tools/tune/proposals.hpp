@@ -14,7 +14,7 @@ namespace hpo::tune {
 
 /// Draws from the study's space at random, before anything starts, so that a script or a fixed value that is wrong shows.
 /// Throws what the space throws.
-[[nodiscard]] std::vector<ParamSet> draw_proposals(const Settings& settings);
+[[nodiscard]] std::vector<ParamSet> draw_proposals(const Settings& settings, std::int64_t count = 64);
 
 /// Fixed parameters that none of the proposals was asked for: misspelled, or of a branch that was not met.
 [[nodiscard]] std::vector<std::string> never_asked(const Settings& settings, const std::vector<ParamSet>& proposals);

@@ -20,6 +20,7 @@
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "hpo/worker/pool.hpp"
+#include "least_memory.hpp"
 #include "progress.hpp"
 #include "proposals.hpp"
 #include "shared_device.hpp"
@@ -170,7 +171,6 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     const Settings settings{arguments};
     AnyPolicies policies = settings.policies();
     const ProgressStyle style = progress_style(settings);
-    const auto budget = device_budget(settings);
     TuneOptions tune{.trials = settings.whole("trials", 0),
                      .directions = settings.directions(),
                      .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
@@ -192,18 +192,26 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     if (refused(unsuitable_parameters(settings, info, proposals)) || refused({rules.impossible.begin(), rules.impossible.end()}))
         return exit_code(Errc::bad_value);
     for (const std::string& problem : rules.failing) std::cerr << "hpo-tune: note: " << tools::one_line(problem, 2000) << "\n";
+    Progress* shown = nullptr;
+    const auto capacity = device_capacity(settings, device);
     const Parallelism parallel = parallelism(settings, device);
+    std::optional<SharedDevice> shared;  // one attempt at a time has the device alone
+    if (capacity && (parallel.workers > 1 || device != "cpu" || settings.text("ledger") != "auto")) {
+        shared.emplace(settings, device, *capacity, [&shown](const std::string& text) {
+            if (shown) shown->note(text);
+        });
+        tune.room = &shared->room();
+    }
     if (options.verbose) {
         std::cerr << settings.report();
         std::cerr << "trainer " << info.name << (info.libtorch_version.empty() ? "" : " on LibTorch " + info.libtorch_version)
                   << ", device " << device << ", " << parallel.workers << " workers of " << parallel.threads << " threads\n";
     }
-    Progress* shown = nullptr;
     std::optional<store::StoredPredictions> predictions;  // once the store is known to be one
     worker::PoolConfig config = pool_config(settings, info);
     config.workers = parallel.workers;
     config.threads = parallel.threads;
-    config.device_budget_bytes = budget;
+    config.device_budget_bytes = capacity;
     config.device = device;
     config.device_name = device_name(device);
     config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
@@ -218,27 +226,31 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     worker::Pool pool{std::move(config)};
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);
+    if (const auto problem = nothing_fits(settings, info, pool, policies.guard, device); problem && refused({*problem}))
+        return exit_code(Errc::bad_value);
     store::Sqlite store{settings.text("store")};
     predictions.emplace(settings.text("store"));
     std::optional<CheckpointFolders> checkpoints;
     std::optional<BestModel> best_model;
     std::string not_kept;  // why the model of some trial could not be
-    Progress progress{{.style = style,
-                       .trials = tune.trials,
-                       .metric = settings.description().objectives[0].metric,
-                       .device = device,
-                       .capacity_bytes = budget,
-                       .occupancy = [&pool] { return pool.occupancy(); },
-                       .trial_finished =
-                           [&](const Trial& trial) {
-                               if (checkpoints) checkpoints->finished(trial);
-                               try {
-                                   if (best_model) best_model->finished(trial);
-                               } catch (const Error& error) {  // the study is worth more than one of its models
-                                   not_kept = error.what();
-                                   if (shown) shown->note(not_kept);
-                               }
-                           }}};
+    Progress progress{
+        {.style = style,
+         .trials = tune.trials,
+         .metric = settings.description().objectives[0].metric,
+         .device = device,
+         .capacity_bytes = capacity,
+         .occupancy = [&pool] { return pool.occupancy(); },
+         .ledger = shared ? [&shared] { return shared->room().entries(); } : std::function<std::vector<device::LedgerEntry>()>{},
+         .trial_finished =
+             [&](const Trial& trial) {
+                 if (checkpoints) checkpoints->finished(trial);
+                 try {
+                     if (best_model) best_model->finished(trial);
+                 } catch (const Error& error) {  // the study is worth more than one of its models
+                     not_kept = error.what();
+                     if (shown) shown->note(not_kept);
+                 }
+             }}};
     tune.plan.device = device;
     tune.plan.effective_batch = unsearched_batch(settings, info);
     tune.effective_batch_parameter = info.effective_batch_parameter;
@@ -246,12 +258,6 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     tune.refuses_params = [&settings, &info](const ParamSet& params) { return unsuitable_change(settings, info, params); };
     if (std::find(info.levers.begin(), info.levers.end(), "micro_batch") == info.levers.end()) {
         tune.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
-    }
-    std::optional<SharedDevice> shared;
-    if (budget) {
-        shared.emplace(settings, device, *budget, [&progress](const std::string& text) { progress.note(text); });
-        tune.takes_room = [&shared](std::int64_t trial, std::int64_t need_bytes) { return shared->takes(trial, need_bytes); };
-        tune.leaves_room = [&shared](std::int64_t trial) { shared->leaves(trial); };
     }
     tune.run = Run{.configuration = settings.json()};
     shown = &progress;

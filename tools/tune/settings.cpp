@@ -8,6 +8,7 @@
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/plan_text.hpp"
+#include "hpo/device/nvml.hpp"
 #include "hpo/store/location.hpp"
 #include "text.hpp"
 
@@ -34,7 +35,8 @@ constexpr Word known_words[] = {
     {"seed", "0", "N", "root of all randomness of the study"},
     {"sampler", "tpe", "NAME[:key=value,...]", "see hpo-tune policies sampler"},
     {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},
-    {"guard", "unlimited", "NAME[:key=value,...]", "see hpo-tune policies guard"},
+    {"guard", "auto", "auto|NAME[:key=value,...]",
+     "see hpo-tune policies guard; auto: calibrated where the device's memory is known, else unlimited"},
     {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
     {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; beside the store when no folder is given"},
@@ -61,6 +63,15 @@ script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print
         options.set[assignment.substr(0, equals)] = assignment.substr(equals + 1);
     }
     return script::StudyScript::load(arguments.script, std::move(options));
+}
+
+/// Whether there is a size to hold predictions against: the user's, or a GPU's.
+bool knows_device_memory(const std::map<std::string, Settings::Setting>& settings) {
+    if (!settings.at("device-memory").text.empty()) return true;
+    const std::string& device = settings.at("device").text;
+    if (device == "cpu") return false;
+    const auto nvml = device::Nvml::load();
+    return nvml && !nvml->devices().empty();
 }
 
 }  // namespace
@@ -111,6 +122,7 @@ Settings::Settings(StudyArguments arguments)
         if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name(arguments_.script, "option", name, names);
     }
     if (description().trainer.empty()) throw Error{Errc::script, arguments_.script + ": got an empty trainer; expected trainer = \"name\""};
+    if (Setting& guard = settings_["guard"]; guard.text == "auto") guard.text = knows_device_memory(settings_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
 }

@@ -7,8 +7,6 @@
 #include <atomic>
 #include <utility>
 
-#include "hpo/core/bytes.hpp"
-
 namespace hpo::tune {
 namespace {
 
@@ -21,8 +19,7 @@ std::string file_word(std::string device) {
 }  // namespace
 
 SharedDevice::SharedDevice(const Settings& settings, const std::string& device, std::int64_t budget_bytes,
-                           std::function<void(const std::string&)> note)
-    : budget_bytes_{budget_bytes}, note_{std::move(note)} {
+                           std::function<void(const std::string&)> note) {
     const std::string& chosen = settings.text("ledger");
     if (chosen.empty()) throw bad_value(settings.place("ledger"), "nothing", "auto, or a file");
     std::filesystem::path file = chosen;
@@ -35,26 +32,13 @@ SharedDevice::SharedDevice(const Settings& settings, const std::string& device, 
         if (!shared) own_file_ = file;
     }
     if (!own_file_.empty()) std::filesystem::remove(own_file_);  // of a process that had this id and was killed
-    ledger_.emplace(std::filesystem::absolute(file));
+    room_.emplace(device::Ledger{std::filesystem::absolute(file)},
+                  device::LedgerRoom::Settings{.budget_bytes = budget_bytes, .note = std::move(note)});
 }
 
 SharedDevice::~SharedDevice() {
     std::error_code ignored;
     if (!own_file_.empty()) std::filesystem::remove(own_file_, ignored);
 }
-
-bool SharedDevice::takes(std::int64_t trial, std::int64_t need_bytes) {
-    const std::int64_t asked = std::min(need_bytes, budget_bytes_);
-    if (ledger_->ask({.trial = trial, .bytes = asked, .budget_bytes = budget_bytes_}) == device::Ledger::Answer::granted) return true;
-    if (const auto note = std::exchange(note_, nullptr)) {
-        std::int64_t promised = 0;
-        for (const device::LedgerEntry& entry : ledger_->entries()) promised += entry.granted ? entry.bytes : 0;
-        note("trial " + std::to_string(trial) + " waits for " + format_bytes(asked) + " of the device: " + format_bytes(promised) + " of " +
-             format_bytes(budget_bytes_) + " are promised to others");
-    }
-    return false;
-}
-
-void SharedDevice::leaves(std::int64_t trial) { ledger_->give_back(trial); }
 
 }  // namespace hpo::tune

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "hpo/core/bytes.hpp"
+#include "hpo/device/host_memory.hpp"
 #include "hpo/device/nvml.hpp"
 #include "hpo/device/processor_name.hpp"
 #include "hpo/store/location.hpp"
@@ -159,14 +160,23 @@ std::string estimated_device(const Settings& settings, const TrainerInfo& info) 
     return names_cuda(text) ? text : chosen_device(settings, info);
 }
 
+namespace {
+
+/// Nothing where the driver knows no such card.
+std::optional<device::NvidiaDevice> card_of(const std::string& device) {
+    const auto nvml = device::Nvml::load();
+    for (auto& card : nvml ? nvml->devices() : std::vector<device::NvidiaDevice>{}) {
+        if (device == "cuda:" + std::to_string(card.index)) return std::move(card);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::string device_name(const std::string& device) {
     if (device == "cpu") return device::processor_name();
-    if (const auto nvml = device::Nvml::load()) {
-        for (const auto& card : nvml->devices()) {
-            if (device == "cuda:" + std::to_string(card.index)) return card.name;
-        }
-    }
-    return {};
+    const auto card = card_of(device);
+    return card ? card->name : std::string{};
 }
 
 std::optional<std::int64_t> device_budget(const Settings& settings) {
@@ -177,6 +187,14 @@ std::optional<std::int64_t> device_budget(const Settings& settings) {
                         "at least 1MiB: no model trains in less");
     }
     return bytes;
+}
+
+std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device) {
+    constexpr double usable = 0.98;  // the driver keeps 1 to 1.5 % of a card for itself
+    if (auto given = device_budget(settings)) return given;
+    const auto card = device == "cpu" ? std::nullopt : card_of(device);
+    if (!card || card->total_bytes <= 0) return std::nullopt;
+    return static_cast<std::int64_t>(usable * static_cast<double>(card->total_bytes));
 }
 
 worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info) {
@@ -196,10 +214,23 @@ worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& 
     return config;
 }
 
+namespace {
+
+std::size_t automatic_workers(const Settings& settings, const std::string& device, std::size_t cores) {
+    if (device == "cpu") return std::min<std::size_t>(cores, 4);
+    if (settings.text("guard") == "unlimited" || !device_capacity(settings, device)) return 1;
+    constexpr std::int64_t host_bytes = std::int64_t{4} << 30U;  // of a process with a GPU's libraries, a data set and a model's weights
+    const auto host = device::host_memory();
+    const auto bearable = host ? std::max<std::int64_t>(1, host->available / host_bytes) : 1;
+    return std::min({cores, static_cast<std::size_t>(bearable), std::size_t{8}});
+}
+
+}  // namespace
+
 Parallelism parallelism(const Settings& settings, const std::string& device) {
     const auto cores = static_cast<std::size_t>(std::max(1U, std::thread::hardware_concurrency()));
     Parallelism result;
-    if (settings.text("workers") == "auto") result.workers = device == "cpu" ? std::min<std::size_t>(cores, 4) : 1;
+    if (settings.text("workers") == "auto") result.workers = automatic_workers(settings, device, cores);
     else result.workers = static_cast<std::size_t>(settings.whole("workers", 1, 120));
     if (settings.text("threads") == "auto") result.threads = static_cast<int>(std::max<std::size_t>(1, cores / result.workers));
     else result.threads = static_cast<int>(settings.whole("threads", 1, 1024));

@@ -64,6 +64,9 @@ void require_saves_models(const std::string& place, const TrainerInfo& info);
 /// The device memory of the settings, checked. Nothing: not limited.
 [[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);
 
+/// What all trials together may have of a device: the settings' device memory, else what a GPU has. Nothing: not known.
+[[nodiscard]] std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device);
+
 /// How a worker of the study's trainer is started; it may take `--plugin-timeout` to come up, and again for each check.
 [[nodiscard]] worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info);
 
@@ -76,6 +79,8 @@ struct Parallelism {
     std::size_t workers = 1;
     int threads = 1;
 };
+/// By `--workers` and `--threads`. Automatically, a GPU whose memory a guard plans gets as many workers as the host bears, since memory
+/// then decides how many of them work at a time; otherwise it gets one.
 [[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device);
 
 }  // namespace hpo::tune

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +25,7 @@ namespace hpo::device {
 /// An attempt's memory in a ledger: what it was promised, or what it waits for.
 struct LedgerEntry {
     std::int64_t pid = 0;
-    std::int64_t trial = 0;  ///< of that process's study
+    std::int64_t trial = 0;  ///< of one of that process's studies
     std::int64_t bytes = 0;
     bool granted = false;
     double seconds = 0;  ///< since it was asked for, or granted
@@ -81,24 +82,35 @@ public:
         });
     }
 
-    /// Lowers what this process was promised for the trial to what it is known to need by now; a higher figure changes nothing.
-    void settle(std::int64_t trial, std::int64_t bytes) {
-        record_.with([&](Content& content) {
-            const ProcessIdentity self = own_identity();
-            for (Entry& entry : content.entries) {
-                if (entry.number != 0 && entry.granted && entry.owner == self && entry.trial == trial)
-                    entry.bytes = std::clamp<std::int64_t>(bytes, 0, entry.bytes);
+    /// Raises what the trial was promised, where the room for it is free and nobody waits for any. False: it stays as it is.
+    bool raise(const Request& request) {
+        return record_.with([&](Content& content) {
+            Entry* const own = own_entry(content, request.trial);
+            if (!own || !own->granted) return false;
+            std::int64_t left = request.budget_bytes - request.bytes;
+            for (const Entry& other : content.entries) {
+                if (other.number == 0 || &other == own) continue;
+                if (!other.granted) return false;
+                left -= other.bytes;
             }
+            if (left < 0 || request.bytes < own->bytes) return false;
+            own->bytes = request.bytes;
+            return true;
         });
     }
 
-    /// Ends what this process asked for the trial; nothing happens when it asked for nothing.
+    /// Lowers what the trial was promised to what it is known to need by now; a higher figure changes nothing.
+    void settle(std::int64_t trial, std::int64_t bytes) {
+        record_.with([&](Content& content) {
+            if (Entry* const own = own_entry(content, trial); own && own->granted)
+                own->bytes = std::clamp<std::int64_t>(bytes, 0, own->bytes);
+        });
+    }
+
+    /// Ends what was asked for the trial; nothing happens when nothing was.
     void give_back(std::int64_t trial) {
         record_.with([&](Content& content) {
-            const ProcessIdentity self = own_identity();
-            for (Entry& entry : content.entries) {
-                if (entry.number != 0 && entry.owner == self && entry.trial == trial) entry.number = 0;
-            }
+            if (Entry* const own = own_entry(content, trial)) own->number = 0;
         });
     }
 
@@ -125,11 +137,12 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t layout = 0x4C45'4447'4552'0001;
+    static constexpr std::uint64_t layout = 0x4C45'4447'4552'0002;
 
     struct Entry {
         std::uint64_t number;  ///< in the order of asking; 0: free. Written last
         ProcessIdentity owner;
+        std::int64_t user;  ///< of that process's ledgers: each may be another study's
         std::int64_t trial;
         std::int64_t bytes;
         double since;        ///< when it was asked for, then when it was granted, on the host's monotonic clock
@@ -171,23 +184,33 @@ private:
             else entry.number = 0;
         }
     }
-    [[nodiscard]] Entry& entry_of(Content& content, std::int64_t trial, double now) const {
+    /// Null: none.
+    [[nodiscard]] Entry* own_entry(Content& content, std::int64_t trial) const {
         const ProcessIdentity self = own_identity();
-        Entry* free = nullptr;
-        for (Entry& entry : content.entries) {
-            if (entry.number == 0) free = free ? free : &entry;
-            else if (entry.owner == self && entry.trial == trial) return entry;
-        }
-        if (!free)
+        const auto found = std::find_if(content.entries.begin(), content.entries.end(), [&](const Entry& entry) {
+            return entry.number != 0 && entry.owner == self && entry.user == user_ && entry.trial == trial;
+        });
+        return found == content.entries.end() ? nullptr : &*found;
+    }
+    [[nodiscard]] Entry& entry_of(Content& content, std::int64_t trial, double now) const {
+        if (Entry* const own = own_entry(content, trial)) return *own;
+        const auto free =
+            std::find_if(content.entries.begin(), content.entries.end(), [](const Entry& entry) { return entry.number == 0; });
+        if (free == content.entries.end())
             throw Error{Errc::no_device, file().string() + ": " + std::to_string(max_entries) + " attempts are on this device already"};
-        *free = Entry{.owner = self, .trial = trial, .since = now, .repeated_at = now};
+        *free = Entry{.owner = own_identity(), .user = user_, .trial = trial, .since = now, .repeated_at = now};
         free->number = ++content.asked;
         return *free;
+    }
+    [[nodiscard]] static std::int64_t next_user() {
+        static std::atomic<std::int64_t> made{0};
+        return made++;
     }
 
     SharedRecord<Content> record_;
     double patience_seconds_;
     std::function<double()> clock_;
+    std::int64_t user_ = next_user();
     mutable ProcessIdentity self_;
 };
 

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "hpo/core/room_keeper.hpp"
 #include "hpo/core/trial.hpp"
-#include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {
 
@@ -18,13 +19,14 @@ struct WaitingAttempt {
     std::int64_t number = 0;  ///< of its trial
     Attempt attempt;
     bool fresh_worker = false;
+    std::int64_t least_bytes = 0;  ///< of the device, whatever is predicted: less was not enough
 };
 
-/// Holds back attempts until the device has room for what they are predicted to need, as TuneOptions::takes_room says. What nobody
-/// predicted is not held back.
+/// Holds back attempts until the keeper has room for what they are predicted to need. What nobody predicted is not held back.
 class DeviceRoom {
 public:
-    explicit DeviceRoom(const TuneOptions& options) : options_{options} {}
+    /// Null: there is always room.
+    explicit DeviceRoom(RoomKeeper* keeper) : keeper_{keeper} {}
 
     /// Takes room for an attempt, and gives it back to the caller; nothing: it waits here.
     [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt) {
@@ -40,21 +42,37 @@ public:
         waiting_.erase(found);
         return attempt;
     }
-    /// The trial's attempt is over, or will not be.
-    void leave(std::int64_t number) {
+    /// What the trial's attempt has of the device; nothing: nobody counts it.
+    [[nodiscard]] std::optional<std::int64_t> promised(std::int64_t number) const {
+        const auto found = promised_.find(number);
+        return found == promised_.end() ? std::nullopt : std::optional{found->second};
+    }
+    /// The trial's attempt is over, or will not be. What it was promised.
+    std::optional<std::int64_t> leave(std::int64_t number) {
+        const auto had = promised(number);
+        promised_.erase(number);
         std::erase_if(waiting_, [&](const WaitingAttempt& each) { return each.number == number; });
-        if (options_.leaves_room) options_.leaves_room(number);
+        if (keeper_) keeper_->leave(number);
+        return had;
+    }
+    void reported(std::int64_t number, std::int64_t step) {
+        if (keeper_ && promised_.contains(number)) keeper_->reported(number, step);
     }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
 private:
-    [[nodiscard]] bool takes(const WaitingAttempt& each) const {
+    [[nodiscard]] bool takes(const WaitingAttempt& each) {
         const auto& estimate = each.attempt.estimate;
-        return !options_.takes_room || !estimate || !estimate->need || options_.takes_room(each.number, *estimate->need);
+        if (!keeper_ || !estimate || !estimate->need) return true;
+        const std::int64_t need = std::max(*estimate->need, each.least_bytes);
+        const auto promised = keeper_->take({each.number, need, std::max(need, estimate->comfort.value_or(0))});
+        if (promised) promised_[each.number] = *promised;
+        return promised.has_value();
     }
 
-    const TuneOptions& options_;
+    RoomKeeper* keeper_;
     std::vector<WaitingAttempt> waiting_;
+    std::map<std::int64_t, std::int64_t> promised_;  ///< bytes by trial
 };
 
 }  // namespace hpo::tuner

@@ -10,6 +10,7 @@
 
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
+#include "hpo/core/room_keeper.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/store/store.hpp"
@@ -45,11 +46,7 @@ struct TuneOptions {
     std::function<std::optional<std::string>(const Trial& lost)> left_checkpoints{};
     /// Where an attempt of a trial writes its finished model, asked before each: an empty folder. Not set: models are not kept.
     std::function<std::string(std::int64_t trial)> model_folder{};
-    /// Takes the device's memory for an attempt whose need is predicted; false: there is no room now, ask again. Attempts that wait hold no
-    /// worker, and at most as many wait as workers are free. Not set: there is always room.
-    std::function<bool(std::int64_t trial, std::int64_t need_bytes)> takes_room{};
-    /// The attempt that took room, or asked for it, is over. Set beside takes_room.
-    std::function<void(std::int64_t trial)> leaves_room{};
+    RoomKeeper* room = nullptr;  ///< shares the device among attempts whose need is predicted; null: there is always room
     /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.
     std::optional<Run> run{};
 };

@@ -15,6 +15,7 @@
 #include "hpo/tuner/device_room.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/policies.hpp"
+#include "hpo/tuner/promise.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {
@@ -83,7 +84,7 @@ private:
         auto begun = lost_trials_.take_over(policies_.sampler, wanted());
         if (!begun) return false;
         running_.push_back(begun->number);
-        go_on({begun->number, std::move(begun->attempt), false});
+        go_on({begun->number, std::move(begun->attempt)});
         return true;
     }
 
@@ -132,24 +133,26 @@ private:
             throw;
         }
         if (!attempt) return give_up(number);
-        start(number, std::move(*attempt), false);
+        start({number, std::move(*attempt)});
     }
 
     /// Starts an attempt that was chosen without the guard.
     void go_on(WaitingAttempt retry) {
         admission_.estimate(retry.number, retry.attempt);
         if (check_stop()) return give_up(retry.number);
-        start(retry.number, std::move(retry.attempt), retry.fresh_worker);
+        start(std::move(retry));
     }
 
     [[nodiscard]] Job job_for(std::int64_t number, bool fresh_worker) {
         const Trial& trial = books_.trial(number);
         const Attempt& attempt = trial.attempts.back();
+        ExecutionPlan plan = attempt.plan;
+        if (const auto promised = room_.promised(number)) plan.cap_bytes = cap_under_promise(attempt, *promised, attempt.capacity_bytes);
         return {.study = books_.study().name,
                 .trial = number,
                 .attempt = attempt.index,
                 .params = params_of(trial, attempt),
-                .plan = attempt.plan,
+                .plan = std::move(plan),
                 .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(first_of_line(trial))).derive("trainer").value,
                 .fresh_worker = fresh_worker,
                 .checkpoint_folder = options_.checkpoint_folder ? options_.checkpoint_folder(trial) : std::string{},
@@ -157,8 +160,8 @@ private:
                 .model_folder = options_.model_folder ? options_.model_folder(number) : std::string{}};
     }
 
-    void start(std::int64_t number, Attempt attempt, bool fresh_worker) {
-        if (auto admitted = room_.admit({number, std::move(attempt), fresh_worker})) submit(*std::move(admitted));
+    void start(WaitingAttempt attempt) {
+        if (auto admitted = room_.admit(std::move(attempt))) submit(*std::move(admitted));
     }
     /// Starts an attempt that waited for room and has it now; false: none has.
     bool start_held_back() {
@@ -168,7 +171,7 @@ private:
     }
 
     void submit(WaitingAttempt admitted) {
-        auto& [number, attempt, fresh_worker] = admitted;
+        auto& [number, attempt, fresh_worker, least_bytes] = admitted;
         attempt.capacity_bytes = executor_.capacity_bytes();
         attempt.fresh_worker = fresh_worker;
         const RunsOn runs_on = executor_.runs_on();
@@ -188,6 +191,7 @@ private:
     void on_started(std::int64_t number, std::int64_t worker_pid) override { books_.trial(number).attempts.back().worker_pid = worker_pid; }
 
     bool on_report(std::int64_t number, const Report& report) override {
+        room_.reported(number, report.step);
         const Verdict verdict = books_.report_and_judge(number, report, policies_.pruner);
         if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
         return verdict.prunes();
@@ -199,7 +203,7 @@ private:
 
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
-        room_.leave(number);
+        const auto promised = room_.leave(number);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
@@ -219,25 +223,28 @@ private:
                 if (auto failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size())) {
                     attempt.outcome = OutcomeKind::failed;
                     attempt.failure = std::move(failure);
-                    return answer_failure(number);
+                    return answer_failure(number, promised);
                 }
                 break;
             case OutcomeKind::failed:
                 if (!attempt.failure)
                     attempt.failure = Failure{.kind = FailureKind::trainer_error, .message = "the trainer failed without saying why"};
-                return answer_failure(number);
+                return answer_failure(number, promised);
         }
         books_.end_attempt(number);
         conclude(number);
     }
 
-    void answer_failure(std::int64_t number) {
+    /// `promised`: what the attempt had of its device, where somebody counts that.
+    void answer_failure(std::int64_t number, std::optional<std::int64_t> promised) {
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
         explain(attempt, executor_.capacity_bytes());
         const bool anew = failed_to_go_on(trial, attempt);
-        Recovery recovery =
-            anew ? begin_anew(attempt) : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history()});
+        const bool more = !anew && promised && exceeded_promise(attempt, *promised, attempt.capacity_bytes);
+        Recovery recovery = anew   ? begin_anew(attempt)
+                            : more ? ask_for_more(attempt, *promised)
+                                   : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history()});
         bound_retry(recovery, attempt, options_);
         attempt.decision = recovery.reason;
         if (recovery.action == Recovery::Action::retry && !stopping_) {
@@ -249,7 +256,7 @@ private:
             next.plan = recovery.plan;
             next.changed_params = std::move(recovery.params);
             if (next.changed_params) copy_effective_batch(*next.changed_params, options_, next.plan);
-            retries_.push_back({number, std::move(next), recovery.fresh_worker});
+            retries_.push_back({number, std::move(next), recovery.fresh_worker, more ? larger_promise(attempt, *promised) : 0});
             return;
         }
         books_.end_attempt(number);
@@ -276,7 +283,7 @@ private:
     std::size_t in_flight_ = 0;            ///< jobs that the executor holds
     std::vector<std::int64_t> running_;    ///< begun and not finished, those that wait for a retry included
     std::vector<WaitingAttempt> retries_;  ///< from the oldest
-    DeviceRoom room_{options_};
+    DeviceRoom room_{options_.room};
     AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     std::map<std::int64_t, std::string> prune_reasons_;

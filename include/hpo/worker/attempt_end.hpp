@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "hpo/core/error.hpp"
 #include "hpo/core/failure.hpp"
 #include "hpo/core/outcome.hpp"
 #include "hpo/failure/classify.hpp"
@@ -37,6 +38,12 @@ struct Death {
     }
     failure.traceback = death.last_words;
     return failure;
+}
+
+/// The error of a pool whose first worker died before it was ready.
+[[nodiscard]] inline Error cannot_start(const std::string& trainer, const Failure& death) {
+    const std::string why = death.message + (death.traceback.empty() ? "" : "\n" + death.traceback);
+    return Error{Errc::plugin, death.kind == FailureKind::lost_worker ? why : "trainer " + trainer + ": " + why};
 }
 
 /// The outcome of an attempt whose worker died.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -19,6 +20,15 @@ struct Happening {
     std::int64_t trial;
     std::variant<TrialStarted, Report, MemoryMark, Checkpointed, AttemptOutcome> what;
 };
+
+/// What an event says of the trial that its worker is at; nothing: it ends it, or is no word about it.
+[[nodiscard]] inline std::optional<Happening> happening_of(std::int64_t trial, std::int64_t worker_pid, Event& event) {
+    if (std::holds_alternative<Started>(event)) return Happening{trial, TrialStarted{worker_pid}};
+    if (const auto* reported = std::get_if<Reported>(&event)) return Happening{trial, reported->report};
+    if (auto* measured = std::get_if<Measured>(&event)) return Happening{trial, std::move(measured->mark)};
+    if (const auto* kept = std::get_if<Checkpointed>(&event)) return Happening{trial, *kept};
+    return std::nullopt;
+}
 
 /// Hands on what needs no answer: everything but a report.
 inline void tell(ExecutorEvents& events, Happening& happening) {

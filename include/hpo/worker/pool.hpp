@@ -49,8 +49,7 @@ public:
         run_until(2 * config_.start_timeout, [&] { return info_.has_value() || !seats_[0].worker; });
         if (info_) return;
         dismiss_all();
-        const std::string why = latest_death_.message + (latest_death_.traceback.empty() ? "" : "\n" + latest_death_.traceback);
-        throw Error{Errc::plugin, latest_death_.kind == FailureKind::lost_worker ? why : "trainer " + config_.trainer + ": " + why};
+        throw cannot_start(config_.trainer, latest_death_);
     }
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
@@ -67,6 +66,9 @@ public:
         Seat* const chosen = choose_seat(seats_, job, environment);
         if (!chosen) throw Error{Errc::usage, "pool: no free slot for trial " + std::to_string(job.trial)};
         Seat& seat = *chosen;
+        for (Seat& other : seats_) {  // an idle worker holds a context of a GPU, which no attempt's need speaks for
+            if (config_.device != "cpu" && &other != &seat && other.idle()) dismiss(other);
+        }
         try {
             if (seat.worker && (job.fresh_worker || seat.leaving || seat.environment != environment)) dismiss(seat);
             if (!seat.worker) seat.worker = start_worker(job.plan, static_cast<std::size_t>(&seat - seats_.data()));
@@ -196,11 +198,7 @@ private:
         } else if (auto* answered = std::get_if<Answered>(&event)) {
             if (answered->id == question_) answer_ = std::move(*answered);
         } else if (Seat* seat = seat_of(seats_, worker); seat && seat->running) {
-            const std::int64_t trial = seat->running->trial;
-            if (std::holds_alternative<Started>(event)) happened_.push_back({trial, TrialStarted{worker.pid()}});
-            else if (const auto* reported = std::get_if<Reported>(&event)) happened_.push_back({trial, reported->report});
-            else if (auto* measured = std::get_if<Measured>(&event)) happened_.push_back({trial, std::move(measured->mark)});
-            else if (const auto* kept = std::get_if<Checkpointed>(&event)) happened_.push_back({trial, *kept});
+            if (auto happening = happening_of(seat->running->trial, worker.pid(), event)) happened_.push_back(*std::move(happening));
             else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*seat, std::move(*ended));
         }
     }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/device/ledger_room.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+
+using hpo::device::Ledger;
+using hpo::device::LedgerRoom;
+
+namespace {
+
+struct Device {
+    hpo::tests::TemporaryDirectory folder;
+    std::vector<std::string> notes;
+
+    [[nodiscard]] LedgerRoom room(std::int64_t budget_bytes = 100) {
+        return LedgerRoom{Ledger{folder.path("ledger")},
+                          {.budget_bytes = budget_bytes, .note = [this](const std::string& text) { notes.push_back(text); }}};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("an attempt is promised its comfort where nobody waits for the room, else its need") {
+    Device device;
+    LedgerRoom room = device.room();
+    CHECK(room.take({.trial = 0, .need_bytes = 30, .comfort_bytes = 40}) == 40);
+    CHECK(room.take({.trial = 0, .need_bytes = 30, .comfort_bytes = 40}) == 40);  // it has it already
+    CHECK(room.take({.trial = 1, .need_bytes = 50, .comfort_bytes = 70}) == 50);
+    CHECK_FALSE(room.take({.trial = 2, .need_bytes = 20, .comfort_bytes = 20}));
+    REQUIRE(device.notes.size() == 1);
+    CHECK(device.notes[0] == "trial 2 waits for 20 bytes of the device: 90 bytes of 100 bytes are promised to others");
+    CHECK(room.take({.trial = 3, .need_bytes = 5, .comfort_bytes = 6}) == 5);  // one waits: no comfort
+    room.leave(1);
+    CHECK(room.take({.trial = 2, .need_bytes = 20, .comfort_bytes = 20}) == 20);
+    CHECK(device.notes.size() == 1);
+}
+
+TEST_CASE("a little more is promised than is predicted") {
+    Device device;
+    LedgerRoom room = device.room(65'000);
+    CHECK(room.take({.trial = 0, .need_bytes = 6'400, .comfort_bytes = 6'400}) == 6'500);
+    CHECK(room.take({.trial = 1, .need_bytes = 64'000, .comfort_bytes = 64'000}) == std::nullopt);
+    room.leave(0);
+    CHECK(room.take({.trial = 1, .need_bytes = 64'900, .comfort_bytes = 64'900}) == 65'000);  // all there is
+}
+
+TEST_CASE("who needs more than the device has is promised all of it, alone") {
+    Device device;
+    LedgerRoom room = device.room();
+    CHECK(room.take({.trial = 0, .need_bytes = 10, .comfort_bytes = 10}) == 10);
+    CHECK_FALSE(room.take({.trial = 1, .need_bytes = 1000, .comfort_bytes = 2000}));
+    room.leave(0);
+    CHECK(room.take({.trial = 1, .need_bytes = 1000, .comfort_bytes = 2000}) == 100);
+    CHECK_FALSE(room.take({.trial = 2, .need_bytes = 1, .comfort_bytes = 1}));
+}
+
+TEST_CASE("two studies of one process do not mistake each other's trials for their own") {
+    Device device;
+    LedgerRoom first = device.room();
+    LedgerRoom second = device.room();
+    CHECK(first.take({.trial = 0, .need_bytes = 60, .comfort_bytes = 60}) == 60);
+    CHECK_FALSE(second.take({.trial = 0, .need_bytes = 60, .comfort_bytes = 60}));
+    second.leave(0);
+    CHECK(first.entries().size() == 1);
+    first.leave(0);
+    CHECK(second.take({.trial = 0, .need_bytes = 60, .comfort_bytes = 60}) == 60);
+}
+
+TEST_CASE("sharing that makes nothing faster ends, but for the one that each run may have") {
+    Device device;
+    LedgerRoom room = device.room();
+    const auto report = [&](int first, int last, std::chrono::milliseconds pace) {
+        for (int step = first; step <= last; ++step) {
+            std::this_thread::sleep_for(pace);
+            room.reported(0, step);
+        }
+    };
+    using std::chrono::milliseconds;
+    REQUIRE(room.take({.trial = 0, .need_bytes = 10, .comfort_bytes = 10}));
+    report(1, 3, milliseconds{5});
+    REQUIRE(room.take({.trial = 1, .need_bytes = 10, .comfort_bytes = 10}));
+    report(4, 8, milliseconds{40});
+    REQUIRE(device.notes.size() == 1);
+    CHECK(device.notes[0] == "one trial more on the device makes all of them together no faster: at most 1 at a time from now on");
+    CHECK_FALSE(room.take({.trial = 2, .need_bytes = 10, .comfort_bytes = 10}));
+    room.leave(1);
+    CHECK_FALSE(room.take({.trial = 2, .need_bytes = 10, .comfort_bytes = 10}));
+    LedgerRoom other = device.room();
+    CHECK(other.take({.trial = 0, .need_bytes = 10, .comfort_bytes = 10}));
+    room.leave(0);
+    CHECK(room.take({.trial = 2, .need_bytes = 10, .comfort_bytes = 10}));
+}
