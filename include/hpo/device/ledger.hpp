@@ -54,9 +54,10 @@ public:
     };
 
     static constexpr double forgotten_seconds = 5;
+    static constexpr std::chrono::seconds standard_patience{60};
 
     /// `clock` tells seconds that all who use the file share.
-    explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = std::chrono::seconds{60},
+    explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = standard_patience,
                     std::function<double()> clock = host_seconds)
         : record_{file, layout}, patience_seconds_{std::chrono::duration<double>{patience}.count()}, clock_{std::move(clock)} {}
 
@@ -99,14 +100,6 @@ public:
         });
     }
 
-    /// Lowers what the trial was promised to what it is known to need by now; a higher figure changes nothing.
-    void settle(std::int64_t trial, std::int64_t bytes) {
-        record_.with([&](Content& content) {
-            if (Entry* const own = own_entry(content, trial); own && own->granted)
-                own->bytes = std::clamp<std::int64_t>(bytes, 0, own->bytes);
-        });
-    }
-
     /// Ends what was asked for the trial; nothing happens when nothing was.
     void give_back(std::int64_t trial) {
         record_.with([&](Content& content) {
@@ -128,6 +121,9 @@ public:
         return shown;
     }
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return record_.file(); }
+    /// For requests of this object from now on.
+    void set_patience(std::chrono::duration<double> patience) { patience_seconds_ = patience.count(); }
+    [[nodiscard]] double now() const { return clock_(); }
 
     /// Seconds since the host started.
     [[nodiscard]] static double host_seconds() {

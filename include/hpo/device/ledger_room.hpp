@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,7 +19,8 @@
 namespace hpo::device {
 
 /// Packs a device's memory by a ledger: an attempt is promised its comfort where that is free at once, else its need, and no more of them
-/// share the device than makes all of them together faster. Who needs more than the device has is promised all of it, and runs alone.
+/// share the device than makes all of them together faster. Who needs more than the device has is promised all of it, and runs alone. A
+/// request is passed by younger ones for as long as attempts take on average.
 class LedgerRoom final : public RoomKeeper {
 public:
     struct Settings {
@@ -29,7 +31,7 @@ public:
     LedgerRoom(Ledger ledger, Settings settings) : ledger_{std::move(ledger)}, settings_{std::move(settings)} {}
 
     [[nodiscard]] std::optional<std::int64_t> take(const RoomRequest& request) override {
-        if (running_.contains(request.trial)) return running_.at(request.trial);
+        if (const auto has = running_.find(request.trial); has != running_.end()) return has->second.bytes;
         if (!running_.empty() && count() >= speed_.limit()) return std::nullopt;
         const auto asked = [&](std::int64_t bytes) { return std::min(bytes + bytes / slack, settings_.budget_bytes); };
         std::int64_t bytes = asked(request.need_bytes);
@@ -39,13 +41,19 @@ public:
         }
         if (ledger_.raise({.trial = request.trial, .bytes = asked(request.comfort_bytes), .budget_bytes = settings_.budget_bytes}))
             bytes = asked(request.comfort_bytes);
-        running_[request.trial] = bytes;
+        running_[request.trial] = {bytes, ledger_.now()};
         count();
         return bytes;
     }
     void leave(std::int64_t trial) override {
         ledger_.give_back(trial);
-        if (running_.erase(trial) == 0) return;
+        const auto had = running_.find(trial);
+        if (had == running_.end()) return;
+        seconds_ += ledger_.now() - had->second.since;
+        ++ended_;
+        running_.erase(had);
+        ledger_.set_patience(
+            std::max<std::chrono::duration<double>>(Ledger::standard_patience, std::chrono::duration<double>{seconds_ / ended_}));
         const std::size_t before = speed_.limit();
         speed_.ended(trial);
         tell_limit(before);
@@ -54,7 +62,7 @@ public:
     void reported(std::int64_t trial, std::int64_t step) override {
         count();  // other processes come and go, too
         const std::size_t before = speed_.limit();
-        speed_.reported(trial, step, Ledger::host_seconds());
+        speed_.reported(trial, step, ledger_.now());
         tell_limit(before);
     }
     [[nodiscard]] std::vector<LedgerEntry> entries() const { return ledger_.entries(); }
@@ -64,6 +72,11 @@ private:
     /// A 64th more than predicted is promised: predictions that are exact but for a few bytes must not end in a cap.
     static constexpr std::int64_t slack = 64;
 
+    struct Running {
+        std::int64_t bytes;
+        double since;
+    };
+
     [[nodiscard]] bool granted(std::int64_t trial, std::int64_t bytes) {
         return ledger_.ask({.trial = trial, .bytes = bytes, .budget_bytes = settings_.budget_bytes}) == Ledger::Answer::granted;
     }
@@ -72,7 +85,7 @@ private:
         const auto all = ledger_.entries();
         const auto on_device =
             static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& entry) { return entry.granted; }));
-        speed_.shared_by(on_device, Ledger::host_seconds());
+        speed_.shared_by(on_device, ledger_.now());
         return on_device;
     }
     void tell_waiting(std::int64_t trial, std::int64_t bytes) {
@@ -92,7 +105,9 @@ private:
     Ledger ledger_;
     Settings settings_;
     SharingSpeed speed_;
-    std::map<std::int64_t, std::int64_t> running_;  ///< promised bytes by trial
+    std::map<std::int64_t, Running> running_;  ///< by trial
+    double seconds_ = 0;                       ///< of all attempts that have ended
+    int ended_ = 0;
     bool has_told_waiting_ = false;
 };
 
