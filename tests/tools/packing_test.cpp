@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#ifdef HPO_HAS_IMAGE_CLASSIFIER
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "hpo/device/ledger_room.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/recovery/fail.hpp"
+#include "hpo/sampler/random.hpp"
+#include "hpo/store/in_memory.hpp"
+#include "hpo/tuner.hpp"
+#include "hpo/worker/pool.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace hpo;
+
+namespace {
+
+constexpr std::int64_t mistaken_width = 1024;
+constexpr double mistake = 0.4;
+
+/// Believes what a dry run predicts, but for the widest networks, of whose need it knows two fifths.
+struct Mistaken {
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        Estimate estimate = memory::bare_estimate(*query.prediction);
+        if (query.params.number("model.width") == mistaken_width) {
+            estimate.need = static_cast<std::int64_t>(mistake * static_cast<double>(*estimate.need));
+            estimate.comfort = estimate.need;
+        }
+        return estimate;
+    }
+    [[nodiscard]] Evidence evidence() const { return Evidence::dry_run; }
+};
+static_assert(MemoryGuard<Mistaken>);
+
+/// Wide networks that train for long, and narrower ones that come and go beside them.
+const Space space = [](SpaceTrial& trial) {
+    const Value width = trial.suggest_categorical("model.width", {std::int64_t{700}, std::int64_t{710}, std::int64_t{720}, mistaken_width});
+    const std::int64_t epochs = width == Value{mistaken_width} ? 40 : 2;
+    trial.suggest_int("epochs", 1, 40, {.min = epochs, .max = epochs});
+};
+
+/// The same promises, and no caps.
+struct Uncapped final : RoomKeeper {
+    explicit Uncapped(device::LedgerRoom& kept) : room{kept} {}
+    std::optional<std::int64_t> take(const RoomRequest& request) override {
+        return room.take(request) ? std::optional{room.budget_bytes()} : std::nullopt;
+    }
+    void leave(std::int64_t trial) override { room.leave(trial); }
+    device::LedgerRoom& room;
+};
+
+struct Failed {
+    int authors = 0;     ///< attempts out of memory of trials whose prediction is wrong
+    int neighbours = 0;  ///< of the others
+    int complete = 0;
+};
+
+Failed pack(bool caps) {
+    const tests::TemporaryDirectory folder;
+    const std::filesystem::path binaries = HPO_BINARY_DIR;
+    worker::PoolConfig config{.worker_program = binaries / "bin/hpo-worker",
+                              .trainer = "image_classifier",
+                              .options = {{"model.kind", std::string{"mlp"}},
+                                          {"model.depth", std::int64_t{1}},
+                                          {"optim.kind", std::string{"sgd"}},
+                                          {"train.batch_size", std::int64_t{64}},
+                                          {"train_examples", std::int64_t{256}},
+                                          {"validation_examples", std::int64_t{64}}},
+                              .metric = "accuracy"};
+    const auto need = [&](std::int64_t width) {
+        worker::Pool pool{config};
+        const History nothing{};
+        sampler::Random random;
+        const ParamSet params = suggest_params(random, space, {0, nothing}, Seed{0}, {{"model.width", width}});
+        return pool.evidence(params, {.effective_batch = 64}, Evidence::dry_run).prediction.value().need;
+    };
+    // Room for one of each by what is predicted, and not by what they take.
+    const std::int64_t wide = need(mistaken_width);
+    const std::int64_t budget = static_cast<std::int64_t>(1.03 * (static_cast<double>(need(720)) + mistake * static_cast<double>(wide)));
+    REQUIRE(budget > wide);
+    REQUIRE(budget < need(700) + wide);
+    config.device_budget_bytes = budget;
+    config.workers = 2;
+    worker::Pool pool{config};
+    device::LedgerRoom room{device::Ledger{folder.path("ledger")}, {.budget_bytes = budget}};
+    Uncapped uncapped{room};
+    Tuner tuner{sampler::Random{}, pruner::None{}, Mistaken{}, recovery::Fail{}};
+    store::InMemory store;
+    TuneOptions options{.trials = 16, .seed = 1, .effective_batch_parameter = "train.batch_size"};
+    options.plan.effective_batch = 64;
+    options.room = caps ? static_cast<RoomKeeper*>(&room) : &uncapped;
+    const TuneResult result = tuner.optimize(store, "packed", space, pool, options);
+
+    Failed failed;
+    for (const Trial& trial : result.trials) {
+        const bool author = trial.params.number("model.width") == mistaken_width;
+        if (trial.state == TrialState::complete) ++failed.complete;
+        for (const Attempt& attempt : trial.attempts) {
+            if (!attempt.failure) continue;
+            INFO(attempt.failure->message);
+            CHECK(attempt.failure->kind == FailureKind::out_of_memory);
+            ++(author ? failed.authors : failed.neighbours);
+            if (caps) CHECK(attempt.failure->cause == OomCause::limit);
+        }
+    }
+    return failed;
+}
+
+}  // namespace
+
+TEST_CASE("on one device only the author of a wrong prediction fails, and without caps its neighbours do") {
+    const Failed with_caps = pack(true);
+    CHECK(with_caps.authors > 0);
+    CHECK(with_caps.neighbours == 0);
+    CHECK(with_caps.complete == 16);  // authors, too: with more of the device
+    int neighbours = 0;  // who meets whom is chance
+    for (int round = 0; round < 5 && neighbours == 0; ++round) neighbours = pack(false).neighbours;
+    CHECK(neighbours > 0);
+}
+#endif
