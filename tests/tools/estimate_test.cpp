@@ -224,6 +224,45 @@ TEST_CASE("estimate answers for a device that this machine lacks, and from a wea
     CHECK(tune(workshop, {"estimate", "s.lua", "--guard", "nonsense"}).status == 2);
 }
 
+TEST_CASE("a device that is too small for the study is told before anything starts, with the least that would do") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto run = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"run", "s.lua"});
+        return tune(workshop, more);
+    };
+    const auto none = run({"--device-memory", "1MiB", "--fix", "weights=2000000"});
+    CHECK(none.status == 2);
+    // One micro-batch of one example is the least that it can be shrunk to.
+    CHECK_THAT(none.error,
+               Contains("hpo-tune: error: a device of 1.00 MiB is too small: guard dry_run refuses each of 500 random proposals; the "
+                        "smallest needs 1.91 MiB (weights=2000000 batch=8"));
+    CHECK_THAT(none.error, Contains("give --device-memory at least that"));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+    CHECK(run({"--device-memory", "2MiB", "--trials", "3", "--fix", "weights=2000000"}).status == 0);
+    const auto some = run({"--device-memory", "1MiB", "--trials", "5"});  // part of the space fits
+    CHECK(some.status == 0);
+    // Budgets may change between runs of a study.
+    CHECK(run({"--device-memory", "3MiB", "--trials", "7"}).status == 0);
+}
+
+TEST_CASE("where the device's memory is known the guard is calibrated, unless another one is named") {
+    const Workshop workshop;
+    std::string silent = script;
+    silent.erase(silent.find("guard = \"dry_run\", "), std::string_view{"guard = \"dry_run\", "}.size());
+    workshop.write("s.lua", silent);
+    const auto guard_of = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"run", "s.lua", "--trials", "1", "-v", "--store", "g.db"});
+        const auto result = tune(workshop, more);
+        std::smatch found;
+        return std::regex_search(result.error, found, std::regex{"guard +(\\w+)"}) ? found[1].str() : result.error;
+    };
+    CHECK(guard_of({"--device-memory", "1MiB"}) == "calibrated");
+    CHECK(guard_of({"--device-memory", "1MiB", "--guard", "auto"}) == "calibrated");
+    CHECK(guard_of({"--device-memory", "1MiB", "--guard", "formula"}) == "formula");
+    CHECK(guard_of({"--device", "cpu"}) == "unlimited");
+}
+
 TEST_CASE("a run keeps its predictions for the next one, and asks anew for those that are damaged") {
     const Workshop workshop;
     workshop.write("s.lua", script);
