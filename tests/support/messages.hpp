@@ -46,7 +46,8 @@ inline std::vector<worker::Event> all_events() {
                              .peak = PeakPrediction{.need = 3, .parts = {{"weights", 3}}},
                              .problems = {{"a", "b"}},
                              .remarks = {"c"},
-                             .error = "e"}};
+                             .error = "e",
+                             .no_memory = true}};
 }
 
 /// The line with a few bytes changed, doubled or lost, or cut short, or nothing but random bytes.

@@ -96,11 +96,11 @@ TEST_CASE("what keeps a trace from being made is an error of one line") {
     workshop.write("throws.lua", script("fault", ", fault = \"throw_in_dry_run\""));
     const auto thrown = trace(workshop, {"throws.lua"});
     CHECK(thrown.status == 6);
-    CHECK_THAT(thrown.error, Contains("hpo-tune: error: trainer fault: dry run: ") && Contains("no meta kernel for aten::frob"));
+    CHECK_THAT(thrown.error, Contains("hpo-tune: error: trainer fault: dry run: std::runtime_error: no meta kernel for aten::frob"));
     workshop.write("none.lua", script("quadratic", ""));
     const auto none = trace(workshop, {"none.lua"});
     CHECK(none.status == 6);
-    CHECK_THAT(none.error, Contains("trainer quadratic: dry run: "));
+    CHECK_THAT(none.error, Contains("trainer quadratic: dry run: the trainer has none"));
     workshop.write("broken.trace", "hpotrace\x02\x01");
     const auto broken = trace(workshop, {"broken.trace"});
     CHECK(broken.status == 2);

@@ -76,6 +76,14 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
     CHECK(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
 }
 
+TEST_CASE("a trainer's own reason is told to the letter, whatever words it has") {
+    Noted noted;
+    worker::Pool pool{noted.config};
+    const std::string said = "trainer fault: ask: dry run: std::bad_alloc is what this is not";
+    CHECK(pool.evidence(fault("say_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark == "no dry_run: " + said);
+    CHECK(noted.notes == std::vector<std::string>{"trainer fault: dry_run: " + said});
+}
+
 TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any more after the second in a row") {
     Noted noted;
     worker::Pool pool{noted.config};
@@ -125,7 +133,9 @@ TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains 
     noted.config.prediction_memory_bytes = std::int64_t{1} << 30U;
     noted.config.prediction_timeout = 20'000ms;
     worker::Pool pool{noted.config};
+    const auto begin = std::chrono::steady_clock::now();
     CHECK(pool.evidence(fault("terabyte_in_dry_run"), batch(8), Evidence::dry_run).prediction->source == PeakSource::probe);
+    CHECK(std::chrono::steady_clock::now() - begin < 60s);
     CHECK(noted.notes ==
           std::vector<std::string>{"trainer fault: dry_run: more host memory was asked for than the 1.00 GiB that a prediction may take"});
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);

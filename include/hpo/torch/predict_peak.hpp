@@ -4,6 +4,7 @@
 #include <torch/version.h>
 
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -41,9 +42,9 @@ namespace hpo::torch {
 }
 
 /// What `work()` gives, done in a thread of its own since autograd keeps with a thread what a failure leaves behind. What it throws
-/// becomes an Error of one line.
+/// becomes an Error of one line, and bad_alloc where the host had no more memory.
 template <class Work>
-[[nodiscard]] auto apart(std::string_view source, const Work& work) {
+[[nodiscard]] auto apart(const Work& work) {
     std::optional<decltype(work())> result;
     std::exception_ptr error;
     std::thread{[&] {
@@ -53,7 +54,11 @@ template <class Work>
             error = std::current_exception();
         }
     }}.join();
-    if (error) throw Error{Errc::plugin, std::string{source} + ": " + dry_run_problem(translate_failure(error, "", {}).message)};
+    if (error) {
+        const Failure failure = translate_failure(error, "", {});
+        if (failure.kind == FailureKind::host_out_of_memory) throw std::bad_alloc{};
+        throw Error{Errc::plugin, dry_run_problem(failure.message)};
+    }
     return std::move(*result);
 }
 

@@ -129,7 +129,7 @@ private:
         const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
         const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
         std::string stand_in;
-        const DryRun run = apart("dry run", [&] {
+        const DryRun run = apart([&] {
             return with_task(job, [&](Task& task, const TrainingPlan& plan) {
                 stand_in = task.stand_in();
                 return dry_run(task, plan, Seed{job.seed}, target, detail, progress);
@@ -158,7 +158,7 @@ private:
                 work(task, plan);
             });
         };
-        const ProbedTrace probed = apart("probe", [&] {
+        const ProbedTrace probed = apart([&] {
             pin_threads(settings.threads);
             RunningAttempt attempt{settings, progress};
             return Probe{with_length, Seed{job.seed}, attempt}.predict(!about.length_parameter.empty());

@@ -3,10 +3,12 @@
 
 #include <concepts>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hpo/core/error.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
@@ -91,7 +93,7 @@ struct Exported {
                 if (as_view(question) == to_text(source)) return encode(self(trainer).predict(job_of(job), source, progress));
                 known.emplace_back(to_text(source));
             }
-            throw unknown_name("ask", "question", as_view(question), known);
+            throw unknown_name("", "question", as_view(question), known);
         });
     }
 
@@ -119,6 +121,12 @@ private:
         try {
             sink.write(sink.context, as_text(json_line(answer())));
             return done;
+        } catch (const std::bad_alloc& error) {
+            sink.write(sink.context, as_text(error.what()));
+            return no_memory;
+        } catch (const Error& error) {  // made to be read: its type would say nothing more
+            sink.write(sink.context, as_text(error.what()));
+            return failed;
         } catch (...) {
             const Thrown thrown = current_thrown();
             sink.write(sink.context, as_text(thrown.type + ": " + thrown.message));

@@ -39,8 +39,12 @@ struct Host {
     void (*tell)(void* context, Text json) noexcept;  ///< news of a kind that later versions add; may be null
 };
 
-/// Each function returns one of these: with `done` the sink has the answer as JSON, with `failed` a message in words.
-enum Status : std::int32_t { done = 0, failed = 1 };
+/// Each function returns one of these: with `done` the sink has the answer as JSON, with any other a message in words.
+enum Status : std::int32_t {
+    done = 0,
+    failed = 1,
+    no_memory = 2,  ///< failed because the host had no more memory to give
+};
 
 struct Entry {
     std::uint64_t magic;

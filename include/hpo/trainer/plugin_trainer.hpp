@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/error.hpp"
@@ -69,19 +71,17 @@ public:
             return {.failure = Failure{.kind = FailureKind::trainer_error, .message = error.what()}};
         }
     }
+    /// Throws Error{plugin} with nothing but the plugin's own reason, and bad_alloc where it found no memory: whoever asked knows whom.
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) override {
-        return decoded<PeakPrediction>(ask(to_text(source), job, progress), std::string{to_text(source)});
+        const std::string question{to_text(source)};
+        const Said said = put(question, job, progress);
+        if (said.status == abi::no_memory) throw std::bad_alloc{};
+        if (said.status != abi::done) throw Error{Errc::plugin, said.text};
+        return decoded<PeakPrediction>(parse_json(said.text, question), question);
     }
     /// The answer to any other question; throws Error{plugin} when the plugin does not know it.
     [[nodiscard]] Json ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
-        if (!entry_.ask)
-            throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + unknown_name("ask", "question", question, {}).what()};
-        const abi::Host host = lend(progress);
-        const std::string job_text = json_line(encode(job));
-        const std::string answer = call("ask", [&](abi::Sink sink) {
-            return entry_.ask(trainer_, {question.data(), question.size()}, {job_text.data(), job_text.size()}, &host, sink);
-        });
-        return parse_json(answer, std::string{question});
+        return parse_json(require_done("ask", put(question, job, progress)), std::string{question});
     }
 
 private:
@@ -95,14 +95,36 @@ private:
 
     static abi::Host lend(Progress& progress) { return {sizeof(abi::Host), &progress, &report, &stop_requested, &memory, &log, &tell}; }
 
-    /// Calls a function of the plugin; its answer's text.
+    /// What a function of the plugin wrote: its answer or, in words, why there is none.
+    struct Said {
+        std::int32_t status = abi::failed;
+        std::string text;
+    };
+    template <class F>
+    static Said said_by(F&& function) {
+        Said said;
+        const abi::Sink sink{
+            &said.text, [](void* context, abi::Text part) noexcept { static_cast<std::string*>(context)->assign(part.data, part.size); }};
+        said.status = function(sink);
+        return said;
+    }
+    /// Puts a question to `ask`.
+    [[nodiscard]] Said put(std::string_view question, const TrainerJob& job, Progress& progress) const {
+        if (!entry_.ask) return {.text = unknown_name("", "question", question, {}).what()};
+        const abi::Host host = lend(progress);
+        const std::string job_text = json_line(encode(job));
+        return said_by([&](abi::Sink sink) {
+            return entry_.ask(trainer_, {question.data(), question.size()}, {job_text.data(), job_text.size()}, &host, sink);
+        });
+    }
+    /// The answer's text; throws an Error that names trainer and function where there is none.
+    std::string require_done(const std::string& what, Said said) const {
+        if (said.status != abi::done) throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + what + ": " + said.text};
+        return std::move(said.text);
+    }
     template <class F>
     std::string call(const std::string& what, F&& function) const {
-        std::string text;
-        const abi::Sink sink{
-            &text, [](void* context, abi::Text part) noexcept { static_cast<std::string*>(context)->assign(part.data, part.size); }};
-        if (function(sink) != abi::done) throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + what + ": " + text};
-        return text;
+        return require_done(what, said_by(std::forward<F>(function)));
     }
     template <class Answer, class F>
     Answer answer(const std::string& what, F&& function) const {

@@ -67,7 +67,7 @@ public:
         Rung& rung = rungs_.at(static_cast<std::size_t>(source));
         if (rung.given_up()) return {std::nullopt, rung.latest};
         if (std::find(info_.peak_sources.begin(), info_.peak_sources.end(), name) == info_.peak_sources.end())
-            return refuse(rung, name, "trainer " + info_.name + " has none");
+            return refuse(rung, name, "the trainer has none");
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
         if (reply.interrupted) return {std::nullopt, reply.silence};
@@ -75,10 +75,7 @@ public:
             ++rung.losses;
             return refuse(rung, name, reply.silence);
         }
-        const std::string problem = reply.answer->error   ? in_short(*reply.answer->error)
-                                    : !reply.answer->peak ? "an empty answer"
-                                                          : nonsense_in(*reply.answer->peak);
-        if (!problem.empty()) {
+        if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
             constexpr double long_seconds = 1;
             rung.losses = watch.seconds() < long_seconds ? 0 : rung.losses + 1;
             return refuse(rung, name, problem);
@@ -127,17 +124,14 @@ private:
             note(name + ": " + why + (rung.given_up() ? "; it is not asked any more" : ""));
         return {std::nullopt, why};
     }
-    /// A worker's error without what the plugin's border and the source put in front.
-    [[nodiscard]] std::string in_short(std::string_view text) const {
-        if (text.find("std::bad_alloc") != std::string_view::npos) {
-            return "more host memory was asked for than the " + format_bytes(config_.prediction_memory_bytes) +
-                   " that a prediction may take";
+    [[nodiscard]] std::string problem_in(const Answered& answer) const {
+        if (answer.no_memory) {
+            const std::int64_t most = config_.prediction_memory_bytes;
+            return "more host memory was asked for than " +
+                   (most > 0 ? "the " + format_bytes(most) + " that a prediction may take" : "there is");
         }
-        for (const std::string& place :
-             {"trainer " + config_.trainer + ": ", std::string{"ask: "}, std::string{"dry run: "}, std::string{"probe: "}}) {
-            if (text.starts_with(place)) text.remove_prefix(place.size());
-        }
-        return std::string{text};
+        if (answer.error) return *answer.error;
+        return answer.peak ? nonsense_in(*answer.peak) : "an empty answer";
     }
     /// A shape is told for each example: the micro-batch does not change it, and a guard that tries several asks once.
     template <class Ask>

@@ -96,6 +96,7 @@ struct Answered {  ///< to AskProfile, AskPeak and AskCheck
     std::vector<TrainerProblem> problems;
     std::vector<std::string> remarks;  ///< what the trainer logged while it checked
     std::optional<std::string> error;
+    bool no_memory = false;  ///< the error: the host's memory, as far as it may be used, did not suffice
 };
 using Event = std::variant<Ready, Refused, Started, Reported, Measured, Checkpointed, Ended, Answered>;
 /// @}
@@ -200,9 +201,13 @@ struct JsonMembers<worker::Ended> {
 };
 template <>
 struct JsonMembers<worker::Answered> {
-    static constexpr std::tuple list{JsonMember{"id", &worker::Answered::id},           JsonMember{"profile", &worker::Answered::profile},
-                                     JsonMember{"peak", &worker::Answered::peak},       JsonMember{"problems", &worker::Answered::problems},
-                                     JsonMember{"remarks", &worker::Answered::remarks}, JsonMember{"error", &worker::Answered::error}};
+    static constexpr std::tuple list{JsonMember{"id", &worker::Answered::id},
+                                     JsonMember{"profile", &worker::Answered::profile},
+                                     JsonMember{"peak", &worker::Answered::peak},
+                                     JsonMember{"problems", &worker::Answered::problems},
+                                     JsonMember{"remarks", &worker::Answered::remarks},
+                                     JsonMember{"error", &worker::Answered::error},
+                                     JsonMember{"no_memory", &worker::Answered::no_memory}};
 };
 
 }  // namespace hpo

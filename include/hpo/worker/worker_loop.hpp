@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -190,7 +191,10 @@ private:
         QuestionProgress progress{progress_};
         try {
             fill(answered, progress);
-        } catch (const std::exception& error) {  // an Error, or the limit on memory
+        } catch (const std::bad_alloc& error) {
+            answered.error = error.what();
+            answered.no_memory = true;
+        } catch (const std::exception& error) {
             answered.error = error.what();
         }
         finish(std::move(answered));

@@ -184,6 +184,7 @@ public:
             if (fault.ends_with(place)) fault.resize(fault.size() - place.size());
         }
         if (fault == "throw") throw std::runtime_error("no meta kernel for aten::frob of trial " + std::to_string(job.trial));
+        if (fault == "say") throw hpo::Error{hpo::Errc::plugin, "trainer fault: ask: dry run: std::bad_alloc is what this is not"};
         if (fault == "hang") spin();
         if (fault == "segv") std::raise(SIGSEGV);
         if (fault == "terabyte") {
