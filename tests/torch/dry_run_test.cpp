@@ -15,6 +15,7 @@
 #include "hpo/torch/metered_allocator.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "points.hpp"
+#include "hpo/trainer/prediction_key.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "text_classifier/text_classifier.hpp"
@@ -234,6 +235,52 @@ TEST_CASE("a probe predicts the peak from small real steps, with a share that it
 
 TEST_CASE("channels that oneDNN fills up to blocks are left to the probe") {
     image_classifier::ImageClassifier images;
+TEST_CASE("a probe of a training of one single step has no optimizer's state at its peak") {
+    image_classifier::ImageClassifier images;
+    points::Recorder nobody;
+    const auto one_step = [](const char* kind, std::int64_t epochs) {
+        TrainerJob job = image_job(kind);
+        job.options["epochs"] = epochs;
+        job.options["train_examples"] = std::int64_t{32};
+        return job;
+    };
+    const auto probed = [&](const TrainerJob& job) { return images.predict(job, PeakSource::probe, nobody).need; };
+    CHECK(probed(one_step("mlp", 1)) == measured(images, one_step("mlp", 1)));
+    CHECK(probed(one_step("mlp", 1)) < probed(one_step("mlp", 2)));
+    CHECK(probed(one_step("mlp", 2)) == measured(images, one_step("mlp", 2)));
+    CHECK(static_cast<double>(probed(one_step("cnn", 1))) ==
+          Approx(static_cast<double>(measured(images, one_step("cnn", 1)))).epsilon(0.001));
+}
+
+TEST_CASE("trainings that one kept prediction serves are predicted alike, and one that may be a single step is none of them") {
+    image_classifier::ImageClassifier images;
+    hpo::FileStamps files;
+    const auto job_of = [](std::int64_t epochs, std::int64_t accumulated) {
+        TrainerJob job = image_job("mlp");
+        job.params["train.batch_size"] = job.plan.effective_batch.emplace(8);
+        job.params["train.grad_accum"] = accumulated;
+        job.options["epochs"] = epochs;
+        job.options["train_examples"] = std::int64_t{44};
+        return job;
+    };
+    const auto key = [&](const TrainerJob& job) { return prediction_key(images.info(), {}, job, PeakSource::dry_run, files); };
+    for (const std::string device : {"cpu", "cuda"}) {
+        CAPTURE(device);
+        for (const std::int64_t accumulated : {3, 5, 6, 8}) {  // of 44 examples the last two are one step
+            CAPTURE(accumulated);
+            TrainerJob two = job_of(3, 2);
+            TrainerJob more = job_of(3, accumulated);
+            two.plan.device = more.plan.device = device;
+            CHECK(key(two) == key(more));
+            const auto need = static_cast<double>(predicted(images, two).need);
+            CHECK(static_cast<double>(predicted(images, more).need) == Approx(need).epsilon(device == "cpu" ? 0 : 0.01));
+        }
+    }
+    CHECK(key(job_of(1, 2)) != key(job_of(1, 8)));
+    CHECK(predicted(images, job_of(1, 8)).need < predicted(images, job_of(1, 2)).need);
+    for (const std::int64_t accumulated : {2, 8}) compare(images, job_of(1, accumulated), 5e-4);
+}
+
     points::Recorder nobody;
     for (const char* kind : {"cnn", "resnet"}) {
         CAPTURE(kind);

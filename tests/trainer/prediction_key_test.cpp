@@ -19,6 +19,7 @@ TrainerInfo info() {
     info.parameters = {{"width", "int", "", std::int64_t{8}, ""},
                        {"dropout", "float", "", 0.1, "", MemoryUse::whether_zero},
                        {"epochs", "int", "", std::int64_t{3}, "", MemoryUse::whether_above_one},
+                       {"accumulated", "int", "", std::int64_t{2}, "", MemoryUse::whether_above_one},
                        {"lr", "float", "", 0.1, "", MemoryUse::none},
                        {"batch", "int", "", std::int64_t{64}, ""},
                        {"data", "text", "", std::string{}, ""}};
@@ -61,8 +62,9 @@ TEST_CASE("a key tells apart what takes memory, and nothing else") {
     CHECK(key_of(options) == with("width", std::int64_t{9}));
 }
 
-TEST_CASE("of the plan count what is in memory at once, whether gradients are accumulated, the kind of device and its levers") {
-    CHECK(under(64, 8) == under(128, 8));
+TEST_CASE("of the plan count what is in memory at once, the whole batch, the kind of device and its levers") {
+    CHECK(under(64, 8) == under(64, 8));
+    CHECK(under(64, 8) != under(128, 8));  // of 100 examples the second has one step an epoch
     CHECK(under(64, 8) != under(64, 16));
     CHECK(under(8, 8) != under(64, 8));
     CHECK(under(60, 8) != under(64, 8));  // the last micro-batch is short
@@ -99,16 +101,17 @@ TEST_CASE("on the CPU a key tells processors apart, and threads where the job le
     CHECK(key_by(job, "p", 2) == key_by(job, "q", 4));
 }
 
-TEST_CASE("a step that micro-batches do not fill counts as a whole, and so does that of a training that may have only one") {
-    TrainerJob job;
-    job.options["epochs"] = std::int64_t{1};
-    job.plan.effective_batch = 64;
-    job.plan.micro_batch = 8;
-    const std::string one = key_of(job);
-    job.plan.effective_batch = 128;
-    CHECK(key_of(job) != one);
-    CHECK(under(60, 8) != under(68, 8));  // each ends in four, and leaves another rest of an epoch
-    CHECK(under(64, 8) == under(72, 8));
+TEST_CASE("repetitions count by whether there are any, and each by its number where another is only one") {
+    const auto key = [](std::int64_t epochs, std::int64_t accumulated) {
+        TrainerJob job;
+        job.options["epochs"] = epochs;
+        job.params["accumulated"] = accumulated;
+        return key_of(job);
+    };
+    CHECK(key(3, 2) == key(9, 8));
+    CHECK(key(1, 2) != key(1, 8));  // the second may be one step, which is less than two
+    CHECK(key(3, 1) != key(3, 2));
+    CHECK(key(1, 2) != key(3, 2));
 }
 
 TEST_CASE("a file that changes while predictions are made is seen, a folder within a second") {

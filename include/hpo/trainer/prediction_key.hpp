@@ -66,48 +66,44 @@ struct Predictor {
 };
 
 /// Everything that determines what a job's attempt takes of its device, as text: two jobs with one key have one prediction. Parameters
-/// count as far as the trainer says (TrainerParameter::memory), files that texts name by their stamp, the batch as what is in memory of it
-/// and whether gradients are accumulated; on the CPU, whose library may arrange numbers in other ways, the processor and its threads, too.
+/// count as far as the trainer says (TrainerParameter::memory), files that texts name by their stamp; on the CPU, whose library may arrange
+/// numbers in other ways, the processor and its threads, too.
 [[nodiscard]] inline std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, const TrainerJob& job,
                                                 PeakSource source, FileStamps& files) {
-    constexpr int format = 4;  // of predictions: raised when older ones are to be made anew
+    constexpr int format = 5;  // of predictions: raised when older ones are to be made anew
     Json key = {{"format", format},          {"trainer", info.name},
                 {"build", predictor.build},  {"libtorch", info.libtorch_version},
                 {"source", to_text(source)}, {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
     if (key["device"] == "cpu") key["processor"] = predictor.processor;
-    const auto micro = job.plan.effective_micro_batch();
-    const std::int64_t short_batch = micro && job.plan.effective_batch && *micro > 0 ? *job.plan.effective_batch % *micro : 0;
-    key["plan"] = {{"micro_batch", encode(micro)},
-                   {"accumulates", std::min<std::int64_t>(job.plan.accumulation_steps(), 3)},
-                   {"short_batch", short_batch},
-                   // Where micro-batches do not fill a step, how short an epoch's last is hangs on the whole step.
-                   {"step", short_batch != 0 ? encode(job.plan.effective_batch) : Json(nullptr)},
-                   {"activation_checkpointing", job.plan.activation_checkpointing},
-                   {"precision", to_text(job.plan.precision)},
-                   {"expandable_segments", job.plan.expandable_segments},
-                   {"allocator_settings", job.plan.allocator_settings}};
+    // Not only what is in memory at a time: a training of few examples may be one step, and how short a step or an epoch ends hangs on it.
+    key["plan"] = {{"micro_batch", encode(job.plan.effective_micro_batch())},       {"effective_batch", encode(job.plan.effective_batch)},
+                   {"activation_checkpointing", job.plan.activation_checkpointing}, {"precision", to_text(job.plan.precision)},
+                   {"expandable_segments", job.plan.expandable_segments},           {"allocator_settings", job.plan.allocator_settings}};
     const auto number = [](const Value& value) {
         if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
         if (const auto* real = get_if<double>(&value)) return *real;
         if (const auto* truth = get_if<bool>(&value)) return *truth ? 1.0 : 0.0;
         return 0.0;
     };
+    const auto value_of = [&](const TrainerParameter& parameter) -> const Value& {
+        const Value* given = job.find(parameter.name);
+        return given && !given->is_null() ? *given : parameter.standard;
+    };
+    // Where something is done once, how often the rest is done tells whether all of it is one step.
+    const bool all_repeat = std::all_of(info.parameters.begin(), info.parameters.end(), [&](const TrainerParameter& parameter) {
+        return parameter.memory != MemoryUse::whether_above_one || number(value_of(parameter)) > 1;
+    });
     Json& settings = key["settings"] = Json::object();
     const auto add = [&](const std::string& name, const Value& value, MemoryUse use) {
         if (use == MemoryUse::none || (name == info.effective_batch_parameter && job.plan.effective_batch)) return;
         if (use == MemoryUse::whether_zero) settings[name] = number(value) != 0;
-        else if (use == MemoryUse::whether_above_one) settings[name] = number(value) > 1;
+        else if (use == MemoryUse::whether_above_one && all_repeat) settings[name] = true;
         else settings[name] = encode(value);
-        // One epoch may be one step, which needs less than two: how many examples are a step decides.
-        if (use == MemoryUse::whether_above_one && !(number(value) > 1)) key["plan"]["step"] = encode(job.plan.effective_batch);
         const auto* text = get_if<std::string>(&value);
         if (!text || text->empty()) return;
         if (const std::string& stamp = files.of(*text); !stamp.empty()) key["files"][*text] = stamp;
     };
-    for (const TrainerParameter& parameter : info.parameters) {
-        const Value* given = job.find(parameter.name);
-        add(parameter.name, given && !given->is_null() ? *given : parameter.standard, parameter.memory);
-    }
+    for (const TrainerParameter& parameter : info.parameters) add(parameter.name, value_of(parameter), parameter.memory);
     const auto unlisted = [&](const Values& values) {
         for (const auto& [name, value] : values) {
             const bool listed = std::any_of(info.parameters.begin(), info.parameters.end(),
