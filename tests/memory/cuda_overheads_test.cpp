@@ -57,6 +57,46 @@ TEST_CASE("at a peak before the first forward pass there are no workspaces yet")
     CHECK(bytes_of(parts, "workspace") == 9000);
 }
 
+TEST_CASE("cuBLAS's workspace is larger on Hopper, and on Blackwell since LibTorch 2.7") {
+    using hpo::memory::ComputeCapability;
+    constexpr std::int64_t usual = 8'519'680;
+    constexpr std::int64_t large = 33'554'432;
+    const auto bytes = [](hpo::memory::LibTorchVersion version, ComputeCapability device) {
+        return usual_cuda_overheads(version, device).cublas_workspace_bytes;
+    };
+    CHECK(bytes({2, 6}, {8, 9}) == usual);
+    CHECK(bytes({2, 6}, {9, 0}) == large);
+    CHECK(bytes({2, 6}, {10, 0}) == usual);
+    CHECK(bytes({2, 11}, {8, 9}) == usual);
+    CHECK(bytes({2, 11}, {9, 0}) == large);
+    CHECK(bytes({2, 11}, {10, 0}) == large);
+    CHECK(bytes({2, 11}, {12, 0}) == large);
+    CHECK(bytes({1, 13}, {9, 0}) == 0);
+    CHECK(usual_cuda_overheads({2, 11}).cublas_workspace_bytes == usual);
+}
+
+TEST_CASE("a compute capability is two numbers") {
+    using hpo::memory::parse_compute_capability;
+    CHECK(parse_compute_capability("9.0") == hpo::memory::ComputeCapability{9, 0});
+    CHECK(parse_compute_capability("12.1") == hpo::memory::ComputeCapability{12, 1});
+    for (const char* text : {"", "9", "9.", ".0", "sm_90", "9.0a", "9,0", "-9.0", "9.-1", "0.1", "99999999999.0"}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_compute_capability(text));
+    }
+}
+
+TEST_CASE("CUBLAS_WORKSPACE_CONFIG is the sum of its sizes times their counts, in KiB") {
+    using hpo::memory::configured_cublas_workspace_bytes;
+    CHECK(configured_cublas_workspace_bytes(":4096:2:16:8") == 8'519'680);
+    CHECK(configured_cublas_workspace_bytes(":4096:8") == 33'554'432);
+    CHECK(configured_cublas_workspace_bytes(":0:0") == 0);
+    CHECK(configured_cublas_workspace_bytes("x:16:2y:1:1") == 33 * 1024);
+    for (const char* text : {"", "4096", ":4096", "::", ":a:b", ":99999999999999999999:1", ":1099511627776:1099511627776"}) {
+        CAPTURE(text);
+        CHECK_FALSE(configured_cublas_workspace_bytes(text));
+    }
+}
+
 TEST_CASE("no workspace is taken of a LibTorch that leaves it to cuBLAS") {
     CHECK(usual_cuda_overheads({1, 13}).cublas_workspace_bytes == 0);
     CHECK(usual_cuda_overheads({2, 0}).cublas_workspace_bytes == 8'519'680);

@@ -361,6 +361,21 @@ TEST_CASE("a trace that is kept says which module and operator took a block") {
                        [](const std::string& scope) { return scope.find("evaluate_function") != std::string::npos; }));
 }
 
+#if TORCH_VERSION_MAJOR >= 2
+TEST_CASE("cuBLAS's workspace on the device that is meant counts twice") {
+    const TemporaryDirectory place;
+    text_classifier::TextClassifier trainer;
+    TrainerJob job = text_job(place.path());
+    job.plan.device = "cuda:0";
+    const PeakPrediction usual = predicted(trainer, job);
+    CHECK_THAT(usual.remark, Catch::Contains("cuBLAS's two workspaces 8.12 MiB each, of which Hopper and Blackwell have larger ones"));
+    job.cublas_workspace_bytes = std::int64_t{32} << 20;
+    const PeakPrediction hopper = predicted(trainer, job);
+    CHECK(hopper.requested_bytes == usual.requested_bytes + 2 * ((32 << 20) - 8'519'680));
+    CHECK_THAT(hopper.remark, Catch::Contains("cuBLAS's two workspaces 32.00 MiB each") && !Catch::Contains("Hopper"));
+}
+#endif
+
 TEST_CASE("a probe of long texts records shorter ones where memory grows evenly with their length") {
     const TemporaryDirectory place;
     text_classifier::TextClassifier trainer;

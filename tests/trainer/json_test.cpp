@@ -131,6 +131,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     sent.model_folder = "/tmp/model";
     sent.saved_model = "/tmp/saved";
     sent.trace_file = "/tmp/trace";
+    sent.cublas_workspace_bytes = 4096;
     sent.shapes_only = true;
     const TrainerJob got = there_and_back(sent);
     CHECK(got.study == "s");
@@ -147,6 +148,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.model_folder == sent.model_folder);
     CHECK(got.saved_model == sent.saved_model);
     CHECK(got.trace_file == sent.trace_file);
+    CHECK(got.cublas_workspace_bytes == sent.cublas_workspace_bytes);
     CHECK(got.shapes_only);
     CHECK(encode(sent).size() == 15);
     CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));

@@ -114,6 +114,17 @@ TEST_CASE("repetitions count by whether there are any, and each by its number wh
     CHECK(key(1, 2) != key(3, 2));
 }
 
+TEST_CASE("cuBLAS's workspace counts where there is one") {
+    TrainerJob job;
+    const std::string plain = key_of(job);
+    job.cublas_workspace_bytes = 4096;
+    CHECK(key_of(job) == plain);
+    job.plan.device = "cuda";
+    const std::string cuda = key_of(job);
+    job.cublas_workspace_bytes.reset();
+    CHECK(key_of(job) != cuda);
+}
+
 TEST_CASE("a file that changes while predictions are made is seen, a folder within a second") {
     const tests::TemporaryDirectory folder;
     const auto file = folder.path() / "data.csv";

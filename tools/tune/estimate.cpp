@@ -272,7 +272,7 @@ void add_estimate(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("estimate", "Predict the peak of a configuration, or which part of a space fits a device");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<EstimateOptions>();
-    add_study_arguments(command, arguments, {"store", "guard", "device", "device-memory", "plugin-timeout"});
+    add_study_arguments(command, arguments, {"store", "guard", "device", "device-memory", "compute-capability", "plugin-timeout"});
     command->add_option("--per", options->per, "the largest micro-batch that fits, for each value of this parameter")->type_name("NAME");
     command->add_flag("--space", options->space, "the whole space: what fits as it is, with a smaller micro-batch, never");
     command->add_option("--by", options->by, "the categorical parameter that --space lists by; the first that branches when left out")

@@ -214,6 +214,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     config.device_budget_bytes = capacity;
     config.device = device;
     config.device_name = device_name(device);
+    config.cublas_workspace_bytes = cublas_workspace_bytes(settings, info, device);
     config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
     config.recall = [&predictions](const std::string& key) { return predictions ? predictions->find(key) : std::nullopt; };
     config.keep = [&predictions](const std::string& key, const std::string& text) {

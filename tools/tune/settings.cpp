@@ -29,6 +29,7 @@ constexpr Word known_words[] = {
     {"time", "", "DURATION", "start no trial after this: 45s, 90min, 1h30min"},
     {"device", "auto", "auto|cpu|cuda|cuda:N", "where trials run"},
     {"device-memory", "", "SIZE", "what all trials together may hold on the device: 600MiB"},
+    {"compute-capability", "", "N.N", "of the GPU that is predicted for: 9.0 is Hopper; what the driver says when left out"},
     {"ledger", "auto", "auto|FILE", "which attempts may be on the device together: one file for all runs that share it"},
     {"workers", "auto", "auto|N", "trials at once"},
     {"threads", "auto", "auto|N", "threads of each worker"},

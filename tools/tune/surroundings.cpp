@@ -2,12 +2,14 @@
 #include "surroundings.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/device/nvml.hpp"
 #include "hpo/device/processor_name.hpp"
+#include "hpo/memory/cublas_workspace.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
 
@@ -162,16 +164,32 @@ std::string estimated_device(const Settings& settings, const TrainerInfo& info) 
 
 namespace {
 
-/// Nothing where the driver knows no such card.
+/// "cuda" is the first one. Nothing where the driver knows no such card.
 std::optional<device::NvidiaDevice> card_of(const std::string& device) {
     const auto nvml = device::Nvml::load();
     for (auto& card : nvml ? nvml->devices() : std::vector<device::NvidiaDevice>{}) {
-        if (device == "cuda:" + std::to_string(card.index)) return std::move(card);
+        if (device == "cuda:" + std::to_string(card.index) || (device == "cuda" && card.index == 0)) return std::move(card);
     }
     return std::nullopt;
 }
 
 }  // namespace
+
+std::optional<std::int64_t> cublas_workspace_bytes(const Settings& settings, const TrainerInfo& info, const std::string& device) {
+    const std::string& given = settings.text("compute-capability");
+    auto capability = memory::parse_compute_capability(given);
+    if (!given.empty() && !capability) throw bad_value(settings.place("compute-capability"), "'" + given + "'", "such as 8.9 or 9.0");
+    const auto version = memory::parse_libtorch_version(info.libtorch_version);
+    if (device == "cpu" || !version || version->major < 2) return std::nullopt;
+    if (const char* asked = std::getenv("CUBLAS_WORKSPACE_CONFIG")) {
+        if (const auto bytes = memory::configured_cublas_workspace_bytes(asked)) return bytes;
+    }
+    if (!capability) {
+        if (const auto card = card_of(device)) capability = memory::parse_compute_capability(card->compute_capability);
+    }
+    if (!capability) return std::nullopt;
+    return memory::usual_cublas_workspace_bytes(*version, capability);
+}
 
 std::string device_name(const std::string& device) {
     if (device == "cpu") return device::processor_name();
@@ -210,6 +228,7 @@ worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info
 worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& info, const std::string& device) {
     worker::PoolConfig config = pool_config(settings, info);
     config.device = device;
+    config.cublas_workspace_bytes = cublas_workspace_bytes(settings, info, device);
     config.profile_timeout = config.prediction_timeout = settings.plugin_timeout();
     return config;
 }

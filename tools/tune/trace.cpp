@@ -150,7 +150,7 @@ void add_trace(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("trace", "Show what takes the memory of one configuration, allocation by allocation");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<TraceOptions>();
-    add_study_arguments(command, arguments, {"device", "seed", "plugin-timeout"});
+    add_study_arguments(command, arguments, {"device", "compute-capability", "seed", "plugin-timeout"});
     command->get_option("SCRIPT")->description("the study script (Lua), whose dry run is recorded; or a trace that was written before");
     command->add_option("--out", options->out, "keep the trace in this file")->type_name("FILE");
     command->add_option("--svg", options->svg, "draw the timeline into this file")->type_name("FILE");

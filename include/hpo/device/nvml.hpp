@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hpo::device {
@@ -17,6 +18,7 @@ struct NvidiaDevice {
     std::string uuid;
     std::int64_t total_bytes = 0;
     std::int64_t free_bytes = 0;
+    std::string compute_capability;  ///< "9.0"; empty: the driver does not say
 };
 
 /// The driver's management library, loaded at run time: nothing is linked against it, and CUDA is not initialised.
@@ -46,7 +48,7 @@ public:
         for (unsigned index = 0; index < count; ++index) {
             void* handle = nullptr;
             if (call<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2", index, &handle) != 0) continue;
-            NvidiaDevice device{.index = index, .name = {}, .uuid = {}};
+            NvidiaDevice device{.index = index, .name = {}, .uuid = {}, .compute_capability = {}};
             std::array<char, 96> text{};
             if (call<int(void*, char*, unsigned)>("nvmlDeviceGetName", handle, text.data(), unsigned{text.size()}) == 0)
                 device.name = text.data();
@@ -57,6 +59,10 @@ public:
                 device.total_bytes = static_cast<std::int64_t>(memory.total);
                 device.free_bytes = static_cast<std::int64_t>(memory.free);
             }
+            int major = 0;
+            int minor = 0;
+            if (call<int(void*, int*, int*)>("nvmlDeviceGetCudaComputeCapability", handle, &major, &minor) == 0)
+                device.compute_capability = std::to_string(major) + "." + std::to_string(minor);
             found.push_back(std::move(device));
         }
         return found;

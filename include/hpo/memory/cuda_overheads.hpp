@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "hpo/core/estimate.hpp"
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/memory/allocator_settings.hpp"
+#include "hpo/memory/compute_capability.hpp"
+#include "hpo/memory/cublas_workspace.hpp"
 #include "hpo/memory/trace_peak.hpp"
 
 namespace hpo::memory {
@@ -19,16 +22,14 @@ struct CudaOverheads {
     /// 636 MiB (eagerly); this is to be replaced by what a device was seen to take.
     std::int64_t context_bytes = std::int64_t{600} << 20;
     /// From the allocator, kept for ever: cuBLAS's workspace of each thread that multiplies, the one of the forward and that of the
-    /// backward pass. 2 * 4096 KiB + 8 * 16 KiB, on Hopper 32 MiB; LibTorch 1.13 leaves it to cuBLAS, inside the context.
+    /// backward pass.
     std::int64_t cublas_workspace_bytes = 0;
 };
 
 inline constexpr std::string_view cublas_workspace_scope = "cuBLAS workspace";
 
-[[nodiscard]] inline CudaOverheads usual_cuda_overheads(LibTorchVersion version) {
-    CudaOverheads overheads;
-    if (version.major >= 2) overheads.cublas_workspace_bytes = (8 << 20) + (128 << 10);
-    return overheads;
+[[nodiscard]] inline CudaOverheads usual_cuda_overheads(LibTorchVersion version, std::optional<ComputeCapability> device = {}) {
+    return {.cublas_workspace_bytes = usual_cublas_workspace_bytes(version, device)};
 }
 
 /// The trace with cuBLAS's workspaces taken at the beginning of the first forward and of the first backward phase.

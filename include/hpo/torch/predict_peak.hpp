@@ -80,11 +80,13 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
 
 /// The same on CUDA, whose caching allocator the trace is replayed through with the rules of this LibTorch and the plan's settings. Throws
 /// Error for settings that it refuses.
-[[nodiscard]] inline PeakPrediction cuda_prediction(const memory::AllocationTrace& trace, const ExecutionPlan& plan) {
+[[nodiscard]] inline PeakPrediction cuda_prediction(const memory::AllocationTrace& trace, const TrainerJob& job) {
+    const ExecutionPlan& plan = job.plan;
     const auto version = memory::parse_libtorch_version(TORCH_VERSION).value_or(memory::LibTorchVersion{});
     memory::AllocatorSettings settings = memory::read_allocator_conf(plan.allocator_settings, version, "plan.allocator_settings");
     settings.expandable_segments = settings.expandable_segments || (plan.expandable_segments && version >= memory::LibTorchVersion{2, 1});
-    const memory::CudaOverheads overheads = memory::usual_cuda_overheads(version);
+    memory::CudaOverheads overheads = memory::usual_cuda_overheads(version);
+    if (version.major >= 2) overheads.cublas_workspace_bytes = job.cublas_workspace_bytes.value_or(overheads.cublas_workspace_bytes);
     const memory::AllocationTrace whole = memory::with_cublas_workspaces(trace, overheads.cublas_workspace_bytes);
     const memory::CapacityNeed found = memory::capacity_need(whole, settings, overheads.context_bytes);
     PeakPrediction prediction;
@@ -100,13 +102,17 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
     prediction.uncertainty = plan.precision == Precision::fp32 ? 0.03 : 0.06;
     prediction.remark =
         "for the CUDA allocator of LibTorch " TORCH_VERSION "; the context is taken to be " + format_bytes(overheads.context_bytes);
+    if (version.major >= 2) {
+        prediction.remark += ", cuBLAS's two workspaces " + format_bytes(overheads.cublas_workspace_bytes) + " each";
+        if (!job.cublas_workspace_bytes) prediction.remark += ", of which Hopper and Blackwell have larger ones";
+    }
     return prediction;
 }
 
 /// The peak of a trace on the job's device. Writes the trace where the job says.
 [[nodiscard]] inline PeakPrediction peak_of(const memory::AllocationTrace& trace, const TrainerJob& job) {
     if (!job.trace_file.empty()) memory::write_trace(job.trace_file, trace);
-    return job.plan.device == "cpu" ? metered_prediction(trace) : cuda_prediction(trace, job.plan);
+    return job.plan.device == "cpu" ? metered_prediction(trace) : cuda_prediction(trace, job);
 }
 
 }  // namespace hpo::torch

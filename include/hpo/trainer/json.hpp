@@ -156,6 +156,7 @@ struct JsonMembers<TrainerJob> {
                                      JsonMember{"model_folder", &R::model_folder},
                                      JsonMember{"saved_model", &R::saved_model},
                                      JsonMember{"trace_file", &R::trace_file},
+                                     JsonMember{"cublas_workspace_bytes", &R::cublas_workspace_bytes},
                                      JsonMember{"shapes_only", &R::shapes_only}};
 };
 

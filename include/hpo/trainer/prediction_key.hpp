@@ -75,6 +75,7 @@ struct Predictor {
                 {"build", predictor.build},  {"libtorch", info.libtorch_version},
                 {"source", to_text(source)}, {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
     if (key["device"] == "cpu") key["processor"] = predictor.processor;
+    else key["cublas_workspace"] = encode(job.cublas_workspace_bytes);
     // Not only what is in memory at a time: a training of few examples may be one step, and how short a step or an epoch ends hangs on it.
     key["plan"] = {{"micro_batch", encode(job.plan.effective_micro_batch())},       {"effective_batch", encode(job.plan.effective_batch)},
                    {"activation_checkpointing", job.plan.activation_checkpointing}, {"precision", to_text(job.plan.precision)},

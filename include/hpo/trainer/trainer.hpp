@@ -38,6 +38,8 @@ struct TrainerJob {
     std::string model_folder;                 ///< where `run` writes the finished model: an empty folder; empty: it is not kept
     std::string saved_model;                  ///< for `evaluate`: the folder that an earlier `run` wrote
     std::string trace_file;                   ///< for `predict`: where the trace is written that it predicts from; empty: nowhere
+    /// For `predict`: cuBLAS's workspace of each thread on the CUDA device that is meant; nothing: LibTorch's usual one on most devices.
+    std::optional<std::int64_t> cublas_workspace_bytes;
 
     /// Only what the attempt's tensors are shaped like counts, as for `predict`: weights and data that are not there may be stood in for,
     /// and parameters without a standard value may be missing.

@@ -37,7 +37,8 @@ namespace hpo::worker {
                       .checkpoint_folder = job.checkpoint_folder,
                       .resume_step = job.resume_step,
                       .model_folder = job.model_folder,
-                      .saved_model = job.saved_model};
+                      .saved_model = job.saved_model,
+                      .cublas_workspace_bytes = config.cublas_workspace_bytes};
     for (const Param& param : job.params) result.params.emplace(param.name, param.value());
     if (result.metric.empty() && !info.metrics.empty()) result.metric = info.metrics.front().name;
     result.plan.device = device_inside(job.plan.device);

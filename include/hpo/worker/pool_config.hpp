@@ -26,8 +26,9 @@ struct PoolConfig {
     /// What all workers together may take of the device, in bytes. On "cpu" a metered device of this size is made.
     std::optional<std::int64_t> device_budget_bytes;
     std::string device = "cpu";
-    std::string device_name;           ///< RunsOn::device_name; empty: not known
-    std::filesystem::path log_folder;  ///< worker-N.log; must exist. Empty: output is kept only for the failures' tails
+    std::string device_name;                               ///< RunsOn::device_name; empty: not known
+    std::optional<std::int64_t> cublas_workspace_bytes{};  ///< TrainerJob::cublas_workspace_bytes
+    std::filesystem::path log_folder;                      ///< worker-N.log; must exist. Empty: output is kept only for the failures' tails
     Environment environment = inherited_environment();
     std::filesystem::path account_folder = "/dev/shm";  ///< where a metered device's account lies while the pool lives
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <charconv>
+#include <compare>
+#include <optional>
+#include <string_view>
+
+namespace hpo::memory {
+
+/// Which architecture an NVIDIA device has, as CUDA counts them: 8.9 is Ada, 9.0 Hopper, 10.0 and 12.0 Blackwell.
+struct ComputeCapability {
+    int major = 0;
+    int minor = 0;
+    friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
+};
+
+/// Reads "9.0"; nothing for any other text.
+[[nodiscard]] inline std::optional<ComputeCapability> parse_compute_capability(std::string_view text) {
+    ComputeCapability found;
+    const char* const end = text.data() + text.size();
+    const auto major = std::from_chars(text.data(), end, found.major);
+    if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.') return std::nullopt;
+    const auto minor = std::from_chars(major.ptr + 1, end, found.minor);
+    if (minor.ec != std::errc{} || minor.ptr != end || found.major < 1 || found.minor < 0) return std::nullopt;
+    return found;
+}
+
+}  // namespace hpo::memory
