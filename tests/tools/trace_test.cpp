@@ -194,3 +194,18 @@ TEST_CASE("a file that is neither a trace nor a script is said to be neither") {
     CHECK_THAT(mistake.error, Contains("error: mistake.lua:") && !Contains("neither"));
     CHECK_THAT(trace(workshop, {"nowhere.lua"}).error, Contains("nowhere.lua: cannot be read") && !Contains("neither"));
 }
+
+TEST_CASE("a training is recorded where its device is, and what has none or writes no trace is an error of one line") {
+    const Workshop workshop;
+    workshop.write("q.lua", script("quadratic", ""));
+    const auto none = trace(workshop, {"q.lua", "--train"});
+    CHECK(none.status == 6);
+    CHECK(none.error == "hpo-tune: error: trainer quadratic: its training wrote no trace\n");
+    workshop.write("throws.lua", script("fault", ", fault = \"throw\""));
+    CHECK_THAT(trace(workshop, {"throws.lua", "--train"}).error, Contains("trainer fault: training: asked to throw"));
+    const auto no_device = trace(workshop, {"q.lua", "--train", "--device", "cuda"});
+    CHECK(no_device.status == 4);
+    CHECK_THAT(no_device.error, Contains("hpo-tune: error: --device: ") && Contains("known: cpu\n"));
+    const auto shown = trace(workshop, {write_a_trace(workshop), "--train"});
+    CHECK_THAT(shown.error, Contains("a trace, which is shown as it was recorded: --train is for a study script"));
+}

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "hpo/device/metered_device.hpp"
+#include "hpo/memory/trace_file.hpp"
+#include "hpo/memory/trace_peak.hpp"
 #include "hpo/torch/dry_run.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/trainer/prediction_key.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "points.hpp"
-#include "hpo/trainer/prediction_key.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "text_classifier/text_classifier.hpp"
@@ -233,8 +235,6 @@ TEST_CASE("a probe predicts the peak from small real steps, with a share that it
           Approx(static_cast<double>(measured(images, small))).epsilon(0.01));
 }
 
-TEST_CASE("channels that oneDNN fills up to blocks are left to the probe") {
-    image_classifier::ImageClassifier images;
 TEST_CASE("a probe of a training of one single step has no optimizer's state at its peak") {
     image_classifier::ImageClassifier images;
     points::Recorder nobody;
@@ -281,6 +281,8 @@ TEST_CASE("trainings that one kept prediction serves are predicted alike, and on
     for (const std::int64_t accumulated : {2, 8}) compare(images, job_of(1, accumulated), 5e-4);
 }
 
+TEST_CASE("channels that oneDNN fills up to blocks are left to the probe") {
+    image_classifier::ImageClassifier images;
     points::Recorder nobody;
     for (const char* kind : {"cnn", "resnet"}) {
         CAPTURE(kind);
@@ -359,6 +361,20 @@ TEST_CASE("a trace that is kept says which module and operator took a block") {
     CHECK(has("aten::to", 32 * 784 * 4));               // a batch belongs to no module
     CHECK(std::none_of(trace.scopes.begin(), trace.scopes.end(),
                        [](const std::string& scope) { return scope.find("evaluate_function") != std::string::npos; }));
+}
+
+TEST_CASE("a recorded training takes what its dry run says") {
+    const TemporaryDirectory place;
+    image_classifier::ImageClassifier trainer;
+    TrainerJob job = image_job("mlp");
+    const PeakPrediction prediction = predicted(trainer, job);
+    job.trace_file = place.file("trace");
+    const std::int64_t peak = measured(trainer, job);
+    const auto trace = hpo::memory::read_trace(job.trace_file);
+    CHECK(hpo::memory::requested_peak(trace).bytes == peak);
+    CHECK(static_cast<double>(peak) == Approx(static_cast<double>(prediction.need)).epsilon(1e-4));
+    CHECK(std::any_of(trace.phases.begin(), trace.phases.end(), [](const auto& phase) { return phase.name == "backward"; }));
+    CHECK(std::any_of(trace.scopes.begin(), trace.scopes.end(), [](const std::string& scope) { return scope.starts_with("head"); }));
 }
 
 #if TORCH_VERSION_MAJOR >= 2

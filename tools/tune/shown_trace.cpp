@@ -88,6 +88,11 @@ void print_json(const ShownTrace& shown, const TraceFigures& figures, const Trac
                               {"uncertainty", prediction->uncertainty},
                               {"remark", prediction->remark}};
     }
+    json["measured"] = nullptr;
+    if (const auto& measured = shown.measured) {
+        json["measured"] = {{"allocated_bytes", tools::or_null(measured->peak_allocated)},
+                            {"reserved_bytes", tools::or_null(measured->peak_reserved)}};
+    }
     json["at_capacity"] = nullptr;
     if (figures.capacity_bytes) {
         const auto& refused = figures.at_capacity.refused;
@@ -153,6 +158,10 @@ void print_text(const ShownTrace& shown, const TraceFigures& figures, const Trac
     page.line("least capacity " + format_bytes(figures.need.need) + "; " + format_bytes(figures.need.comfort) +
               " without emptying its cache");
     if (figures.capacity_bytes) page.line(capacity_text(shown, figures));
+    if (shown.measured && shown.measured->peak_allocated) {
+        page.line("measured: allocated " + format_bytes(*shown.measured->peak_allocated) +
+                  (shown.measured->peak_reserved ? ", reserved " + format_bytes(*shown.measured->peak_reserved) : ""));
+    }
     if (const auto& prediction = shown.prediction) {
         page.paragraph("the trainer predicts a need of " + format_bytes(prediction->need) + " and comfort at " +
                        format_bytes(prediction->comfort) + (prediction->remark.empty() ? "" : ": " + prediction->remark));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/core/outcome.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/memory/allocator_replay.hpp"
@@ -23,6 +24,7 @@ struct TraceOptions {
     std::string allocator;  ///< its settings
     std::string capacity;   ///< a device to hold the trace against
     std::size_t top = 15;   ///< scopes that are shown
+    bool train = false;     ///< a script's: record real steps
     bool json = false;
 };
 
@@ -32,6 +34,7 @@ struct ShownTrace {
     memory::AllocationTrace trace{};
     memory::AllocatorSettings settings{};
     std::optional<PeakPrediction> prediction{};  ///< what the trainer makes of it, where it was asked
+    std::optional<AttemptOutcome> measured{};    ///< of the training that was recorded: its peaks as LibTorch counted them
     std::string origin{};                        ///< lines on how it was recorded just now
 };
 

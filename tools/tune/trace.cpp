@@ -13,6 +13,7 @@
 #include "hpo/memory/trace_timeline.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/trainer/executor.hpp"
 #include "hpo/worker/pool.hpp"
 #include "private_folder.hpp"
 #include "proposals.hpp"
@@ -81,9 +82,36 @@ void require_nothing_to_record(const StudyArguments& arguments, const TraceOptio
     note("plan", !arguments.plan.empty());
     for (const auto& [word, text] : arguments.words) note(word, true);
     note("out", !options.out.empty());
+    note("train", options.train);
     if (given.empty()) return;
     throw Error{Errc::usage, arguments.script + ": a trace, which is shown as it was recorded: " + join_names(given) + " " +
                                  (given.size() == 1 ? "is" : "are") + " for a study script"};
+}
+
+/// Keeps how the recorded training ended.
+struct TrainingEnd final : ExecutorEvents {
+    void on_started(std::int64_t, std::int64_t) override {}
+    bool on_report(std::int64_t, const Report&) override { return false; }
+    void on_memory(std::int64_t, const MemoryMark&) override {}
+    void on_end(std::int64_t, AttemptOutcome outcome) override { ended = std::move(outcome); }
+    std::optional<AttemptOutcome> ended;
+};
+
+/// What a dry run predicts, and the trace that it predicts from in `file`.
+void record_dry_run(worker::Pool& pool, const Job& job, const std::string& trainer, ShownTrace& shown) {
+    worker::MemoryQuestions::Told told = pool.trace(job.params, job.plan, job.trace_file);
+    if (!told.prediction) throw Error{Errc::plugin, trainer + ": dry run: " + told.why_not};
+    shown.prediction = std::move(told.prediction);
+}
+
+/// Trains a few steps on the device; their trace is in `job.trace_file`.
+void record_training(worker::Pool& pool, const Job& job, const std::string& trainer, ShownTrace& shown) {
+    TrainingEnd training;
+    pool.submit(job, training);
+    while (!training.ended) pool.wait(training, 1);
+    if (const auto& failure = training.ended->failure)
+        throw Error{Errc::plugin, trainer + ": training: " + failure->message.substr(0, failure->message.find('\n'))};
+    shown.measured = std::move(training.ended);
 }
 
 ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) {
@@ -95,27 +123,29 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     sampler::Random random;
     const History nothing{settings.description().name, {}, {}, {}};
     const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};
-    const ParamSet params = suggest_params(random, settings.script().space(), TrialContext{0, nothing}, seed, settings.fixed());
-    note_unused_fixed(settings, params);
-    const ExecutionPlan plan = first_plan(settings, info, params, estimated_device(settings, info));
+    const PrivateFolder folder;
+    Job job{.study = settings.description().name,
+            .params = suggest_params(random, settings.script().space(), TrialContext{0, nothing}, seed, settings.fixed()),
+            .seed = seed.value,
+            .trace_file = (folder.path() / "trace").string()};
+    note_unused_fixed(settings, job.params);
+    job.plan = first_plan(settings, info, job.params, options.train ? chosen_device(settings, info) : estimated_device(settings, info));
     ShownTrace shown;
     shown.name = settings.description().name;
-    shown.settings = allocator_of(options, info.libtorch_version, plan.allocator_settings);
-    if (plan.expandable_segments && shown.settings.version >= memory::LibTorchVersion{2, 1}) shown.settings.expandable_segments = true;
-    worker::Pool pool{question_config(settings, info, plan.device)};
-    const PrivateFolder folder;
-    const std::filesystem::path file = folder.path() / "trace";
-    const worker::MemoryQuestions::Told told = pool.trace(params, plan, file);
-    if (!told.prediction) throw Error{Errc::plugin, "trainer " + info.name + ": dry run: " + told.why_not};
-    if (!std::filesystem::exists(file)) throw Error{Errc::plugin, "trainer " + info.name + ": its dry run wrote no trace"};
-    shown.trace = memory::read_trace(file);
+    shown.settings = allocator_of(options, info.libtorch_version, job.plan.allocator_settings);
+    if (job.plan.expandable_segments && shown.settings.version >= memory::LibTorchVersion{2, 1}) shown.settings.expandable_segments = true;
+    worker::Pool pool{question_config(settings, info, job.plan.device)};
+    const std::string trainer = "trainer " + info.name;
+    const std::string kind = options.train ? "training" : "dry run";
+    (options.train ? record_training : record_dry_run)(pool, job, trainer, shown);
+    if (!std::filesystem::exists(job.trace_file)) throw Error{Errc::plugin, trainer + ": its " + kind + " wrote no trace"};
+    shown.trace = memory::read_trace(job.trace_file);
     shown.trace.libtorch = info.libtorch_version;
-    shown.prediction = told.prediction;
-    shown.origin = "dry run of " + shown.name + " with trainer " + info.name + " for " + plan.device + "\n";
-    for (const Param& param : params) shown.origin += "  " + param.name + " = " + display_text(param.value()) + "\n";
-    if (plan.effective_batch) {
-        shown.origin += "  run as " + std::to_string(plan.accumulation_steps()) + " x micro-batch " +
-                        std::to_string(*plan.effective_micro_batch()) + "\n";
+    shown.origin = kind + " of " + shown.name + " with " + trainer + (options.train ? " on " : " for ") + job.plan.device + "\n";
+    for (const Param& param : job.params) shown.origin += "  " + param.name + " = " + display_text(param.value()) + "\n";
+    if (job.plan.effective_batch) {
+        shown.origin += "  run as " + std::to_string(job.plan.accumulation_steps()) + " x micro-batch " +
+                        std::to_string(*job.plan.effective_micro_batch()) + "\n";
     }
     return shown;
 }
@@ -152,6 +182,7 @@ void add_trace(CLI::App& app, Actions& actions) {
     auto options = std::make_shared<TraceOptions>();
     add_study_arguments(command, arguments, {"device", "compute-capability", "seed", "plugin-timeout"});
     command->get_option("SCRIPT")->description("the study script (Lua), whose dry run is recorded; or a trace that was written before");
+    command->add_flag("--train", options->train, "record a few real steps on the device, which must be there, and not a dry run");
     command->add_option("--out", options->out, "keep the trace in this file")->type_name("FILE");
     command->add_option("--svg", options->svg, "draw the timeline into this file")->type_name("FILE");
     command
@@ -164,7 +195,8 @@ void add_trace(CLI::App& app, Actions& actions) {
         ->type_name("SIZE");
     command->add_option("--top", options->top, "scopes that are shown")->check(CLI::PositiveNumber)->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
-    command->footer("Parameters that are not fixed are drawn at random (--seed). Nothing is trained, and no device is touched.");
+    command->footer(
+        "Parameters that are not fixed are drawn at random (--seed). Without --train nothing is trained, and no device is touched.");
     actions.on(command, [arguments, options] { return trace(*arguments, *options); });
 }
 

@@ -22,6 +22,7 @@
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/probe.hpp"
 #include "hpo/torch/profile.hpp"
+#include "hpo/torch/recorded_training.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_loop.hpp"
 #include "hpo/torch/training_plan.hpp"
@@ -50,7 +51,13 @@ public:
     AttemptOutcome run(const TrainerJob& job, Progress& progress) final {
         return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             const std::unique_ptr<Task> task = task_to_train(settings, job);
-            return train(*task, plan_of(settings, job), Seed{job.seed}, attempt);
+            const TrainingPlan plan = plan_of(settings, job);
+            if (job.trace_file.empty()) return train(*task, plan, Seed{job.seed}, attempt);
+            ShortTask shortened{*task, plan, attempt.device()};
+            shortened.name_scopes();
+            RecordedTraining recorded = record_training(std::move(shortened), Seed{job.seed}, attempt);
+            memory::write_trace(job.trace_file, recorded.trace);
+            return std::move(recorded.outcome);
         });
     }
 

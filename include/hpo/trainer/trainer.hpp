@@ -37,7 +37,9 @@ struct TrainerJob {
     std::string metered_device;               ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
     std::string model_folder;                 ///< where `run` writes the finished model: an empty folder; empty: it is not kept
     std::string saved_model;                  ///< for `evaluate`: the folder that an earlier `run` wrote
-    std::string trace_file;                   ///< for `predict`: where the trace is written that it predicts from; empty: nowhere
+    /// Where an allocation trace is written; empty: nowhere. Of `predict` that which it predicts from; a `run` that has it trains no more
+    /// than a few steps, which are recorded, and has no value.
+    std::string trace_file;
     /// For `predict`: cuBLAS's workspace of each thread on the CUDA device that is meant; nothing: LibTorch's usual one on most devices.
     std::optional<std::int64_t> cublas_workspace_bytes;
 

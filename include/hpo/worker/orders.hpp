@@ -38,6 +38,7 @@ namespace hpo::worker {
                       .resume_step = job.resume_step,
                       .model_folder = job.model_folder,
                       .saved_model = job.saved_model,
+                      .trace_file = job.trace_file,
                       .cublas_workspace_bytes = config.cublas_workspace_bytes};
     for (const Param& param : job.params) result.params.emplace(param.name, param.value());
     if (result.metric.empty() && !info.metrics.empty()) result.metric = info.metrics.front().name;
