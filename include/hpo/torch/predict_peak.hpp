@@ -20,6 +20,7 @@
 #include "hpo/memory/cuda_overheads.hpp"
 #include "hpo/memory/trace_file.hpp"
 #include "hpo/memory/trace_peak.hpp"
+#include "hpo/memory/trace_repetition.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -109,10 +110,12 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
     return prediction;
 }
 
-/// The peak of a trace on the job's device. Writes the trace where the job says.
-[[nodiscard]] inline PeakPrediction peak_of(const memory::AllocationTrace& trace, const TrainerJob& job) {
+/// The peak of a short training's trace on the job's device. Writes the trace that it comes from where the job says.
+[[nodiscard]] inline PeakPrediction peak_of(memory::AllocationTrace trace, const TrainerJob& job) {
+    const bool metered = job.plan.device == "cpu";
+    if (!metered) trace = memory::with_more_steps(std::move(trace));
     if (!job.trace_file.empty()) memory::write_trace(job.trace_file, trace);
-    return job.plan.device == "cpu" ? metered_prediction(trace) : cuda_prediction(trace, job);
+    return metered ? metered_prediction(trace) : cuda_prediction(trace, job);
 }
 
 }  // namespace hpo::torch

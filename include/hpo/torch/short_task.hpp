@@ -66,8 +66,8 @@ private:
 };
 
 /// A task with so few examples that one training shows what all of it would need: in each step at most three full micro-batches and the
-/// short one, two full steps, where there are two, and the epoch's short last one, every batch as heavy as any of its size. It is evaluated
-/// through a SparedModel.
+/// short one, two full steps, where there are two, and each epoch's short last one, every batch as heavy as any of its size. It is
+/// evaluated through a SparedModel. Where there are two epochs, each has one of the full steps: the first makes what the optimizer keeps.
 class ShortTask final : public Task {
 public:
     /// `device`: where the model is built.
@@ -127,11 +127,11 @@ private:
         plan_.checkpoints = {};
         plan_.model_folder.clear();
     }
-    /// A training of one step never computes beside what the optimizer keeps from the step before. How many examples there are is not
-    /// known where something stands in for them.
+    /// Of an epoch. A training of one step never computes beside what the optimizer keeps from the step before. How many examples there
+    /// are is not known where something stands in for them.
     [[nodiscard]] std::int64_t full_steps(const TrainingPlan& plan) const {
-        const bool is_one_step = plan.epochs == 1 && whole_.training_examples() <= plan.effective_batch;
-        return is_one_step && whole_.stand_in().empty() ? 1 : 2;
+        if (plan.epochs > 1) return 1;
+        return whole_.training_examples() <= plan.effective_batch && whole_.stand_in().empty() ? 1 : 2;
     }
     /// Examples of a step and of a micro-batch, of the whole task.
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> sizes(const TrainingPlan& plan) const {
