@@ -101,7 +101,7 @@ public:
         const auto largest = estimator_.largest_micro_batch(params);
         json_["largest_micro_batch"] = largest_json(largest);
         json_["larger_need_no_more"] = largest ? Json(largest->larger_need_no_more) : Json(nullptr);
-        text_ += std::string{fits ? "fits" : "does not fit"} + "; largest micro-batch that fits: " + examples(largest) + "\n";
+        text_ += std::string{fits ? "fits" : "does not fit"} + "; largest micro-batch that fits: " + examples(largest, plan) + "\n";
     }
 
     void per_value(const std::string& name) {
@@ -122,14 +122,15 @@ public:
                 lines.push_back({display_text(value), "not in the space", ""});
                 continue;
             }
-            const auto need = estimator_.forecast(*params, estimator_.plan(*params)).estimate.need;
+            const ExecutionPlan plan = estimator_.plan(*params);
+            const auto need = estimator_.forecast(*params, plan).estimate.need;
             const auto largest = estimator_.largest_micro_batch(*params);
             rows.push_back({{"value", tools::to_json(value)},
                             {"in_space", true},
                             {"need_bytes", tools::or_null(need)},
                             {"largest_micro_batch", largest_json(largest)},
                             {"larger_need_no_more", largest ? Json(largest->larger_need_no_more) : Json(nullptr)}});
-            lines.push_back({display_text(value), need ? format_bytes(*need) : "not known", capacity_ ? examples(largest) : ""});
+            lines.push_back({display_text(value), need ? format_bytes(*need) : "not known", capacity_ ? examples(largest, plan) : ""});
         }
         json_["per"] = {{"parameter", name}, {"rows", std::move(rows)}};
         text_ += "\n" + table({name, "need", capacity_ ? "largest micro-batch" : ""}, lines);
@@ -208,11 +209,13 @@ private:
         return estimate.need && *estimate.need > 0 ? percent_of(bytes, *estimate.need) : "";
     }
     static Json largest_json(const std::optional<LargestMicroBatch>& found) { return found ? Json(found->examples) : Json(nullptr); }
-    static std::string examples(const std::optional<LargestMicroBatch>& found) {
+    /// A micro-batch above the plan's batch is that of another one, which is as large.
+    static std::string examples(const std::optional<LargestMicroBatch>& found, const ExecutionPlan& plan) {
         if (!found) return "none";
-        const std::string count = std::to_string(found->examples);
+        const std::string count = std::to_string(found->examples) + (found->examples >= Estimator::most_examples ? " or more" : "");
+        const bool is_other = found->examples > plan.effective_batch.value_or(found->examples);
         if (found->larger_need_no_more) return count + " (larger ones need no more)";
-        return count + (found->examples >= Estimator::most_examples ? " or more" : "");
+        return count + (is_other ? ", of a batch as large" : "");
     }
     /// All values of a parameter, or a few that are spread over it.
     static std::vector<Value> values_of(const Distribution& distribution) {
