@@ -281,3 +281,54 @@ TEST_CASE("a study of ours is explained from its file") {
                Catch::Contains("attempt 0: cpu, micro-batch 96") && Catch::Contains("micro-batch halved"));
     CHECK_THAT(analyze("best --store '" + path + "'").out, Catch::Contains("Trial 11 of study ours"));
 }
+
+TEST_CASE("a trial shows what its attempt held over time") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    constexpr std::int64_t mib = 1 << 20;
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("ours", directions, hpo::Store::Open::create);
+        hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+        trial.attempts.emplace_back();
+        hpo::Attempt& attempt = trial.attempts.back();
+        store.begin_attempt(trial, attempt);
+        const auto mark = [&](std::string name, double seconds, std::int64_t held, std::optional<std::int64_t> step = std::nullopt) {
+            hpo::MemoryReading reading;
+            reading.allocated = held * mib;
+            reading.reserved = (held + 2) * mib;
+            reading.free = (1000 - held) * mib;
+            store.memory_mark(trial, 0, {std::move(name), seconds, step, reading});
+        };
+        mark("trial_start", 0, 0);
+        mark("training_start", 1, 100);
+        for (int second = 2; second < 60; ++second) mark("step", second, second < 30 ? 400 : 800, second);
+        mark("training_end", 60, 100);
+        mark("end", 60, 0);
+        attempt.outcome = hpo::OutcomeKind::complete;
+        attempt.seconds = 60;
+        attempt.peak_allocated = 800 * mib;
+        attempt.peak_reserved = 900 * mib;
+        store.end_attempt(trial, attempt);
+        trial.state = hpo::TrialState::complete;
+        trial.values = {1.0};
+        store.finish(trial);
+    }
+    const CommandResult result = analyze("trial 0 --store '" + path + "'");
+    REQUIRE(result.status == 0);
+    INFO(result.out);
+    const auto times = [](const std::string& text, int count) {
+        std::string all;
+        for (int i = 0; i < count; ++i) all += text;
+        return all;
+    };
+    CHECK_THAT(result.out, Catch::Contains("memory     ▁▂" + times("▅", 28) + times("█", 30) + "\n"));
+    CHECK_THAT(result.out, Catch::Contains("allocated over 1 min 00 s, 58 samples; a full bar is 800.00 MiB"));
+    CHECK_THAT(result.out, Catch::Contains("trial_start") && Catch::Contains("training_end") && Catch::Contains("peak") &&
+                               Catch::Contains("900.00 MiB"));
+    const json report = json::parse(analyze("trial 0 --json --store '" + path + "'").out);
+    CHECK(report["attempt_list"][0]["memory"].size() == 62);
+    CHECK(report["attempt_list"][0]["memory"][2]["name"] == "step");
+    CHECK(report["attempt_list"][0]["memory"][2]["step"] == 2);
+}

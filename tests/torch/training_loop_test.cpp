@@ -125,16 +125,18 @@ TEST_CASE("accumulated steps of a model that mixes examples are marked approxima
     CHECK(trainer.run(accumulated, recorder).approximate);
 }
 
-TEST_CASE("an attempt tells its memory at start, training, and end, and holds nothing afterwards") {
+TEST_CASE("an attempt tells its memory at start, in training, and at its end, and holds nothing afterwards") {
     PointsTrainer trainer;
     Recorder recorder;
     static_cast<void>(trainer.run(job(20, 10), recorder));
     const std::int64_t before = MeteredAllocator::instance().allocated_bytes();
     recorder.marks.clear();
     const auto outcome = trainer.run(job(20, 10), recorder);
-    CHECK(recorder.mark_names() == std::vector<std::string>{"trial_start", "training_start", "training_end", "end"});
+    CHECK(recorder.mark_names() == std::vector<std::string>{"trial_start", "training_start", "step", "training_end", "end"});
     CHECK(recorder.marks[1].reading.allocated > recorder.marks[0].reading.allocated);
-    CHECK(recorder.marks[3].reading.allocated == before);
+    CHECK(recorder.marks[2].step == 1);
+    CHECK(recorder.marks[2].reading.allocated > recorder.marks[1].reading.allocated);  // the activations
+    CHECK(recorder.marks[4].reading.allocated == before);
     CHECK(outcome.peak_allocated > recorder.marks[1].reading.allocated);
 }
 

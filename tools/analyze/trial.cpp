@@ -8,6 +8,7 @@
 #include "hpo/store/retries.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
+#include "timeline.hpp"
 
 namespace hpo_analyze {
 
@@ -188,6 +189,7 @@ void trial(const Query& query, std::int64_t number) {
         for (const auto& entry : cases) {
             if (entry.attempt == &attempt) print_failure(page, entry, change_of(entry));
         }
+        print_timeline(page, attempt);
         if (!attempt.decision.empty()) page.paragraph("    answer     " + attempt.decision, 15);
     }
     for (const auto& entry : cases) {

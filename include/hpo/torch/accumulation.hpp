@@ -18,6 +18,7 @@ struct StepPlan {
     std::int64_t examples = 1;  ///< over all its micro-batches
     Precision precision = Precision::fp32;
     double loss_scale = 1;
+    std::int64_t number = 1;  ///< of the training's steps
 };
 
 /// What they came to.
@@ -52,6 +53,7 @@ struct StepResult {
         const double value = loss.item<double>();
         check_loss(value, "in training");
         result.mean_loss += value;
+        attempt.sample(step.number);  // while the activations are held
         attempt.enter("backward");
         (step.loss_scale == 1 ? loss : loss * step.loss_scale).backward();
     }

@@ -16,6 +16,7 @@
 #include "hpo/torch/memory_reading.hpp"
 #include "hpo/torch/threads.hpp"
 #include "hpo/torch/trace_recorder.hpp"
+#include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
@@ -48,12 +49,17 @@ public:
     void mark(std::string_view name, MemoryReading reading, std::optional<std::int64_t> step = std::nullopt) {
         progress_.memory(MemoryMark{std::string{name}, seconds(), step, std::move(reading)});
     }
+    /// Marks `step` where a sample is due (trainer/sampling_times.hpp); else it costs a look at the clock.
+    void sample(std::int64_t step) {
+        if (sampling_.due(seconds())) mark("step", step);
+    }
     [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
 private:
     const AttemptSettings& settings_;
     Progress& progress_;
     std::string_view phase_ = "start";
+    SamplingTimes sampling_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -103,7 +103,8 @@ private:
         for (std::int64_t start = 0; start < examples_; start += plan_.effective_batch, ++state.step) {
             const std::int64_t count = std::min(plan_.effective_batch, examples_ - start);
             ::torch::manual_seed(seed_.derive("noise").derive(static_cast<std::uint64_t>(state.step)).value);
-            const StepPlan step{.examples = count, .precision = plan_.precision, .loss_scale = state.loss_scale.factor()};
+            const StepPlan step{
+                .examples = count, .precision = plan_.precision, .loss_scale = state.loss_scale.factor(), .number = state.step + 1};
             const StepResult result = accumulate_gradients(task_, *state.model, loader, step, attempt_);
             if (result.stopped) return std::nullopt;
             loss += result.mean_loss * static_cast<double>(count);
