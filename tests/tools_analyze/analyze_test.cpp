@@ -282,7 +282,7 @@ TEST_CASE("a study of ours is explained from its file") {
     CHECK_THAT(analyze("best --store '" + path + "'").out, Catch::Contains("Trial 11 of study ours"));
 }
 
-TEST_CASE("a trial shows what its attempt held over time") {
+TEST_CASE("a trial shows what its attempt held over time, and what it left behind") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();
     constexpr std::int64_t mib = 1 << 20;
@@ -306,6 +306,7 @@ TEST_CASE("a trial shows what its attempt held over time") {
         for (int second = 2; second < 60; ++second) mark("step", second, second < 30 ? 400 : 800, second);
         mark("training_end", 60, 100);
         mark("end", 60, 0);
+        mark("leak", 60, 64);
         attempt.outcome = hpo::OutcomeKind::complete;
         attempt.seconds = 60;
         attempt.peak_allocated = 800 * mib;
@@ -328,7 +329,13 @@ TEST_CASE("a trial shows what its attempt held over time") {
     CHECK_THAT(result.out, Catch::Contains("trial_start") && Catch::Contains("training_end") && Catch::Contains("peak") &&
                                Catch::Contains("900.00 MiB"));
     const json report = json::parse(analyze("trial 0 --json --store '" + path + "'").out);
-    CHECK(report["attempt_list"][0]["memory"].size() == 62);
+    CHECK(report["attempt_list"][0]["memory"].size() == 63);
     CHECK(report["attempt_list"][0]["memory"][2]["name"] == "step");
     CHECK(report["attempt_list"][0]["memory"][2]["step"] == 2);
+    CHECK(report["attempt_list"][0]["leaked_bytes"] == 64 * mib);
+    CHECK_THAT(result.out, Catch::Contains("leak       64.00 MiB were still allocated after the attempt; its worker"));
+    CHECK(json::parse(analyze("memory --json --store '" + path + "'").out)["leaks"] ==
+          json::parse(R"([{"trial": 0, "attempt": 0, "bytes": 67108864}])"));
+    CHECK_THAT(analyze("memory --store '" + path + "'").out, Catch::Contains("leaks     after 1 attempt the worker still held memory") &&
+                                                                 Catch::Contains("most 64.00 MiB, after trial 0"));
 }

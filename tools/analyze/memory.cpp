@@ -72,6 +72,9 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
                 {"trials", report.safe->trials},
                 {"rate_below", report.safe->rate_bound()}};
     }
+    Json leaks = Json::array();
+    for (const auto& leak : report.leaks)
+        leaks.push_back({{"trial", leak.trial->number}, {"attempt", leak.attempt}, {"bytes", leak.bytes}});
     const bool compared = !report.calibration.empty();
     const std::int64_t used = report.highest ? report.highest->bytes : 0;
     return {{"study", data.study.name},
@@ -88,7 +91,8 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
             {"highest_peak_bytes", report.highest ? Json(used) : Json(nullptr)},
             {"highest_share", or_null(report.highest_share())},
             {"headroom_bytes", report.highest && report.capacity_bytes ? Json(*report.capacity_bytes - used) : Json(nullptr)},
-            {"safe_region", std::move(safe)}};
+            {"safe_region", std::move(safe)},
+            {"leaks", std::move(leaks)}};
 }
 
 std::string share_text(const MemoryReport& report, std::int64_t bytes) {
@@ -118,6 +122,15 @@ void print_device(const Page& page, const MemoryReport& report) {
         text += ", " + percent(*share) + " of the device; " +
                 hpo::format_bytes(std::max<std::int64_t>(0, *report.capacity_bytes - report.highest->bytes)) + " were never used";
     page.paragraph(text, 12);
+}
+
+void print_leaks(const Page& page, const MemoryReport& report) {
+    if (report.leaks.empty()) return;
+    const auto& largest = report.leaks.front();
+    page.paragraph("  leaks     after " + counted(report.leaks.size(), "attempt") +
+                       " the worker still held memory and was replaced; the most " + hpo::format_bytes(largest.bytes) + ", after trial " +
+                       std::to_string(largest.trial->number),
+                   12);
 }
 
 void print_calibration(const Page& page, const MemoryReport& report) {
@@ -196,6 +209,7 @@ void memory(const Query& query, const MemoryOptions& options) {
     page.heading("Memory of study " + data.study.name + ": " + std::to_string(report.measured_trials) + " of " +
                  counted(report.trials, "trial") + " with a measured peak");
     print_device(page, report);
+    print_leaks(page, report);
     print_calibration(page, report);
     if (report.limit_bytes) {
         page.line();

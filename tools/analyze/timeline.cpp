@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hpo/core/bytes.hpp"
+#include "hpo/core/memory_leak.hpp"
 
 namespace hpo_analyze {
 
@@ -52,7 +53,7 @@ std::string bytes_or_dash(const std::optional<std::int64_t>& bytes) { return byt
 
 void print_bars(const Page& page, const hpo::Attempt& attempt) {
     std::vector<hpo::MemoryMark> marks = attempt.memory;
-    std::erase_if(marks, [](const hpo::MemoryMark& mark) { return !mark.reading.allocated; });
+    std::erase_if(marks, [](const hpo::MemoryMark& mark) { return !mark.reading.allocated || mark.name == hpo::leak_mark; });
     const auto samples = static_cast<std::size_t>(std::ranges::count(marks, sample_name, &hpo::MemoryMark::name));
     if (samples == 0) return;
     std::ranges::stable_sort(marks, {}, &hpo::MemoryMark::seconds);
@@ -73,13 +74,16 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
     using Align = Table::Align;
     Table table{{{"moment"}, {"after", Align::right}, {"allocated", Align::right}, {"reserved", Align::right}, {"free", Align::right}}};
     for (const hpo::MemoryMark& mark : attempt.memory) {
-        if (mark.name == sample_name) continue;
+        if (mark.name == sample_name || mark.name == hpo::leak_mark) continue;
         if (mark.name == "end" && (attempt.peak_allocated || attempt.peak_reserved))
             table.row({"peak", "", bytes_or_dash(attempt.peak_allocated), bytes_or_dash(attempt.peak_reserved), ""});
         table.row({one_line(mark.name, 24), duration(mark.seconds), bytes_or_dash(mark.reading.allocated),
                    bytes_or_dash(mark.reading.reserved), bytes_or_dash(mark.reading.free)});
     }
     table.print(page, 4);
+    if (const auto leaked = hpo::leaked_bytes(attempt))
+        page.paragraph("    leak       " + hpo::format_bytes(*leaked) + " were still allocated after the attempt; its worker was replaced",
+                       15);
 }
 
 }  // namespace hpo_analyze

@@ -4,6 +4,7 @@
 #include "brief_json.hpp"
 #include "commands.hpp"
 #include "hpo/analysis/oom.hpp"
+#include "hpo/core/memory_leak.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/store/retries.hpp"
 #include "support/json.hpp"
@@ -62,6 +63,7 @@ Json attempt_json(const hpo::Attempt& attempt) {
             {"approximate", attempt.approximate},
             {"decision", attempt.decision},
             {"memory", std::move(marks)},
+            {"leaked_bytes", or_null(hpo::leaked_bytes(attempt))},
             {"failure", attempt.failure ? failure_json(*attempt.failure) : Json(nullptr)}};
 }
 

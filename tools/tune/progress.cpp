@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "hpo/core/bytes.hpp"
+#include "hpo/core/memory_leak.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
@@ -124,6 +125,11 @@ void Progress::reported(const Trial& trial, const Report& report) {
 }
 
 void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
+    if (mark.name == leak_mark && mark.reading.allocated) {
+        line("trial " + std::to_string(trial.number) + ": memory leak, " + format_bytes(*mark.reading.allocated) +
+             " were still allocated after it; its worker is replaced");
+        return;
+    }
     Running& running = running_[trial.number];
     if (mark.reading.allocated) running.allocated = mark.reading.allocated;
     if (!trial.attempts.empty()) running.worker_pid = trial.attempts.back().worker_pid;

@@ -16,6 +16,7 @@
 #include "hpo/analysis/history_cause.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/safe_region.hpp"
+#include "hpo/core/memory_leak.hpp"
 
 namespace hpo::analysis {
 
@@ -25,6 +26,13 @@ struct TrialUse {
     std::int64_t bytes = 0;
     bool ran_out = false;     ///< out of memory, and no later attempt ran
     bool needs_more = false;  ///< ran out by its own doing: it needs more than `bytes`
+};
+
+/// An attempt after which its process still held memory (worker/leak_watch.hpp).
+struct LeakUse {
+    const Trial* trial = nullptr;
+    int attempt = 0;
+    std::int64_t bytes = 0;
 };
 
 /// The answers of `hpo-analyze memory`.
@@ -42,6 +50,7 @@ struct MemoryReport {
     std::vector<TrialUse> above_limit;        ///< from the highest
     std::optional<SafeRegion> safe;           ///< where no trial needs more than the limit, or the device without one
     std::size_t refused_before_launch = 0;
+    std::vector<LeakUse> leaks;  ///< the largest first
 
     /// Largest share of the device that was ever used without running out.
     [[nodiscard]] std::optional<double> highest_share() const {
@@ -91,8 +100,10 @@ namespace detail {
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.device_name.empty()) devices.insert(attempt.device_name);
             if (attempt.estimate && attempt.estimate->need) ++report.predicted_attempts;
+            if (const auto bytes = leaked_bytes(attempt)) report.leaks.push_back({&trial, attempt.index, *bytes});
         }
     }
+    std::ranges::stable_sort(report.leaks, std::greater{}, &LeakUse::bytes);
     report.devices.assign(devices.begin(), devices.end());
     report.uses = predicted_uses(trials);
     report.calibration = calibration_table(report.uses);

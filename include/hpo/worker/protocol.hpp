@@ -86,7 +86,7 @@ struct Checkpointed {  ///< only for jobs that have a folder for checkpoints
 struct Ended {
     static constexpr std::string_view op = "end";
     AttemptOutcome outcome;
-    bool leaving = false;  ///< the process is poisoned and ends
+    bool leaving = false;  ///< the process is poisoned, or holds memory that it should not, and ends
 };
 struct Answered {  ///< to AskProfile, AskPeak and AskCheck
     static constexpr std::string_view op = "answer";

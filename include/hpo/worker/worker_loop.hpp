@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/host_memory_limit.hpp"
+#include "hpo/worker/leak_watch.hpp"
 #include "hpo/worker/protocol.hpp"
 
 namespace hpo::worker {
@@ -43,7 +45,10 @@ public:
         return !stop_;
     }
     [[nodiscard]] bool stop_requested() const override { return stop_; }
-    void memory(const MemoryMark& mark) override { channel_.send(message_line(Event{Measured{mark}})); }
+    void memory(const MemoryMark& mark) override {
+        leaks_.see(mark);
+        channel_.send(message_line(Event{Measured{mark}}));
+    }
     void checkpointed(std::int64_t step) override { channel_.send(message_line(Event{Checkpointed{step}})); }
     void log(std::string_view line) override {
         const std::string text = std::string{line} + '\n';
@@ -68,9 +73,12 @@ public:
         stop_ = false;
         unanswered_ = 0;
     }
+    /// Told by the attempt's thread, as memory() is.
+    [[nodiscard]] LeakWatch& leaks() { return leaks_; }
 
 private:
     Channel& channel_;
+    LeakWatch leaks_;
     std::mutex mutex_;
     std::condition_variable answered_;
     int unanswered_ = 0;
@@ -128,10 +136,10 @@ public:
 
 private:
     void obey(RunJob& request) {
-        begin([this, job = std::move(request.job)] { attempt([&] { return trainer_.run(job, progress_); }); });
+        begin([this, job = std::move(request.job)] { attempt(job, [&] { return trainer_.run(job, progress_); }); });
     }
     void obey(EvaluateModel& request) {
-        begin([this, job = std::move(request.job)] { attempt([&] { return trainer_.evaluate(job, progress_); }); });
+        begin([this, job = std::move(request.job)] { attempt(job, [&] { return trainer_.evaluate(job, progress_); }); });
     }
     void obey(AskProfile& request) {
         begin([this, request = std::move(request)] {
@@ -174,16 +182,21 @@ private:
         channel_.send(line);
     }
     template <class Work>
-    void attempt(Work&& work) {
+    void attempt(const TrainerJob& job, Work&& work) {
         const auto begin = std::chrono::steady_clock::now();
         channel_.send(message_line(Event{Started{}}));
+        progress_.leaks().begin(job.plan.device);
         AttemptOutcome outcome = work();
+        for (const MemoryMark& mark : outcome.memory) progress_.leaks().see(mark);
+        const std::optional<MemoryMark> leak = progress_.leaks().leak();
+        if (leak) outcome.memory.push_back(*leak);
         outcome.worker_pid = ::getpid();
         outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         const bool poisoned =
             outcome.failure && (outcome.failure->kind == FailureKind::cuda_sticky || outcome.failure->kind == FailureKind::hardware);
-        finish(Ended{std::move(outcome), poisoned});
-        if (poisoned) channel_.stop_receiving();
+        const bool leaving = poisoned || leak;
+        finish(Ended{std::move(outcome), leaving});
+        if (leaving) channel_.stop_receiving();
     }
     template <class F>
     void answer(std::int64_t id, F&& fill) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -70,6 +71,7 @@ public:
                 progress.checkpointed(step);
             }
         }
+        if (fault == "leak" || fault == "one_time" || fault == "honest") keep_memory(job, progress);
         if (fault == "throw") throw std::logic_error("asked to throw");
         if (fault == "throw_int") throw 7;
         if (fault == "nan") value = std::numeric_limits<double>::quiet_NaN();
@@ -236,6 +238,27 @@ private:
         if (step != *job.resume_step) throw std::runtime_error("the checkpoint is of step " + std::to_string(step));
         return step;
     }
+    /// Marks an attempt that takes four times `weights` of the metered device and keeps of it, at its end: `weights` (leak), as much in the
+    /// process's first attempt alone (one_time), or nothing (honest).
+    void keep_memory(const TrainerJob& job, hpo::Progress& progress) {
+        const hpo::Settings settings{info(), job};
+        const std::string& fault = settings.text("fault");
+        const std::int64_t bytes = settings.whole("weights");
+        if (!device_) device_.emplace(hpo::device::MeteredDevice::open(job.metered_device));
+        const auto mark = [&](const char* name) {
+            hpo::MemoryReading reading;
+            reading.allocated = kept_;
+            reading.reserved = kept_ + bytes;  // a cache, which is no leak
+            reading.capacity = device_->occupancy().capacity_bytes;
+            progress.memory({.name = name, .seconds = 0, .step = std::nullopt, .reading = reading});
+        };
+        mark("trial_start");
+        if (!device_->charge(4 * bytes)) refuse_memory();
+        const bool keeps = fault == "leak" || (fault == "one_time" && kept_ == 0);
+        device_->release(4 * bytes - (keeps ? bytes : 0));
+        kept_ += keeps ? bytes : 0;
+        mark("end");
+    }
     static AttemptOutcome wait_for_stop(hpo::Progress& progress) {
         while (!progress.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
         return {.kind = OutcomeKind::stopped};
@@ -244,6 +267,9 @@ private:
         volatile std::uint64_t count = 0;
         for (;;) count = count + 1;
     }
+
+    std::optional<hpo::device::MeteredDevice> device_;
+    std::int64_t kept_ = 0;
 };
 
 }  // namespace

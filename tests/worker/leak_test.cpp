@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hpo/core/memory_leak.hpp"
+#include "hpo/worker/leak_watch.hpp"
+#include "support/catch.hpp"
+#include "support/pool.hpp"
+
+using namespace hpo;
+using namespace hpo::test;
+
+namespace {
+
+constexpr std::int64_t mib = 1 << 20;
+
+MemoryMark mark(const char* name, std::int64_t allocated, std::optional<std::int64_t> capacity = std::nullopt) {
+    MemoryMark mark{name, 1, std::nullopt, {}};
+    mark.reading.allocated = allocated;
+    mark.reading.reserved = allocated + 500 * mib;  // a cache is no leak
+    mark.reading.capacity = capacity;
+    return mark;
+}
+
+/// What is found after an attempt that began and ended with these bytes.
+std::optional<std::int64_t> after(worker::LeakWatch& watch, std::int64_t start, std::int64_t end,
+                                  std::optional<std::int64_t> capacity = std::nullopt) {
+    watch.begin("cuda");
+    watch.see(mark("trial_start", start, capacity));
+    watch.see(mark("step", 1000 * mib));
+    watch.see(mark("end", end, capacity));
+    const auto found = watch.leak();
+    return found ? found->reading.allocated : std::nullopt;
+}
+
+struct Leaks {
+    std::set<std::int64_t> pids;
+    std::vector<std::int64_t> bytes;  ///< of those attempts that had one
+    std::size_t complete = 0;
+};
+
+/// Attempts of the fault trainer, one after the other, on a metered device of 64 MiB.
+Leaks leaks_of(const std::string& fault, std::int64_t bytes, int attempts) {
+    auto config = fault_config();
+    config.device_budget_bytes = 64 * mib;
+    worker::Pool pool{config};
+    Leaks leaks;
+    for (int trial = 0; trial < attempts; ++trial) {
+        const auto outcome = run(pool, with(fault_job(trial, fault), "weights", static_cast<double>(bytes)));
+        INFO((outcome.failure ? outcome.failure->message : ""));
+        leaks.complete += outcome.kind == OutcomeKind::complete ? 1 : 0;
+        leaks.pids.insert(outcome.worker_pid);
+        for (const MemoryMark& each : outcome.memory) {
+            if (each.name == leak_mark) leaks.bytes.push_back(each.reading.allocated.value());
+        }
+    }
+    return leaks;
+}
+
+}  // namespace
+
+TEST_CASE("what libraries take once is no leak, what grows after it is") {
+    worker::LeakWatch watch;
+    CHECK_FALSE(after(watch, 0, 40 * mib));
+    CHECK_FALSE(after(watch, 40 * mib, 40 * mib));
+    CHECK_FALSE(after(watch, 40 * mib, 41 * mib));
+    CHECK(after(watch, 41 * mib, 50 * mib) == 50 * mib);
+}
+
+TEST_CASE("the first attempt's part is bounded, on a small device by a twentieth of it") {
+    worker::LeakWatch large;
+    CHECK(after(large, 0, 65 * mib) == 65 * mib);
+    worker::LeakWatch small;
+    CHECK(after(small, 0, 4 * mib, 64 * mib) == 4 * mib);
+    worker::LeakWatch fits;
+    CHECK_FALSE(after(fits, 0, 3 * mib, 64 * mib));
+    worker::LeakWatch tiny;
+    CHECK_FALSE(after(tiny, 0, mib, 2 * mib));
+}
+
+TEST_CASE("memory that was held before the first attempt is not the attempts'") {
+    worker::LeakWatch watch;
+    CHECK_FALSE(after(watch, 300 * mib, 300 * mib));
+    CHECK(after(watch, 300 * mib, 310 * mib) == 10 * mib);
+}
+
+TEST_CASE("many small leaks are one") {
+    worker::LeakWatch watch;
+    std::int64_t held = 0;
+    int attempts = 0;
+    for (; attempts < 100; ++attempts, held += mib / 10) {
+        if (after(watch, held, held + mib / 10)) break;
+    }
+    CHECK(attempts == 11);
+}
+
+TEST_CASE("another device begins anew, and without marks nothing is said") {
+    worker::LeakWatch watch;
+    CHECK_FALSE(after(watch, 0, 0));
+    watch.begin("cpu");
+    watch.see(mark("trial_start", 80 * mib));
+    watch.see(mark("end", 80 * mib));
+    CHECK_FALSE(watch.leak());
+    worker::LeakWatch silent;
+    silent.begin("cpu");
+    CHECK_FALSE(silent.leak());
+    silent.see(mark("trial_start", 0));
+    CHECK_FALSE(silent.leak());  // it did not come to its end
+}
+
+TEST_CASE("a worker that leaks is named with its bytes and replaced, so that the device does not fill up") {
+    const Leaks leaks = leaks_of("leak", 8 * mib, 12);  // an attempt needs half the device, and eight would leave it full
+    CHECK(leaks.complete == 12);
+    CHECK(leaks.bytes == std::vector<std::int64_t>(12, 8 * mib));
+    CHECK(leaks.pids.size() == 12);
+}
+
+TEST_CASE("a small leak is found when it has become a megabyte") {
+    const Leaks leaks = leaks_of("leak", 400 * 1024, 8);
+    CHECK(leaks.complete == 8);
+    CHECK(leaks.bytes == std::vector<std::int64_t>(2, 4 * 400 * 1024));
+    CHECK(leaks.pids.size() == 2);
+}
+
+TEST_CASE("an honest worker is never replaced, nor one that keeps a little from its first attempt on") {
+    for (const char* fault : {"honest", "one_time"}) {
+        CAPTURE(fault);
+        const Leaks leaks = leaks_of(fault, 3 * mib, 20);
+        CHECK(leaks.complete == 20);
+        CHECK(leaks.bytes.empty());
+        CHECK(leaks.pids.size() == 1);
+    }
+}
