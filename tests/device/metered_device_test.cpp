@@ -105,6 +105,52 @@ TEST_CASE("a process that is killed at any moment gives everything back") {
     }
 }
 
+TEST_CASE("a supervisor's cap refuses its process alone, and tells that from a full device") {
+    using Answer = hpo::device::Charge::Answer;
+    const auto file = account_file("cap");
+    auto device = MeteredDevice::create(file, 1000);
+    CHECK_FALSE(device.own_cap());
+    device.set_cap(hpo::this_process(), 300);
+    CHECK(device.own_cap() == 300);
+    CHECK(device.charge(300));
+    CHECK(device.charge(1).answer == Answer::above_cap);
+    device.set_cap(hpo::this_process(), 100);  // what it has stays
+    CHECK(device.occupancy().used_bytes == 300);
+    device.release(250);
+    CHECK(device.charge(50));
+    CHECK(device.charge(1).answer == Answer::above_cap);
+    device.set_cap(hpo::this_process(), std::nullopt);
+    CHECK(device.charge(900));
+    CHECK(device.charge(1).answer == Answer::full);
+    device.release(1000);
+
+    int go[2];
+    int told[2];
+    REQUIRE(::pipe(go) == 0);
+    REQUIRE(::pipe(told) == 0);
+    const pid_t child = in_process([&] {
+        char word = 0;
+        if (::read(go[0], &word, 1) != 1) return;
+        auto own = MeteredDevice::open(file);
+        const char answers[] = {own.charge(400) ? 'y' : 'n', own.charge(1).answer == Answer::above_cap ? 'c' : 'f'};
+        static_cast<void>(::write(told[1], answers, 2));
+        ::pause();
+    });
+    device.set_cap(*hpo::identify_process(child), 400);  // before it has opened the device
+    CHECK(device.occupancy().processes.empty());
+    REQUIRE(::write(go[1], "g", 1) == 1);
+    char answers[2] = {};
+    REQUIRE(::read(told[0], answers, 2) == 2);
+    CHECK(answers[0] == 'y');
+    CHECK(answers[1] == 'c');
+    CHECK(device.charge(600));  // the neighbour has all that is left
+    CHECK(device.charge(1).answer == Answer::full);
+    ::kill(child, SIGKILL);
+    wait_for(child);
+    CHECK(device.reclaim_dead() == 400);
+    for (const int end : {go[0], go[1], told[0], told[1]}) ::close(end);
+}
+
 TEST_CASE("a process id that was given to another process does not keep memory") {
     const auto known = hpo::this_process();
     CHECK(hpo::is_alive(known));

@@ -106,6 +106,26 @@ TEST_CASE("tensors are charged to the shared device and neighbours are named") {
     CHECK(device.occupancy().used_bytes == 0);
 }
 
+TEST_CASE("a cap that the supervisor set is enforced by the device, and told as the process's limit") {
+    Meter meter;
+    const auto file = std::filesystem::temp_directory_path() / ("hpo-allocator-cap-test-" + std::to_string(::getpid()));
+    auto device = hpo::device::MeteredDevice::create(file, 10 * mib);
+    device.set_cap(hpo::this_process(), 3 * mib);
+    meter.allocator.use_device(file);
+    const auto held = bytes(2 * mib);
+    CHECK_THROWS_AS(bytes(2 * mib), c10::OutOfMemoryError);
+    const auto refusal = meter.allocator.take_refusal();
+    REQUIRE(refusal);
+    CHECK(refusal->reading.limit == 3 * mib);
+    CHECK(refusal->reading.free == 8 * mib);
+    meter.allocator.set_cap(1 * mib);  // the process's own is less
+    CHECK(meter.allocator.reading().limit == 1 * mib);
+    meter.allocator.set_cap(std::nullopt);
+    device.set_cap(hpo::this_process(), std::nullopt);
+    CHECK(bytes(2 * mib).defined());
+    meter.allocator.use_device({});
+}
+
 TEST_CASE("the host's own limit is told as such") {
     Meter meter;
     const std::int64_t before = meter.allocator.allocated_bytes();

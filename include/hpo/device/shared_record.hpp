@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -21,26 +22,46 @@
 
 namespace hpo::device {
 
+/// What a record is: `layout` tells kinds and versions apart, `what` is for messages. A literal.
+struct RecordKind {
+    constexpr RecordKind(std::uint64_t number, std::string_view name = "a record") : layout{number}, what{name} {}
+    std::uint64_t layout;
+    std::string_view what;
+};
+
 /// A record that all processes over one file share, one at a time. It stays when they end.
 ///
 /// Thread safety: all members of one object, and of objects in several processes over one file.
 ///
 /// Design note: the mutex is robust. A process may be killed between any two instructions; whoever comes next finds the record as it
-/// was left, so `Content` must be readable after every single store, as by writing last what makes an entry count.
+/// was left, so `Content` must be readable after every single store, as by writing last what makes an entry count; or it has a member
+/// mend(), which is called then and makes it so.
 template <class Content>
 class SharedRecord {
 public:
-    /// Opens the file's record, and makes it first where there is none. `layout` tells records of other kinds and versions apart. Throws
-    /// Error{no_device} when the file is something else or another user's.
-    SharedRecord(const std::filesystem::path& file, std::uint64_t layout) : file_{file} {
-        static_assert(std::is_trivially_copyable_v<Content>);
+    /// Opens the file's record, and makes it first where there is none. Throws Error{no_device} when the file is something else or another
+    /// user's.
+    SharedRecord(const std::filesystem::path& file, RecordKind kind) : file_{file}, kind_{kind} {
         constexpr int attempts = 8;  // between its making and its opening somebody may remove it
         for (int attempt = 0; attempt < attempts && !shared_; ++attempt) {
-            if (!open_existing(layout)) make(layout);
+            if (!open_existing()) static_cast<void>(make({}));
         }
         if (!shared_) throw cannot("be opened");
     }
-    SharedRecord(SharedRecord&& other) noexcept : file_{std::move(other.file_)}, shared_{std::exchange(other.shared_, nullptr)} {}
+    /// Opens a record that is there. Throws Error{no_device}, also when it is not.
+    [[nodiscard]] static SharedRecord open(const std::filesystem::path& file, RecordKind kind) {
+        SharedRecord record{kind, file};
+        if (!record.open_existing()) throw record.cannot("be opened");
+        return record;
+    }
+    /// Makes a record where there is no file. Throws Error{no_device}, also when there is one.
+    [[nodiscard]] static SharedRecord make_new(const std::filesystem::path& file, RecordKind kind, const Content& content) {
+        SharedRecord record{kind, file};
+        if (!record.make(content)) throw record.cannot("be made");
+        return record;
+    }
+    SharedRecord(SharedRecord&& other) noexcept
+        : file_{std::move(other.file_)}, kind_{other.kind_}, shared_{std::exchange(other.shared_, nullptr)} {}
     SharedRecord& operator=(SharedRecord&&) = delete;
     ~SharedRecord() {
         if (shared_) ::munmap(shared_, sizeof(Shared));
@@ -49,7 +70,7 @@ public:
     /// What `use(content)` returns; meanwhile no other thread or process is in the record.
     template <class Use>
     auto with(const Use& use) const {
-        const Lock lock{shared_->mutex};
+        const Lock lock{*shared_};
         return use(shared_->content);
     }
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
@@ -61,8 +82,10 @@ private:
         Content content;
     };
     struct Lock {
-        explicit Lock(pthread_mutex_t& locked) : mutex{locked} {
-            if (pthread_mutex_lock(&mutex) == EOWNERDEAD) pthread_mutex_consistent(&mutex);
+        explicit Lock(Shared& shared) : mutex{shared.mutex} {
+            if (pthread_mutex_lock(&mutex) != EOWNERDEAD) return;
+            if constexpr (requires { shared.content.mend(); }) shared.content.mend();
+            pthread_mutex_consistent(&mutex);
         }
         ~Lock() { pthread_mutex_unlock(&mutex); }
         Lock(const Lock&) = delete;
@@ -70,8 +93,13 @@ private:
         pthread_mutex_t& mutex;
     };
 
-    [[nodiscard]] Error cannot(const std::string& what) const {
-        return Error{Errc::no_device, file_.string() + ": cannot " + what + ": " + std::strerror(errno)};
+    SharedRecord(RecordKind kind, const std::filesystem::path& file) : file_{file}, kind_{kind} {
+        static_assert(std::is_trivially_copyable_v<Content>);
+    }
+
+    [[nodiscard]] Error cannot(const std::string& act) const {
+        const std::string why = std::strerror(errno);
+        return Error{Errc::no_device, file_.string() + ": cannot " + act + ": " + why};
     }
     [[nodiscard]] bool map(int descriptor) {
         void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -81,7 +109,7 @@ private:
         return true;
     }
     /// False when there is no such file.
-    [[nodiscard]] bool open_existing(std::uint64_t layout) {
+    [[nodiscard]] bool open_existing() {
         const int descriptor = ::open(file_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (descriptor < 0) {
             if (errno == ENOENT) return false;
@@ -92,12 +120,13 @@ private:
                           status.st_size == static_cast<off_t>(sizeof(Shared));
         if (!ours) ::close(descriptor);
         else if (!map(descriptor)) throw cannot("be read");
-        if (ours && shared_->layout == layout) return true;
+        if (ours && shared_->layout == kind_.layout) return true;
         if (shared_) ::munmap(std::exchange(shared_, nullptr), sizeof(Shared));
-        throw Error{Errc::no_device, file_.string() + ": not a record of this version and user; remove it when no study runs"};
+        throw Error{Errc::no_device,
+                    file_.string() + ": not " + std::string{kind_.what} + " of this version and user; remove it when no study runs"};
     }
-    /// Makes the whole record under another name first, so that nobody sees a part of it.
-    void make(std::uint64_t layout) {
+    /// Makes the whole record under another name first, so that nobody sees a part of it. False, with errno, when there is one already.
+    [[nodiscard]] bool make(const Content& content) {
         static std::atomic<int> made{0};
         const std::filesystem::path draft = file_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(made++);
         const int descriptor = ::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -107,24 +136,27 @@ private:
             ::unlink(draft.c_str());
             throw Error{std::move(error)};
         }
-        new (&shared_->content) Content{};
+        new (&shared_->content) Content{content};
         pthread_mutexattr_t attributes;
         pthread_mutexattr_init(&attributes);
         pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
         pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
         pthread_mutex_init(&shared_->mutex, &attributes);
         pthread_mutexattr_destroy(&attributes);
-        shared_->layout = layout;
+        shared_->layout = kind_.layout;
         const bool first = ::link(draft.c_str(), file_.c_str()) == 0;
         const bool lost_race = !first && errno == EEXIST;
         Error error = cannot("be made");
         ::unlink(draft.c_str());
-        if (first) return;
+        if (first) return true;
         ::munmap(std::exchange(shared_, nullptr), sizeof(Shared));
         if (!lost_race) throw Error{std::move(error)};
+        errno = EEXIST;
+        return false;
     }
 
     std::filesystem::path file_;
+    RecordKind kind_;
     Shared* shared_ = nullptr;
 };
 

@@ -96,7 +96,8 @@ public:
         reading.allocated = reading.reserved = allocated_;
         reading.peak_allocated = reading.peak_reserved = peak_;
         if (const std::int64_t cap = cap_; cap != no_cap) reading.limit = cap;
-        if (const device::MeteredDevice* const device = device_) {
+        if (device::MeteredDevice* const device = device_) {
+            if (const auto cap = device->own_cap(); cap && (!reading.limit || *cap < *reading.limit)) reading.limit = cap;
             const device::Occupancy occupancy = device->occupancy();
             reading.capacity = occupancy.capacity_bytes;
             reading.free = occupancy.capacity_bytes - occupancy.used_bytes;
