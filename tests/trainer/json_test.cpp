@@ -26,7 +26,7 @@ MemoryReading full_reading() {
             .limit = 5,
             .peak_allocated = 6,
             .peak_reserved = 7,
-            .neighbours = {{8, 9}}};
+            .neighbours = {{8, 9, "python3"}}};
 }
 ExecutionPlan full_plan() {
     return {.effective_batch = 64,

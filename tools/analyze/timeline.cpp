@@ -81,6 +81,16 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
                    bytes_or_dash(mark.reading.reserved), bytes_or_dash(mark.reading.free)});
     }
     table.print(page, 4);
+    for (const hpo::MemoryMark& mark : attempt.memory) {
+        if (mark.name == sample_name || mark.reading.neighbours.empty()) continue;
+        std::string text = "    beside     at " + one_line(mark.name, 24) + ":";
+        for (const hpo::MemoryNeighbour& neighbour : mark.reading.neighbours) {
+            text += (text.ends_with(':') ? " " : ", ") +
+                    (neighbour.program.empty() ? std::string{} : one_line(neighbour.program, 32) + " ") + "(process " +
+                    std::to_string(neighbour.pid) + ") " + hpo::format_bytes(neighbour.bytes);
+        }
+        page.paragraph(text, 15);
+    }
     if (const auto leaked = hpo::leaked_bytes(attempt))
         page.paragraph("    leak       " + hpo::format_bytes(*leaked) + " were still allocated after the attempt; its worker was replaced",
                        15);

@@ -47,7 +47,8 @@ Json to_json(const ExecutionPlan& plan) {
 
 Json to_json(const MemoryReading& reading) {
     Json neighbours = Json::array();
-    for (const MemoryNeighbour& neighbour : reading.neighbours) neighbours.push_back({{"pid", neighbour.pid}, {"bytes", neighbour.bytes}});
+    for (const MemoryNeighbour& neighbour : reading.neighbours)
+        neighbours.push_back({{"pid", neighbour.pid}, {"bytes", neighbour.bytes}, {"program", neighbour.program}});
     return {{"allocated_bytes", or_null(reading.allocated)},
             {"reserved_bytes", or_null(reading.reserved)},
             {"free_bytes", or_null(reading.free)},

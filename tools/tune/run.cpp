@@ -195,13 +195,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     Progress* shown = nullptr;
     const auto capacity = device_capacity(settings, device);
     const Parallelism parallel = parallelism(settings, device);
-    std::optional<SharedDevice> shared;  // one attempt at a time has the device alone
-    if (capacity && (parallel.workers > 1 || device != "cpu" || settings.text("ledger") != "auto")) {
-        shared.emplace(settings, device, *capacity, [&shown](const std::string& text) {
-            if (shown) shown->note(text);
-        });
-        tune.room = &shared->room();
-    }
+    std::optional<SharedDevice> shared;
     if (options.verbose) {
         std::cerr << settings.report();
         std::cerr << "trainer " << info.name << (info.libtorch_version.empty() ? "" : " on LibTorch " + info.libtorch_version)
@@ -220,11 +214,22 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     config.keep = [&predictions](const std::string& key, const std::string& text) {
         if (predictions) predictions->keep(key, text);
     };
+    config.ledger_owners = [&shared] { return shared ? shared->room().owners() : std::vector<std::int64_t>{}; };
     config.stop_requested = [] { return interrupts.load() > 0; };
     config.note = [&shown](const std::string& text) {
         if (shown) shown->note(text);
     };
     worker::Pool pool{std::move(config)};
+    const auto now = policies.guard.looks() ? pool.device_now() : std::nullopt;
+    const auto shared_bytes = capacity || !now ? capacity : now->capacity;
+    const bool has_it_alone = parallel.workers == 1 && device == "cpu" && settings.text("ledger") == "auto" && !now;
+    if (shared_bytes && !has_it_alone) {
+        shared.emplace(settings, device, *shared_bytes, [&shown](const std::string& text) {
+            if (shown) shown->note(text);
+        });
+        if (now) shared->room().watch_others([&pool] { return pool.device_now(); });
+        tune.room = &shared->room();
+    }
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);
     if (const auto problem = nothing_fits(settings, info, pool, policies.guard, device); problem && refused({*problem}))

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "hpo/core/memory_reading.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/profile.hpp"
 
@@ -13,7 +14,8 @@ namespace hpo {
 struct MemoryEvidence {
     std::optional<Profile> profile;
     std::optional<PeakPrediction> prediction;
-    std::string remark;  ///< why there is less than was asked for; empty: there is not
+    std::optional<MemoryReading> device{};  ///< capacity, and `free`: what processes other than the study's leave of it now
+    std::string remark{};                   ///< why there is less than was asked for; empty: there is not
 };
 
 }  // namespace hpo

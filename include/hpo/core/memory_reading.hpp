@@ -12,6 +12,7 @@ namespace hpo {
 struct MemoryNeighbour {
     std::int64_t pid = 0;
     std::int64_t bytes = 0;
+    std::string program{};  ///< what the system calls it; empty: not known
     friend bool operator==(const MemoryNeighbour&, const MemoryNeighbour&) = default;
 };
 

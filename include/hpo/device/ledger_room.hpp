@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hpo/core/bytes.hpp"
+#include "hpo/core/memory_reading.hpp"
 #include "hpo/core/room_keeper.hpp"
 #include "hpo/device/ledger.hpp"
 #include "hpo/device/sharing_speed.hpp"
@@ -30,17 +31,27 @@ public:
 
     LedgerRoom(Ledger ledger, Settings settings) : ledger_{std::move(ledger)}, settings_{std::move(settings)} {}
 
+    /// From now on memory that processes without a part in the ledger hold, by what `look` says of the device, is none to be promised.
+    void watch_others(std::function<std::optional<MemoryReading>()> look) { look_ = std::move(look); }
+
     [[nodiscard]] std::optional<std::int64_t> take(const RoomRequest& request) override {
         if (const auto has = running_.find(request.trial); has != running_.end()) return has->second.bytes;
         if (!running_.empty() && count() >= speed_.limit()) return std::nullopt;
-        const auto asked = [&](std::int64_t bytes) { return std::min(bytes + bytes / slack, settings_.budget_bytes); };
+        const Room room = room_now();
+        const auto asked = [&](std::int64_t bytes) {
+            return std::min(std::max(bytes, std::min(bytes + bytes / slack, room.left_bytes)), room.whole_bytes);
+        };
         std::int64_t bytes = asked(request.need_bytes);
-        if (!granted(request.trial, bytes)) {
-            tell_waiting(request.trial, bytes);
+        const auto granted = [&](std::int64_t wanted) {
+            return wanted <= room.left_bytes &&
+                   ledger_.ask({.trial = request.trial, .bytes = wanted, .budget_bytes = room.left_bytes}) == Ledger::Answer::granted;
+        };
+        if (!granted(bytes)) {
+            tell_waiting(request, room);
             return std::nullopt;
         }
-        if (ledger_.raise({.trial = request.trial, .bytes = asked(request.comfort_bytes), .budget_bytes = settings_.budget_bytes}))
-            bytes = asked(request.comfort_bytes);
+        const std::int64_t comfort = std::min(asked(request.comfort_bytes), room.left_bytes);
+        if (ledger_.raise({.trial = request.trial, .bytes = comfort, .budget_bytes = room.left_bytes})) bytes = comfort;
         running_[request.trial] = {bytes, ledger_.now()};
         count();
         return bytes;
@@ -66,6 +77,12 @@ public:
         tell_limit(before);
     }
     [[nodiscard]] std::vector<LedgerEntry> entries() const { return ledger_.entries(); }
+    /// The processes that hold or wait for memory of the ledger.
+    [[nodiscard]] std::vector<std::int64_t> owners() const {
+        std::vector<std::int64_t> pids;
+        for (const LedgerEntry& entry : ledger_.entries()) pids.push_back(entry.pid);
+        return pids;
+    }
     [[nodiscard]] std::int64_t budget_bytes() const noexcept { return settings_.budget_bytes; }
 
 private:
@@ -77,8 +94,20 @@ private:
         double since;
     };
 
-    [[nodiscard]] bool granted(std::int64_t trial, std::int64_t bytes) {
-        return ledger_.ask({.trial = trial, .bytes = bytes, .budget_bytes = settings_.budget_bytes}) == Ledger::Answer::granted;
+    /// What there is to be promised.
+    struct Room {
+        std::int64_t whole_bytes = 0;  ///< of the device
+        std::int64_t left_bytes = 0;   ///< by processes that have no part in the ledger
+        std::vector<MemoryNeighbour> others{};
+    };
+    [[nodiscard]] Room room_now() const {
+        Room room{settings_.budget_bytes, settings_.budget_bytes};
+        auto seen = look_ ? look_() : std::nullopt;
+        if (!seen || !seen->free || !seen->capacity) return room;
+        room.whole_bytes = std::min(room.whole_bytes, *seen->capacity);
+        room.left_bytes = std::clamp<std::int64_t>(*seen->free, 0, room.whole_bytes);
+        room.others = std::move(seen->neighbours);
+        return room;
     }
     /// How many attempts of all processes are on the device now.
     std::size_t count() {
@@ -88,12 +117,29 @@ private:
         speed_.shared_by(on_device, ledger_.now());
         return on_device;
     }
-    void tell_waiting(std::int64_t trial, std::int64_t bytes) {
+    void tell_waiting(const RoomRequest& request, const Room& room) {
         if (!settings_.note || std::exchange(has_told_waiting_, true)) return;
-        std::int64_t promised = 0;
-        for (const LedgerEntry& entry : ledger_.entries()) promised += entry.granted ? entry.bytes : 0;
-        settings_.note("trial " + std::to_string(trial) + " waits for " + format_bytes(bytes) + " of the device: " +
-                       format_bytes(promised) + " of " + format_bytes(settings_.budget_bytes) + " are promised to others");
+        const std::int64_t need = std::min(request.need_bytes, room.whole_bytes);
+        const std::string whole = format_bytes(settings_.budget_bytes);
+        std::string text = "trial " + std::to_string(request.trial) + " waits for " + format_bytes(need) + " of the device: ";
+        if (need > room.left_bytes) {
+            text += "others leave " + format_bytes(room.left_bytes) + " of " + whole + others_text(room.others);
+        } else {
+            std::int64_t promised = 0;
+            for (const LedgerEntry& entry : ledger_.entries()) promised += entry.granted ? entry.bytes : 0;
+            text += format_bytes(promised) + " of " + whole + " are promised to others";
+        }
+        settings_.note(text);
+    }
+    /// ": python3, process 1234, has 3.00 GiB, ..."
+    [[nodiscard]] static std::string others_text(const std::vector<MemoryNeighbour>& others) {
+        constexpr std::size_t most = 3;
+        std::string text;
+        for (std::size_t i = 0; i < others.size() && i < most; ++i) {
+            text += (i == 0 ? ": " : ", ") + (others[i].program.empty() ? "process " : others[i].program + ", process ") +
+                    std::to_string(others[i].pid) + ", has " + format_bytes(others[i].bytes);
+        }
+        return text;
     }
     void tell_limit(std::size_t before) {
         const std::size_t now = speed_.limit();
@@ -104,6 +150,7 @@ private:
 
     Ledger ledger_;
     Settings settings_;
+    std::function<std::optional<MemoryReading>()> look_{};
     SharingSpeed speed_;
     std::map<std::int64_t, Running> running_;  ///< by trial
     double seconds_ = 0;                       ///< of all attempts that have ended

@@ -17,11 +17,13 @@ struct Admission {
     enum class Answer {
         run,         ///< as planned
         shrink,      ///< with `plan`, whose micro-batch is smaller, or which computes activations again
+        wait,        ///< with `plan`, as soon as others leave it room: it fits the device, but not what is left of it now
         infeasible,  ///< in no way; `violation` above 0
     } answer = Answer::run;
     ExecutionPlan plan;
-    Estimate estimate;     ///< for `plan`
-    double violation = 0;  ///< need / capacity - 1 at the smallest plan
+    Estimate estimate;                         ///< for `plan`
+    std::optional<std::int64_t> room_bytes{};  ///< what it was held against besides the capacity
+    double violation = 0;                      ///< need / capacity - 1 at the smallest plan
     std::string reason;
 };
 
@@ -37,11 +39,14 @@ struct AdmissionQuery {
 };
 
 /// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch` (the effective
-/// batch stays), else turns activation checkpointing on where that may be, from the planned micro-batch down again, else refuses.
-/// O(log(micro-batch)) estimates; `evidence(plan)`, a MemoryEvidence, is fetched for each.
+/// batch stays), else turns activation checkpointing on where that may be, from the planned micro-batch down again, else refuses. Where
+/// the guard says what room there is now (LookingGuard), a plan is shrunk to that, too, and what fits the device but cannot be shrunk so
+/// far waits. The capacity is the query's or, where that is less, the evidence's. O(log(micro-batch)) estimates; `evidence(plan)`, a
+/// MemoryEvidence, is fetched for each.
 template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 [[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
     Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
+    std::optional<std::int64_t> capacity = query.capacity_bytes;
     const auto may_shrink = [&] {
         const auto micro = admission.plan.effective_micro_batch();
         return micro && *micro > query.least_micro_batch;
@@ -49,13 +54,23 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
     const auto may_checkpoint = [&] { return query.may_checkpoint && !admission.plan.activation_checkpointing; };
     const auto estimate = [&] {
         const MemoryEvidence known = evidence(admission.plan);
-        admission.estimate = guard.estimate(
-            MemoryQuery{query.params, admission.plan, known.profile ? &*known.profile : nullptr, query.capacity_bytes, query.history,
-                        known.prediction ? &*known.prediction : nullptr, query.runs_on, !may_shrink() && !may_checkpoint()});
+        if (known.device && known.device->capacity && (!capacity || *known.device->capacity < *capacity)) capacity = known.device->capacity;
+        const MemoryQuery asked{.params = query.params,
+                                .plan = admission.plan,
+                                .profile = known.profile ? &*known.profile : nullptr,
+                                .capacity_bytes = capacity,
+                                .history = query.history,
+                                .prediction = known.prediction ? &*known.prediction : nullptr,
+                                .runs_on = query.runs_on,
+                                .smallest_plan = !may_shrink() && !may_checkpoint(),
+                                .device = known.device ? &*known.device : nullptr};
+        admission.estimate = guard.estimate(asked);
+        admission.room_bytes = room(guard, asked);
     };
-    const auto fits = [&] {
-        return !query.capacity_bytes || !admission.estimate.need || *admission.estimate.need <= *query.capacity_bytes;
+    const auto within = [&](const std::optional<std::int64_t>& bytes) {
+        return !bytes || !admission.estimate.need || *admission.estimate.need <= *bytes;
     };
+    const auto fits = [&] { return within(capacity) && within(admission.room_bytes); };
     for (estimate(); !fits(); estimate()) {
         const auto micro = admission.plan.effective_micro_batch();
         if (may_shrink()) {
@@ -63,11 +78,14 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
         } else if (may_checkpoint()) {
             admission.plan.micro_batch = query.plan.micro_batch;
             admission.plan.activation_checkpointing = true;
+        } else if (within(capacity)) {
+            admission.answer = Admission::Answer::wait;
+            break;
         } else {
             admission.answer = Admission::Answer::infeasible;
             admission.violation =
-                static_cast<double>(*admission.estimate.need) / static_cast<double>(std::max<std::int64_t>(1, *query.capacity_bytes)) - 1;
-            admission.reason = "predicted " + format_bytes(*admission.estimate.need) + " of " + format_bytes(*query.capacity_bytes) +
+                static_cast<double>(*admission.estimate.need) / static_cast<double>(std::max<std::int64_t>(1, *capacity)) - 1;
+            admission.reason = "predicted " + format_bytes(*admission.estimate.need) + " of " + format_bytes(*capacity) +
                                (micro ? " at micro-batch " + std::to_string(*micro) : std::string{}) + " (" + admission.estimate.source +
                                ")";
             break;
@@ -87,6 +105,7 @@ template <MemoryGuard G>
                      MemoryEvidence known;
                      if (query.profile) known.profile = *query.profile;
                      if (query.prediction) known.prediction = *query.prediction;
+                     if (query.device) known.device = *query.device;
                      return known;
                  });
 }

@@ -6,6 +6,7 @@
 
 #include "hpo/core/estimate.hpp"
 #include "hpo/core/history.hpp"
+#include "hpo/core/memory_reading.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/profile.hpp"
@@ -22,7 +23,8 @@ struct MemoryQuery {
     const History& history;
     const PeakPrediction* prediction = nullptr;  ///< of this plan; null as `profile` is
     RunsOn runs_on{};
-    bool smallest_plan = false;  ///< nothing smaller will be tried: what does not fit is refused
+    bool smallest_plan = false;             ///< nothing smaller will be tried: what does not fit is refused
+    const MemoryReading* device = nullptr;  ///< MemoryEvidence::device; null unless the guard looks at it and it answers
 };
 
 /// Predicts an attempt's peak memory before launch: a pure function of the query.
@@ -31,6 +33,27 @@ concept MemoryGuard = std::movable<G> && requires(const G& guard, const MemoryQu
     { guard.estimate(query) } -> std::same_as<Estimate>;
     { guard.evidence() } -> std::same_as<Evidence>;
 };
+
+/// A guard that may look at MemoryQuery::device, and answer how much of it an attempt may have now: the room that its need is held
+/// against, besides the capacity. Nothing: not bounded. A pure function of the query, as `estimate` is.
+template <class G>
+concept LookingGuard = MemoryGuard<G> && requires(const G& guard, const MemoryQuery& query) {
+    { guard.looks() } -> std::same_as<bool>;
+    { guard.room(query) } -> std::same_as<std::optional<std::int64_t>>;
+};
+
+/// Whether a guard is to be told MemoryQuery::device.
+template <MemoryGuard G>
+[[nodiscard]] bool looks(const G& guard) {
+    if constexpr (LookingGuard<G>) return guard.looks();
+    else return false;
+}
+/// LookingGuard's room; nothing for other guards.
+template <MemoryGuard G>
+[[nodiscard]] std::optional<std::int64_t> room(const G& guard, const MemoryQuery& query) {
+    if constexpr (LookingGuard<G>) return guard.room(query);
+    else return std::nullopt;
+}
 
 /// A guard that may ask for History::elsewhere.
 template <class G>

@@ -19,6 +19,8 @@ public:
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const { return self_->estimate(query); }
     [[nodiscard]] Evidence evidence() const { return self_->evidence(); }
     [[nodiscard]] bool carries() const { return self_->carries(); }
+    [[nodiscard]] bool looks() const { return self_->looks(); }
+    [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const { return self_->room(query); }
 
 private:
     struct Interface {
@@ -26,6 +28,8 @@ private:
         [[nodiscard]] virtual Estimate estimate(const MemoryQuery& query) const = 0;
         [[nodiscard]] virtual Evidence evidence() const = 0;
         [[nodiscard]] virtual bool carries() const = 0;
+        [[nodiscard]] virtual bool looks() const = 0;
+        [[nodiscard]] virtual std::optional<std::int64_t> room(const MemoryQuery& query) const = 0;
     };
     template <class P>
     struct Model final : Interface {
@@ -33,11 +37,13 @@ private:
         [[nodiscard]] Estimate estimate(const MemoryQuery& query) const override { return policy.estimate(query); }
         [[nodiscard]] Evidence evidence() const override { return policy.evidence(); }
         [[nodiscard]] bool carries() const override { return hpo::carries(policy); }
+        [[nodiscard]] bool looks() const override { return hpo::looks(policy); }
+        [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const override { return hpo::room(policy, query); }
         P policy;
     };
     std::unique_ptr<Interface> self_;
 };
 
-static_assert(CarryingGuard<AnyMemoryGuard> && !std::copyable<AnyMemoryGuard>);
+static_assert(CarryingGuard<AnyMemoryGuard> && LookingGuard<AnyMemoryGuard> && !std::copyable<AnyMemoryGuard>);
 
 }  // namespace hpo::registry

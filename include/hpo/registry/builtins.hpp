@@ -5,6 +5,7 @@
 #include "hpo/memory/dry_run.hpp"
 #include "hpo/memory/formula.hpp"
 #include "hpo/memory/limit.hpp"
+#include "hpo/memory/live.hpp"
 #include "hpo/memory/probe.hpp"
 #include "hpo/memory/unlimited.hpp"
 #include "hpo/pruner/median.hpp"
@@ -42,7 +43,8 @@ using BuiltinMemoryGuards = TypeList<
     memory::Formula,
     memory::Probe,
     memory::DryRun,
-    memory::Calibrated>;
+    memory::Calibrated,
+    memory::Live>;
 using BuiltinRecoveries = TypeList<
     recovery::Fail,
     recovery::Prune,

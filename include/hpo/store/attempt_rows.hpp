@@ -49,14 +49,16 @@ inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stop
     std::string text = "[";
     for (const MemoryNeighbour& neighbour : neighbours) {
         text += (text.size() > 1 ? ", " : "") + ("{\"pid\": " + std::to_string(neighbour.pid)) +
-                ", \"bytes\": " + std::to_string(neighbour.bytes) + "}";
+                ", \"bytes\": " + std::to_string(neighbour.bytes) +
+                (neighbour.program.empty() ? "" : ", \"program\": " + json_quote(valid_utf8(neighbour.program))) + "}";
     }
     return text + "]";
 }
 [[nodiscard]] inline std::vector<MemoryNeighbour> parse_neighbours(std::string_view text) {
     std::vector<MemoryNeighbour> neighbours;
     for (const Json& neighbour : json_objects(text)) {
-        neighbours.push_back({neighbour.value("pid", std::int64_t{0}), neighbour.value("bytes", std::int64_t{0})});
+        neighbours.push_back(
+            {neighbour.value("pid", std::int64_t{0}), neighbour.value("bytes", std::int64_t{0}), neighbour.value("program", "")});
     }
     return neighbours;
 }

@@ -44,6 +44,7 @@ requires MemoryGuard<std::invoke_result_t<Make>>
                a.cap_bytes == b.cap_bytes;
     };
     using Bytes = std::optional<std::int64_t>;
+    const auto within = [](const Bytes& need, const Bytes& bytes) { return !need || !bytes || *need <= *bytes; };
     try {
         auto guard = make();
         for (const Known known : std::vector<Known>{
@@ -81,6 +82,21 @@ requires MemoryGuard<std::invoke_result_t<Make>>
                 report.expect(admission.plan.effective_batch == 1000, "admission keeps the effective batch");
                 report.expect((admission.answer == Admission::Answer::infeasible) == (admission.violation > 0),
                               "a refusal has a violation above 0");
+                for (const std::int64_t left : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{50'000'000}}) {
+                    MemoryReading device;
+                    device.capacity = capacity;
+                    device.free = left;
+                    const MemoryQuery query{params, plan, known.profile, capacity, history, known.prediction, {}, true, &device};
+                    const Bytes room = hpo::room(guard, query);
+                    report.expect(!room || *room >= 0, "a room is not negative");
+                    report.expect(hpo::room(make(), query) == room, "the same query gives the same room");
+                    const Admission now = admit(guard, query);
+                    report.expect(now.answer != Admission::Answer::infeasible || !within(now.estimate.need, capacity),
+                                  "what others hold is no reason to refuse for good");
+                    report.expect(now.answer == Admission::Answer::wait || now.answer == Admission::Answer::infeasible ||
+                                      within(now.estimate.need, room),
+                                  "what runs at once has room");
+                }
                 const ExecutionPlan bare;
                 (void)guard.estimate({params, bare, known.profile, capacity, history, known.prediction});
             }

@@ -18,7 +18,7 @@ namespace hpo::testing {
     reading.limit = seed + 5;
     reading.peak_allocated = seed + 6;
     reading.peak_reserved = seed + 7;
-    reading.neighbours = {{4242, seed + 8}, {4243, 0}};
+    reading.neighbours = {{4242, seed + 8, "a \"program\""}, {4243, 0}};
     return reading;
 }
 

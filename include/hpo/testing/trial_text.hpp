@@ -43,7 +43,8 @@ template <class T>
     const auto& [allocated, reserved, free, capacity, limit, peak_allocated, peak_reserved, neighbours] = reading;
     std::string text = text_of(allocated) + "/" + text_of(reserved) + "/" + text_of(free) + "/" + text_of(capacity) + "/" + text_of(limit) +
                        "/" + text_of(peak_allocated) + "/" + text_of(peak_reserved);
-    for (const auto& [pid, bytes] : neighbours) text += " neighbour " + text_of(pid) + ":" + text_of(bytes);
+    for (const auto& [pid, bytes, program] : neighbours)
+        text += " neighbour " + text_of(pid) + ":" + text_of(bytes) + ":" + text_of(program);
     return text;
 }
 [[nodiscard]] inline std::string text_of(const Failure& failure) {

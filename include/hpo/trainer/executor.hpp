@@ -59,6 +59,8 @@ public:
     /// Memory that jobs may take on the plan's device, in bytes; nothing: not limited or not known.
     [[nodiscard]] virtual std::optional<std::int64_t> capacity_bytes() const = 0;
     [[nodiscard]] virtual RunsOn runs_on() const { return {}; }
+    /// The plan's device as others leave it now: MemoryEvidence::device; nothing: not known.
+    [[nodiscard]] virtual std::optional<MemoryReading> device_now() { return {}; }
     /// What is known of an attempt's memory before it starts, from the strongest source that answers and is no stronger than `wanted`.
     [[nodiscard]] virtual MemoryEvidence evidence(const ParamSet& /*params*/, const ExecutionPlan& /*plan*/, Evidence /*wanted*/) {
         return {};

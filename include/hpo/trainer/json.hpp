@@ -40,7 +40,8 @@ struct JsonMembers<ExecutionPlan> {
 
 template <>
 struct JsonMembers<MemoryNeighbour> {
-    static constexpr std::tuple list{JsonMember{"pid", &MemoryNeighbour::pid}, JsonMember{"bytes", &MemoryNeighbour::bytes}};
+    static constexpr std::tuple list{JsonMember{"pid", &MemoryNeighbour::pid}, JsonMember{"bytes", &MemoryNeighbour::bytes},
+                                     JsonMember{"program", &MemoryNeighbour::program}};
 };
 
 template <>

@@ -46,6 +46,7 @@ public:
                 Attempt attempt;
                 attempt.plan = std::move(admission.plan);
                 attempt.estimate = std::move(admission.estimate);
+                mark_seen(attempt);
                 return attempt;
             }
             books_.reject(Rejection{.params = std::move(params),
@@ -71,9 +72,14 @@ public:
         if (!admission.estimate.cap_bytes) admission.plan.cap_bytes = attempt.plan.cap_bytes;
         attempt.plan = std::move(admission.plan);
         attempt.estimate = std::move(admission.estimate);
+        mark_seen(attempt);
     }
 
 private:
+    /// Keeps what the guard saw of the device when it let the attempt through.
+    void mark_seen(Attempt& attempt) {
+        if (seen_) attempt.memory.push_back(MemoryMark{"admission", 0, std::nullopt, *seen_});
+    }
     /// The trainer's levers bound what the guard may change.
     [[nodiscard]] Admission admission_of(const ParamSet& params, const ExecutionPlan& plan) {
         ExecutionPlan checkpointing = plan;
@@ -86,6 +92,7 @@ private:
                                     executor_.runs_on()},
                      [&](const ExecutionPlan& tried) {
                          MemoryEvidence evidence = executor_.evidence(params, tried, policies_.guard.evidence());
+                         if (looks(policies_.guard)) evidence.device = seen_ = executor_.device_now();
                          books_.heartbeat();          // an answer may take its time
                          history = books_.history();  // which the heartbeat may have changed, and guards learn from
                          return evidence;
@@ -98,6 +105,7 @@ private:
     Executor& executor_;
     const TuneOptions& options_;
     bool has_read_elsewhere_ = false;
+    std::optional<MemoryReading> seen_;  ///< the latest evidence's
 };
 
 }  // namespace hpo::tuner

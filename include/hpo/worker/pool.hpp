@@ -15,11 +15,10 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/device/metered_device.hpp"
 #include "hpo/trainer/executor.hpp"
-#include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/attempt_end.hpp"
 #include "hpo/worker/check_answer.hpp"
+#include "hpo/worker/device_now.hpp"
 #include "hpo/worker/happening.hpp"
 #include "hpo/worker/memory_questions.hpp"
 #include "hpo/worker/metered_account.hpp"
@@ -105,6 +104,7 @@ public:
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return config_.device_budget_bytes; }
     [[nodiscard]] RunsOn runs_on() const override { return {config_.device_name, config_.trainer}; }
 
+    [[nodiscard]] std::optional<MemoryReading> device_now() override { return worker::device_now(config_, occupancy()); }
     /// Who holds how much of the metered device now; nothing on other devices.
     [[nodiscard]] std::optional<device::Occupancy> occupancy() const {
         return metered_ ? std::optional{metered_->occupancy()} : std::nullopt;

@@ -50,6 +50,9 @@ struct PoolConfig {
     /// Asked several times a second while a question waits for its answer; true: the answer is given up. May be empty.
     std::function<bool()> stop_requested;
 
+    /// Processes whose workers take their memory from the same ledger, so that they are no strangers on the device; may be empty.
+    std::function<std::vector<std::int64_t>()> ledger_owners;
+
     /// Told, as one line, what goes wrong and costs no attempt; may be empty.
     std::function<void(const std::string&)> note;
 };

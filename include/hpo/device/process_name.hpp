@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace hpo::device {
+
+/// What the system calls a process, "python3"; empty where it shows none of this id, as for one outside this container. The kernel keeps
+/// 15 bytes of it.
+[[nodiscard]] inline std::string process_name(std::int64_t pid, const std::filesystem::path& root = "/") {
+    std::ifstream file{root / "proc" / std::to_string(pid) / "comm"};
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+/// The process that started it; 0 where that is not known.
+[[nodiscard]] inline std::int64_t parent_process(std::int64_t pid, const std::filesystem::path& root = "/") {
+    std::ifstream file{root / "proc" / std::to_string(pid) / "stat"};
+    std::string text;
+    std::getline(file, text);
+    const auto name_end = text.rfind(") ");  // then the state and the parent
+    std::int64_t parent = 0;
+    if (name_end != std::string::npos && name_end + 4 < text.size()) parent = std::atoll(text.c_str() + name_end + 4);
+    return parent;
+}
+
+/// Bytes of host memory that a process has and shares with no other; 0 where that is not known.
+[[nodiscard]] inline std::int64_t own_host_bytes(std::int64_t pid, const std::filesystem::path& root = "/") {
+    std::ifstream file{root / "proc" / std::to_string(pid) / "statm"};
+    std::int64_t size = 0;
+    std::int64_t resident = 0;
+    std::int64_t shared = 0;
+    constexpr std::int64_t page_bytes = 4096;
+    return file >> size >> resident >> shared ? (resident - shared) * page_bytes : 0;
+}
+
+}  // namespace hpo::device

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "hpo/core/field.hpp"
+#include "hpo/memory/calibrated.hpp"
+#include "hpo/memory/concept.hpp"
+#include "hpo/memory/dry_run.hpp"
+#include "hpo/memory/formula.hpp"
+#include "hpo/memory/probe.hpp"
+
+namespace hpo::memory {
+
+/// Predicts as another guard does, and says what the device has for the attempt at this moment: all of it but what other processes hold.
+/// Admission shrinks a plan to that, lets what cannot be shrunk so far wait, and refuses only what would not fit an empty device.
+///
+/// What the study's own attempts hold counts as free: they end soon, and whether they leave room now is the ledger's matter.
+class Live {
+public:
+    static constexpr std::string_view name = "live";
+    static constexpr std::string_view summary = "holds a prediction against what other processes leave of the device now";
+    struct Config {
+        std::string base = "calibrated";
+        double risk = 0.01;
+    };
+    static constexpr void fields(auto field) {
+        field("base", &Config::base, "the guard that predicts: calibrated, dry_run, probe or formula");
+        field("risk", &Config::risk, "of calibrated: probability that an attempt needs more than is estimated");
+    }
+
+    Live() : Live{Config{}} {}
+    explicit Live(const Config& config) : base_{base_of(config)} {}
+
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        return std::visit([&](const auto& guard) { return guard.estimate(query); }, base_);
+    }
+    [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const {
+        if (!query.device || !query.device->free) return std::nullopt;
+        return std::max<std::int64_t>(0, *query.device->free);
+    }
+    [[nodiscard]] bool looks() const { return true; }
+    [[nodiscard]] Evidence evidence() const {
+        return std::visit([](const auto& guard) { return guard.evidence(); }, base_);
+    }
+    [[nodiscard]] bool carries() const {
+        return std::visit([](const auto& guard) { return hpo::carries(guard); }, base_);
+    }
+
+private:
+    using Base = std::variant<Calibrated, DryRun, Probe, Formula>;
+
+    [[nodiscard]] static Base base_of(const Config& config) {
+        if (config.base == Calibrated::name) return Calibrated{Calibrated::Config{.risk = config.risk}};
+        if (config.base == DryRun::name) return DryRun{};
+        if (config.base == Probe::name) return Probe{};
+        if (config.base == Formula::name) return Formula{};
+        throw bad_value("base", "'" + config.base + "'", "calibrated, dry_run, probe or formula");
+    }
+
+    Base base_;
+};
+
+static_assert(CarryingGuard<Live> && LookingGuard<Live> && Configurable<Live>);
+
+}  // namespace hpo::memory

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/core/memory_reading.hpp"
+#include "hpo/device/host_occupancy.hpp"
+#include "hpo/device/left_by_others.hpp"
+#include "hpo/device/nvml.hpp"
+#include "hpo/device/process_name.hpp"
+#include "hpo/worker/pool_config.hpp"
+
+namespace hpo::worker {
+
+/// What processes other than a pool's own, and those of PoolConfig::ledger_owners, leave of the device now. For "cpu" that is the
+/// metered device, where the pool has one, and host memory: whichever has less. For a GPU it is what its driver says; nothing where that
+/// says nothing.
+[[nodiscard]] inline std::optional<MemoryReading> device_now(const PoolConfig& config, const std::optional<device::Occupancy>& metered) {
+    std::vector<std::int64_t> owners{::getpid()};
+    if (config.ledger_owners) {
+        for (const std::int64_t owner : config.ledger_owners()) owners.push_back(owner);
+    }
+    const auto is_ours = [&](std::int64_t pid) {
+        return std::ranges::find(owners, pid) != owners.end() || std::ranges::find(owners, device::parent_process(pid)) != owners.end();
+    };
+    if (config.device == "cpu") {
+        const auto host = device::host_occupancy();
+        if (!metered && !host) return std::nullopt;
+        if (!metered || !host) return device::left_by_others(metered ? *metered : *host, is_ours);
+        return device::scarcer(device::left_by_others(*metered, is_ours), device::left_by_others(*host, is_ours));
+    }
+    static const std::optional<device::Nvml> driver = device::Nvml::load();
+    if (!driver) return std::nullopt;
+    for (const device::NvidiaDevice& card : driver->devices()) {
+        if (config.device != "cuda:" + std::to_string(card.index)) continue;
+        MemoryReading reading = device::left_by_others(driver->occupancy(card), is_ours);
+        if (config.device_budget_bytes) reading.capacity = std::min(*reading.capacity, *config.device_budget_bytes);
+        return reading;
+    }
+    return std::nullopt;
+}
+
+}  // namespace hpo::worker

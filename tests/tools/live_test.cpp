@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "hpo/device/metered_device.hpp"
+#include "hpo/store/snapshot.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t mib = 1 << 20;
+
+/// A study whose attempts are predicted to need 8 MiB and 10 bytes for each example of a micro-batch, on a device of 64 MiB; each waits for
+/// the file `go`.
+struct Run {
+    Workshop workshop;
+    pid_t child;
+
+    explicit Run(const std::string& weights, const std::string& batch) {
+        workshop.write("live.lua", R"(
+local hpo = require "hpo"
+return hpo.study { name = "live", trainer = { "fault", fault = "wait_for_go", weights = )" +
+                                       weights + ", batch = " + batch + R"( },
+  objective = { metric = "value", direction = "minimize" }, sampler = "random", trials = 2, workers = 1, recovery = "fail",
+  space = function(trial) trial:float("x", 0, 1) end }
+)");
+        child = start_command(workshop, {tool("hpo-tune"), "run", "live.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--guard",
+                                         "live:base=dry_run", "--device-memory", "64MiB", "--progress", "plain"});
+    }
+    /// The account of the run's device, once there is one.
+    [[nodiscard]] hpo::device::MeteredDevice device() const {
+        const std::filesystem::path file = "/dev/shm/hpo-device-" + std::to_string(child) + "-0";
+        const auto deadline = std::chrono::steady_clock::now() + 60s;
+        while (!std::filesystem::exists(file) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(5ms);  // it is written at once, but not in one instruction
+        return hpo::device::MeteredDevice::open(file);
+    }
+    [[nodiscard]] bool said(const std::string& words) const {
+        const auto deadline = std::chrono::steady_clock::now() + 60s;
+        while (read_file(workshop.path(".error")).find(words) == std::string::npos) {
+            if (std::chrono::steady_clock::now() > deadline) return false;
+            std::this_thread::sleep_for(10ms);
+        }
+        return true;
+    }
+    [[nodiscard]] std::vector<hpo::Trial> trials() const {
+        hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
+        return snapshot.trials(snapshot.studies().at(0));
+    }
+    void go() const { workshop.write("go", ""); }
+};
+
+}  // namespace
+
+TEST_CASE("an attempt waits while another process holds the device, names it, and starts when it has left") {
+    const Run run{std::to_string(20 * mib), "32"};
+    {
+        auto device = run.device();
+        REQUIRE(device.charge(50 * mib));  // this test is the other process
+        run.go();
+        CHECK(run.said("trial 0 waits for 20.00 MiB of the device: others leave 14.00 MiB of 64.00 MiB: test_tools, process " +
+                       std::to_string(::getpid()) + ", has 50.00 MiB"));
+        std::this_thread::sleep_for(500ms);
+        CHECK(std::ranges::none_of(run.trials(), [](const hpo::Trial& trial) { return trial.state == hpo::TrialState::complete; }));
+        device.release(50 * mib);
+    }
+    const auto result = finish_command(run.workshop, run.child);
+    INFO(result.error);
+    CHECK(result.status == 0);
+    const auto trials = run.trials();
+    REQUIRE(trials.size() == 2);
+    for (const hpo::Trial& trial : trials) CHECK(trial.state == hpo::TrialState::complete);
+    hpo::store::Snapshot snapshot{run.workshop.path("hpo.db").string()};
+    CHECK(snapshot.rejections(snapshot.studies().at(0)).empty());  // nothing was refused for good
+    const auto& seen = trials[0].attempts.at(0).memory.at(0);
+    CHECK(seen.name == "admission");
+    CHECK(seen.reading.free == 14 * mib);
+    REQUIRE(seen.reading.neighbours.size() == 1);
+    CHECK(seen.reading.neighbours[0].pid == ::getpid());
+    CHECK(seen.reading.neighbours[0].bytes == 50 * mib);
+    CHECK(seen.reading.neighbours[0].program == "test_tools");
+    const auto shown = run_command(run.workshop, {tool("hpo-analyze"), "trial", "0"});
+    CHECK_THAT(shown.out, Contains("beside     at admission: test_tools (process " + std::to_string(::getpid()) + ") 50.00 MiB"));
+}
+
+TEST_CASE("an attempt that can be shrunk to what others leave starts beside them") {
+    const Run run{std::to_string(8 * mib), std::to_string(4 * mib)};  // 48 MiB as planned
+    auto device = run.device();
+    REQUIRE(device.charge(40 * mib));
+    run.go();
+    const auto result = finish_command(run.workshop, run.child);
+    INFO(result.error);
+    CHECK(result.status == 0);
+    const auto trials = run.trials();
+    REQUIRE(trials.size() == 2);
+    for (const hpo::Trial& trial : trials) {
+        CHECK(trial.state == hpo::TrialState::complete);
+        CHECK(trial.attempts.at(0).plan.effective_batch == 4 * mib);
+        CHECK(trial.attempts.at(0).plan.micro_batch == 1 * mib);
+        CHECK(trial.attempts.at(0).estimate->need == 18 * mib);
+    }
+}
+
+TEST_CASE("what would not fit an empty device is refused, whoever is on it") {
+    const Run run{std::to_string(70 * mib), "32"};
+    run.go();
+    const auto result = finish_command(run.workshop, run.child);
+    CHECK(result.status == 2);
+    CHECK_THAT(result.error, Contains("70.00 MiB") && Contains("64.00 MiB"));
+}
