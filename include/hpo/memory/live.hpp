@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "hpo/core/field.hpp"
@@ -38,7 +40,7 @@ public:
     explicit Live(const Config& config) : base_{base_of(config)} {}
 
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
-        return std::visit([&](const auto& guard) { return guard.estimate(query); }, base_);
+        return std::visit([&](const auto& guard) { return guard.estimate(query); }, *base_);
     }
     [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const {
         if (!query.device || !query.device->free) return std::nullopt;
@@ -46,24 +48,24 @@ public:
     }
     [[nodiscard]] bool looks() const { return true; }
     [[nodiscard]] Evidence evidence() const {
-        return std::visit([](const auto& guard) { return guard.evidence(); }, base_);
+        return std::visit([](const auto& guard) { return guard.evidence(); }, *base_);
     }
     [[nodiscard]] bool carries() const {
-        return std::visit([](const auto& guard) { return hpo::carries(guard); }, base_);
+        return std::visit([](const auto& guard) { return hpo::carries(guard); }, *base_);
     }
 
 private:
     using Base = std::variant<Calibrated, DryRun, Probe, Formula>;
 
-    [[nodiscard]] static Base base_of(const Config& config) {
-        if (config.base == Calibrated::name) return Calibrated{Calibrated::Config{.risk = config.risk}};
-        if (config.base == DryRun::name) return DryRun{};
-        if (config.base == Probe::name) return Probe{};
-        if (config.base == Formula::name) return Formula{};
+    [[nodiscard]] static std::unique_ptr<const Base> base_of(const Config& config) {
+        if (config.base == Calibrated::name) return std::make_unique<const Base>(Calibrated{Calibrated::Config{.risk = config.risk}});
+        if (config.base == DryRun::name) return std::make_unique<const Base>(std::in_place_type<DryRun>);
+        if (config.base == Probe::name) return std::make_unique<const Base>(std::in_place_type<Probe>);
+        if (config.base == Formula::name) return std::make_unique<const Base>(std::in_place_type<Formula>);
         throw bad_value("base", "'" + config.base + "'", "calibrated, dry_run, probe or formula");
     }
 
-    Base base_;
+    std::unique_ptr<const Base> base_;
 };
 
 static_assert(CarryingGuard<Live> && LookingGuard<Live> && Configurable<Live>);
