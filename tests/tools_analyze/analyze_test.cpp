@@ -58,7 +58,9 @@ TEST_CASE("each command prints what was reviewed once") {
                  {"oom_cases.txt", "oom --cases --study oom-returns-inf " + sample},
                  {"oom.json", "oom --json --study oom " + sample},
                  {"memory.txt", "memory --study oom --top 5 --limit 20GiB " + sample},
-                 {"memory.json", "memory --study oom --top 2 --json " + sample}};
+                 {"memory.json", "memory --study oom --top 2 --json " + sample},
+                 {"compare.txt", "compare " + sample},
+                 {"compare.json", "compare oom features-mo --json " + sample}};
     for (const auto& entry : cases) {
         const CommandResult result = analyze(entry.arguments);
         CHECK(result.status == 0);
@@ -177,6 +179,11 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"trials --state done --study oom --store " + data + "optuna-5.0.0.db", 2, "unknown state 'done'"},
                  {"memory --limit much --study oom --store " + data + "optuna-5.0.0.db", 2, "--limit: got 'much'; expected a size"},
                  {"memory --limit 90% --study empty --store " + data + "optuna-5.0.0.db", 2, "capacity is not in the store"},
+                 {"compare oom oomm --store " + data + "optuna-5.0.0.db", 2, "did you mean 'oom'?"},
+                 {"compare oom --store " + data + "optuna-5.0.0.db", 2, "got one study, 'oom'; expected two studies"},
+                 {"compare oom oom --store " + data + "optuna-5.0.0.db", 2, "study 'oom' twice"},
+                 {"compare --study oom --store " + data + "optuna-5.0.0.db", 2, "names of studies as words"},
+                 {"compare oom empty --from -1 --store " + data + "optuna-5.0.0.db", 2, "--from"},
                  {"", 2, "subcommand"},
                  {"oom --store postgresql://host/db", 2, "postgresql"}};
     for (const auto& entry : cases) {
@@ -338,4 +345,91 @@ TEST_CASE("a trial shows what its attempt held over time, and what it left behin
           json::parse(R"([{"trial": 0, "attempt": 0, "bytes": 67108864}])"));
     CHECK_THAT(analyze("memory --store '" + path + "'").out, Catch::Contains("leaks     after 1 attempt the worker still held memory") &&
                                                                  Catch::Contains("most 64.00 MiB, after trial 0"));
+}
+
+TEST_CASE("compare sets a study with failures beside one without, and says null for what a study of others does not know") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    constexpr std::int64_t mib = 1 << 20;
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::maximize};
+        for (const bool guarded : {false, true}) {
+            const hpo::Study study = store.open_study(guarded ? "guarded" : "plain", directions, hpo::Store::Open::create);
+            for (int i = 0; i < 8; ++i) {
+                hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+                const bool large = i % 4 == 3;
+                const int launched = large && !guarded ? 2 : 1;
+                for (int index = 0; index < launched; ++index) {
+                    hpo::Attempt attempt;
+                    attempt.index = index;
+                    attempt.plan.effective_batch = 64;
+                    attempt.plan.micro_batch = large && (guarded || index == 1) ? 32 : 64;
+                    trial.attempts.push_back(attempt);
+                    store.begin_attempt(trial, trial.attempts.back());
+                    hpo::Attempt& ended = trial.attempts.back();
+                    ended.seconds = 2.0;
+                    if (index + 1 < launched) {
+                        hpo::Failure failure = hpo::classify_text({.type = "c10::OutOfMemoryError", .message = "CPU out of memory."});
+                        failure.cause = hpo::OomCause::capacity;
+                        failure.memory.capacity = 100 * mib;
+                        ended.failure = failure;
+                        ended.outcome = hpo::OutcomeKind::failed;
+                    } else {
+                        ended.outcome = hpo::OutcomeKind::complete;
+                        ended.peak_allocated = 50 * mib;
+                    }
+                    store.end_attempt(trial, ended);
+                }
+                trial.state = hpo::TrialState::complete;
+                trial.values = {i + (guarded ? 0.5 : 0.0)};
+                trial.completed = hpo::now();
+                store.finish(trial);
+            }
+            if (guarded) store.reject(study.id, {.params = {}, .estimate = {}, .violation = 0.5, .reason = "too large"});
+        }
+    }
+    const json report = json::parse(analyze("compare --json --store '" + path + "'").out);
+    REQUIRE(report["studies"].size() == 2);
+    const json& plain = report["studies"][0];
+    const json& guarded = report["studies"][1];
+    CHECK(plain["study"] == "plain");
+    CHECK(plain["attempts"] == 10);
+    CHECK(plain["oom_attempts"] == 2);
+    CHECK(plain["oom_share"] == 0.2);
+    CHECK(plain["recovered_trials"] == 2);
+    CHECK(plain["causes"] == json{{"capacity", 2}});
+    CHECK(plain["lost_seconds"] == 4.0);
+    CHECK(plain["attempt_seconds"] == 20.0);
+    CHECK(plain["in_micro_batches"] == 0);
+    CHECK(plain["refused_before_launch"] == 0);
+    CHECK(plain["best"] == json::array({{{"trial", 7}, {"values", {7.0}}}}));
+    CHECK(plain["capacity_bytes"] == 100 * mib);
+    CHECK(guarded["oom_share"] == 0.0);
+    CHECK(guarded["in_micro_batches"] == 2);
+    CHECK(guarded["refused_before_launch"] == 1);
+    CHECK(guarded["best"][0]["values"][0] == 7.5);
+    CHECK(guarded["highest_peak_bytes"] == 50 * mib);
+    CHECK(guarded["capacity_bytes"].is_null());
+
+    const json late = json::parse(analyze("compare guarded plain --from 4 --json --store '" + path + "'").out);
+    CHECK(late["from_trial"] == 4);
+    CHECK(late["studies"][0]["study"] == "guarded");
+    CHECK(late["studies"][0]["trials"] == 4);
+    CHECK(late["studies"][0]["refused_before_launch"].is_null());  // a refused proposal has no number
+    CHECK(late["studies"][1]["attempts"] == 5);
+    CHECK(late["studies"][1]["oom_attempts"] == 1);
+    CHECK_THAT(analyze("compare --store '" + path + "'").out,
+               Catch::Contains("2 (20 %)") && Catch::Contains("7.5 (trial 7)") && !Catch::Contains("different directions"));
+
+    const json foreign = json::parse(analyze("compare oom empty --json --store " + data + "optuna-5.0.0.db").out);
+    for (const char* key : {"attempts", "oom_share", "in_micro_batches", "attempt_seconds"}) {
+        CAPTURE(key);
+        CHECK(foreign["studies"][0][key].is_null());
+        CHECK(foreign["studies"][1][key].is_null());
+    }
+    CHECK(foreign["studies"][0]["oom_attempts"] == 28);
+    CHECK(foreign["studies"][0]["refused_before_launch"] == 4);
+    CHECK(foreign["studies"][1]["wall_seconds"].is_null());
+    CHECK(foreign["studies"][1]["highest_peak_bytes"].is_null());
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "input.hpp"
 
@@ -23,6 +24,10 @@ struct MemoryOptions {
     std::string limit;     ///< "20GiB" or "90%"; empty: none
     std::size_t top = 10;  ///< rows of a list
 };
+struct CompareOptions {
+    std::vector<std::string> studies;  ///< by name; empty: all of the store
+    std::int64_t from = 0;             ///< number of the first trial that counts
+};
 
 void summary(const Query& query);
 void trials(const Query& query, const TrialsOptions& options);
@@ -30,5 +35,6 @@ void trial(const Query& query, std::int64_t number);
 void best(const Query& query, const BestOptions& options);
 void oom(const Query& query, const OomOptions& options);
 void memory(const Query& query, const MemoryOptions& options);
+void compare(const Query& query, const CompareOptions& options);
 
 }  // namespace hpo_analyze

@@ -20,7 +20,7 @@ int refuse(const std::string& what, int status) {
 
 /// A first word that is no subcommand, named with the nearest that is.
 std::string explain(const CLI::ParseError& error, int argc, char** argv) {
-    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "memory"};
+    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "memory", "compare"};
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--store" || word == "--study") {
@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
         "  hpo-analyze oom --json | jq .rule_lua               the rule that would prevent it\n"
         "  hpo-analyze memory --limit 90%                      predicted against measured, and trials near the edge\n"
         "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
+        "  hpo-analyze compare plain guarded                   two studies of hpo.db side by side\n"
         "Exit status: 0 done, 2 wrong use, 3 the store cannot be read.");
 
     Query query;
@@ -87,6 +88,14 @@ int main(int argc, char** argv) {
     use->add_option("--limit", memory_options.limit, "list trials above it: a size such as 20GiB, or a share of the device such as 90%");
     use->add_option("--top", memory_options.top, "rows of each list")->check(CLI::PositiveNumber)->capture_default_str();
     use->callback([&] { work = [&] { memory(query, memory_options); }; });
+
+    CompareOptions compare_options;
+    auto* beside = app.add_subcommand("compare", "studies of one store side by side: trials, failures, time, best value, memory");
+    beside->add_option("studies", compare_options.studies, "names of studies; all of the store when left out");
+    beside->add_option("--from", compare_options.from, "count only trials from this number on")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
+        ->capture_default_str();
+    beside->callback([&] { work = [&] { compare(query, compare_options); }; });
 
     try {
         app.parse(argc, argv);
