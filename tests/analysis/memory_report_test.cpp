@@ -87,6 +87,8 @@ TEST_CASE("what was taken between need and comfort was predicted") {
     CHECK_FALSE(predicted_uses({&trial, 1}).at(0).too_low());
     trial.attempts[0].peak_allocated = 701 * mebibyte;
     CHECK(predicted_uses({&trial, 1}).at(0).too_low());
+    trial.attempts[0].peak_allocated = 700 * mebibyte + 4;  // a few bytes are no matter
+    CHECK_FALSE(predicted_uses({&trial, 1}).at(0).too_low());
 }
 
 TEST_CASE("trials above a limit are those that took more, and those that ran out of what is at least as much") {

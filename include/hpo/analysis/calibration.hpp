@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/prediction.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/memory/residual_observation.hpp"
 
@@ -25,7 +26,7 @@ struct PredictedUse {
     std::int64_t used = 0;       ///< measured, or what it needed at least
     bool ran_out = false;        ///< out of memory by its own doing: it needed more than `used`
 
-    [[nodiscard]] bool too_low() const { return ran_out ? used >= predicted : used > predicted; }
+    [[nodiscard]] bool too_low() const { return ran_out ? used >= predicted : exceeds_prediction(used, predicted); }
     [[nodiscard]] double ratio() const { return static_cast<double>(used) / static_cast<double>(bare); }
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,11 +13,14 @@
 
 namespace hpo::analysis {
 
+/// Whether an attempt took more than was predicted: by more than a thousandth, since a few bytes more are no matter to a device.
+[[nodiscard]] constexpr bool exceeds_prediction(std::int64_t used, std::int64_t predicted) { return used > predicted + predicted / 1000; }
+
 /// How good the memory guard's predictions were.
 struct PredictionQuality {
     std::size_t attempts = 0;                       ///< with a prediction and a measured peak
     std::optional<double> median_relative_error;    ///< of |predicted - peak| / peak
-    std::size_t underestimated = 0;                 ///< attempts whose peak was above the prediction
+    std::size_t underestimated = 0;                 ///< attempts whose peak exceeds_prediction
     std::size_t oom_attempts_predicted_to_fit = 0;  ///< ran out of memory although the prediction was within capacity
     std::size_t oom_attempts_without_prediction = 0;
     std::size_t refused_before_launch = 0;  ///< proposals, and trials of other programs
@@ -40,7 +44,7 @@ struct PredictionQuality {
             const std::int64_t peak = attempt.peak_reserved.value_or(attempt.peak_allocated.value_or(0));
             if (attempt.failure || need < 0 || peak <= 0) continue;
             ++quality.attempts;
-            if (peak > need) ++quality.underestimated;
+            if (exceeds_prediction(peak, need)) ++quality.underestimated;
             errors.push_back(std::fabs(static_cast<double>(need - peak)) / static_cast<double>(peak));
         }
     }
