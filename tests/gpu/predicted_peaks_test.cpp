@@ -90,7 +90,7 @@ struct Row {
 
 const std::vector<Row>& table() {
     static const std::vector<Row> rows = [] {
-        // cuBLAS's workspaces as on most cards: those of Hopper and Blackwell would weigh more than most models here.
+        // cuBLAS's workspaces as on most cards: those of Hopper would weigh more than most models here.
         ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:2:16:8", 1);
         ::unsetenv("PYTORCH_CUDA_ALLOC_CONF");
         ::unsetenv("PYTORCH_ALLOC_CONF");

@@ -224,6 +224,28 @@ TEST_CASE("estimate answers for a device that this machine lacks, and from a wea
     CHECK(tune(workshop, {"estimate", "s.lua", "--guard", "nonsense"}).status == 2);
 }
 
+TEST_CASE("estimate refuses options that would do nothing, and a space without configurations") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto said = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"estimate", "s.lua"});
+        const auto result = tune(workshop, words);
+        CHECK(result.status == 2);
+        return result.error;
+    };
+    CHECK_THAT(said({"--space", "--per", "batch", "--device-memory", "1MiB"}), Contains("--space and --per exclude each other"));
+    CHECK_THAT(said({"--by", "batch"}), Contains("--by lists the whole space: give --space"));
+    CHECK_THAT(said({"--per", "batch", "--device-memory", "1MiB", "--within", "5s"}),
+               Contains("--within bounds a look at the whole space"));
+    CHECK_THAT(said({"--guard", "auto:margin=1"}), Contains("--guard: got 'auto:margin=1'; expected auto, which has no options"));
+    CHECK_THAT(tune(workshop, {"estimate", "s.lua", "--guard", "unlimited"}).out,
+               Contains("by the guard unlimited, which predicts nothing"));
+    std::string impossible = script;
+    impossible.insert(impossible.find("    trial:float"), "    trial:require(false, \"nothing will do\")\n");
+    workshop.write("s.lua", impossible);
+    CHECK_THAT(said({"--device-memory", "1MiB"}), Contains("s.lua: the space has no configuration: each that was looked at was refused"));
+}
+
 TEST_CASE("a device that is too small for the study is told before anything starts, with the least that would do") {
     const Workshop workshop;
     workshop.write("s.lua", script);

@@ -384,7 +384,7 @@ TEST_CASE("cuBLAS's workspace on the device that is meant counts twice") {
     TrainerJob job = text_job(place.path());
     job.plan.device = "cuda:0";
     const PeakPrediction usual = predicted(trainer, job);
-    CHECK_THAT(usual.remark, Catch::Contains("cuBLAS's two workspaces 8.12 MiB each, of which Hopper and Blackwell have larger ones"));
+    CHECK_THAT(usual.remark, Catch::Contains("cuBLAS's two workspaces 8.12 MiB each, of which Hopper has larger ones"));
     job.cublas_workspace_bytes = std::int64_t{32} << 20;
     const PeakPrediction hopper = predicted(trainer, job);
     CHECK(hopper.requested_bytes == usual.requested_bytes + 2 * ((32 << 20) - 8'519'680));
@@ -409,7 +409,7 @@ TEST_CASE("a probe of long texts records shorter ones where memory grows evenly 
     const PeakPrediction prediction = trainer.predict(job, PeakSource::probe, seen);
     CHECK(seen.reports.size() == 2 * 7);  // epochs of short trainings; of four at the full length otherwise
     CHECK(static_cast<double>(prediction.need) == Approx(static_cast<double>(measured(trainer, job))).epsilon(0.001));
-    CHECK(prediction.uncertainty == 0.02);
+    CHECK(prediction.uncertainty == 0.03);
 
     job.options["tok.max_length"] = std::int64_t{60};
     points::Recorder seen_whole;

@@ -37,6 +37,7 @@ std::string percent_near_all(std::int64_t part, std::int64_t whole) {
 
 /// What is said of the estimates' origin: "dry_run, exact".
 std::string origin(const Forecast& forecast) {
+    if (!forecast.estimate.need && forecast.estimate.source == "unlimited") return "the guard unlimited, which predicts nothing";
     if (!forecast.estimate.need) return "nobody can predict it" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
     std::string text = forecast.estimate.source;
     if (forecast.predicted)
@@ -44,10 +45,12 @@ std::string origin(const Forecast& forecast) {
     return text + (forecast.remark.empty() ? "" : "; " + forecast.remark);
 }
 
+constexpr const char* standard_within = "15min";
+
 struct EstimateOptions {
     std::string per;
     std::string by;
-    std::string within = "15min";
+    std::string within;  ///< empty: standard_within
     bool space = false;
     bool json = false;
 };
@@ -154,6 +157,9 @@ public:
         };
         const Survey found = survey(estimator_, settings_, info_, count, limits);
         if (redrawn) std::cerr << "\r\033[K" << std::flush;
+        if (found.complete && found.counts.all() == 0)
+            throw Error{Errc::bad_value,
+                        settings_.arguments().script + ": the space has no configuration: each that was looked at was refused"};
         for (const std::string& name : found.never_asked)
             std::cerr << "hpo-tune: note: --fix " << name << ": nothing that was looked at has it\n";
         const auto encoded = [](const FitCounts& counts) {
@@ -262,7 +268,10 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
                          .kept = kept.get()}};
     Report report{settings, info, estimator};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
-    if (whole) report.whole_space(options.by, require_seconds("--within", options.within));
+    if (options.space && !options.per.empty()) throw Error{Errc::usage, "--space and --per exclude each other"};
+    if (!whole && !options.by.empty()) throw Error{Errc::usage, "--by lists the whole space: give --space"};
+    if (!whole && !options.within.empty()) throw Error{Errc::usage, "--within bounds a look at the whole space: give --space"};
+    if (whole) report.whole_space(options.by, require_seconds("--within", options.within.empty() ? standard_within : options.within));
     else report.configuration();
     if (!options.per.empty()) report.per_value(options.per);
     report.print(options.json);
@@ -280,7 +289,7 @@ void add_estimate(CLI::App& app, Actions& actions) {
     command->add_flag("--space", options->space, "the whole space: what fits as it is, with a smaller micro-batch, never");
     command->add_option("--by", options->by, "the categorical parameter that --space lists by; the first that branches when left out")
         ->type_name("NAME");
-    command->add_option("--within", options->within, "how long --space may look")->type_name("DURATION")->capture_default_str();
+    command->add_option("--within", options->within, "how long --space may look")->type_name("DURATION")->default_str(standard_within);
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
         "Without --fix and --per, and with --device-memory: the whole space. Parameters of one configuration that are not fixed take the\n"

@@ -188,6 +188,7 @@ std::optional<std::int64_t> unsearched_batch(const Settings& settings, const Tra
 ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, const ParamSet& params, const std::string& device) {
     ExecutionPlan plan = settings.plan();
     plan.device = device;
+    inherit_allocator_settings(plan);
     plan.effective_batch = unsearched_batch(settings, info);
     if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
     return plan;

@@ -258,6 +258,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                  }
              }}};
     tune.plan.device = device;
+    inherit_allocator_settings(tune.plan);
     tune.plan.effective_batch = unsearched_batch(settings, info);
     tune.effective_batch_parameter = info.effective_batch_parameter;
     tune.refuses_plan = [&info](const ExecutionPlan& from, const ExecutionPlan& to) { return missing_lever(from, to, info.levers); };

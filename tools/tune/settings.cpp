@@ -123,6 +123,8 @@ Settings::Settings(StudyArguments arguments)
         if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name(arguments_.script, "option", name, names);
     }
     if (description().trainer.empty()) throw Error{Errc::script, arguments_.script + ": got an empty trainer; expected trainer = \"name\""};
+    if (settings_["guard"].text.starts_with("auto:"))
+        throw bad_value(place("guard"), "'" + settings_["guard"].text + "'", "auto, which has no options, or a guard's name with them");
     if (Setting& guard = settings_["guard"]; guard.text == "auto") guard.text = knows_device_memory(settings_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};

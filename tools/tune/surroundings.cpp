@@ -207,6 +207,13 @@ std::optional<std::int64_t> device_budget(const Settings& settings) {
     return bytes;
 }
 
+void inherit_allocator_settings(ExecutionPlan& plan) {
+    if (plan.device == "cpu" || !plan.allocator_settings.empty()) return;
+    for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+        if (const char* inherited = std::getenv(name); inherited && plan.allocator_settings.empty()) plan.allocator_settings = inherited;
+    }
+}
+
 std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device) {
     constexpr double usable = 0.98;  // the driver keeps 1 to 1.5 % of a card for itself
     if (auto given = device_budget(settings)) return given;

@@ -69,6 +69,10 @@ void require_saves_models(const std::string& place, const TrainerInfo& info);
 /// The device memory of the settings, checked. Nothing: not limited.
 [[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);
 
+/// Makes the allocator settings that workers on a GPU would inherit from this program's environment the plan's own, where it has none: then
+/// predictions know them, too.
+void inherit_allocator_settings(ExecutionPlan& plan);
+
 /// What all trials together may have of a device: the settings' device memory, else what a GPU has. Nothing: not known.
 [[nodiscard]] std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device);
 

@@ -105,7 +105,7 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
         "for the CUDA allocator of LibTorch " TORCH_VERSION "; the context is taken to be " + format_bytes(overheads.context_bytes);
     if (version.major >= 2) {
         prediction.remark += ", cuBLAS's two workspaces " + format_bytes(overheads.cublas_workspace_bytes) + " each";
-        if (!job.cublas_workspace_bytes) prediction.remark += ", of which Hopper and Blackwell have larger ones";
+        if (!job.cublas_workspace_bytes) prediction.remark += ", of which Hopper has larger ones";
     }
     return prediction;
 }

@@ -174,7 +174,7 @@ private:
         PeakPrediction prediction = peak_of(probed.trace, job);
         const bool cuda = job.plan.device != "cpu";
         prediction.source = PeakSource::probe;
-        prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.02});
+        prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.03});
         if (cuda) add_remark(prediction, "recorded on the CPU, whose kernels keep other temporaries");
         add_remark(prediction, stand_in);
         return prediction;
