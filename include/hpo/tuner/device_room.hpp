@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -44,19 +43,24 @@ public:
     }
     /// What the trial's attempt has of the device; nothing: nobody counts it.
     [[nodiscard]] std::optional<std::int64_t> promised(std::int64_t number) const {
-        const auto found = promised_.find(number);
-        return found == promised_.end() ? std::nullopt : std::optional{found->second};
+        const auto found = std::find(holders_.begin(), holders_.end(), number);
+        if (found == holders_.end()) return std::nullopt;
+        return bytes_[static_cast<std::size_t>(found - holders_.begin())];
     }
     /// The trial's attempt is over, or will not be. What it was promised.
     std::optional<std::int64_t> leave(std::int64_t number) {
         const auto had = promised(number);
-        promised_.erase(number);
+        if (had) {
+            const auto at = std::find(holders_.begin(), holders_.end(), number) - holders_.begin();
+            holders_.erase(holders_.begin() + at);
+            bytes_.erase(bytes_.begin() + at);
+        }
         std::erase_if(waiting_, [&](const WaitingAttempt& each) { return each.number == number; });
         if (keeper_) keeper_->leave(number);
         return had;
     }
     void reported(std::int64_t number, std::int64_t step) {
-        if (keeper_ && promised_.contains(number)) keeper_->reported(number, step);
+        if (keeper_ && promised(number)) keeper_->reported(number, step);
     }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
@@ -66,13 +70,18 @@ private:
         if (!keeper_ || !estimate || !estimate->need) return true;
         const std::int64_t need = std::max(*estimate->need, each.least_bytes);
         const auto promised = keeper_->take({each.number, need, std::max(need, estimate->comfort.value_or(0))});
-        if (promised) promised_[each.number] = *promised;
+        if (promised) {
+            holders_.push_back(each.number);
+            bytes_.push_back(*promised);
+        }
         return promised.has_value();
     }
 
     RoomKeeper* keeper_;
     std::vector<WaitingAttempt> waiting_;
-    std::map<std::int64_t, std::int64_t> promised_;  ///< bytes by trial
+    /// Trials with a promise, and beside each its bytes. Few at a time, and light to compile.
+    std::vector<std::int64_t> holders_;
+    std::vector<std::int64_t> bytes_;
 };
 
 }  // namespace hpo::tuner
