@@ -264,6 +264,9 @@ TEST_CASE("a device that is too small for the study is told before anything star
     CHECK(run({"--device-memory", "2MiB", "--trials", "3", "--fix", "weights=2000000"}).status == 0);
     const auto some = run({"--device-memory", "1MiB", "--trials", "5"});  // part of the space fits
     CHECK(some.status == 0);
+    const auto later = run({"--device-memory", "1MiB", "--trials", "6", "--fix", "weights=2000000"});  // the guard could have learned
+    CHECK(later.status == 2);
+    CHECK_THAT(later.error, Contains("no configuration fits: 1000 proposals in a row were refused"));
     // Budgets may change between runs of a study.
     CHECK(run({"--device-memory", "3MiB", "--trials", "7"}).status == 0);
 }

@@ -232,7 +232,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     }
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);
-    if (const auto problem = nothing_fits(settings, info, pool, policies.guard, device); problem && refused({*problem}))
+    const bool knows_nothing = !std::filesystem::exists(store::file_of(settings.text("store")));  // else the guard may have learned more
+    if (const auto problem = knows_nothing ? nothing_fits(settings, info, pool, policies.guard, device) : std::nullopt;
+        problem && refused({*problem}))
         return exit_code(Errc::bad_value);
     store::Sqlite store{settings.text("store")};
     predictions.emplace(settings.text("store"));
