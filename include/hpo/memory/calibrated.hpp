@@ -98,8 +98,8 @@ public:
     [[nodiscard]] bool carries() const { return carries_; }
 
 private:
-    static constexpr double most_log = 4;      ///< a factor of 55
-    static constexpr double most_risk = 0.95;  ///< of one venture
+    static constexpr double most_log = 4;         ///< a factor of 55
+    static constexpr double most_risk = 0.99999;  ///< of one venture: what is surer to fail is not worth an attempt
 
     [[nodiscard]] static Evidence evidence_of(const std::string& base) {
         if (base == "dry_run") return Evidence::dry_run;
