@@ -11,7 +11,8 @@
 // - a trial keeps a share of the card busy, uniform in 0.2 to 0.6. Trials that together ask for more than 1 share it evenly, and each one
 //   more costs all of them 2 %;
 // - a prediction is the need times exp(N(0, noise)); a promise is its 99 % quantile. Under a promise a trial is capped at it: should it
-//   need more it fails alone, and comes back with half as much again.
+//   need more it fails alone, and comes back with half as much again. After a third of its work, the first of three epochs, it is
+//   capped at what it needed and a 16th, and the rest of its promise is given back;
 // - with a fixed number of workers nothing is predicted or capped. Where the card has no room for a trial's peak, that trial fails and is
 //   put at the queue's end, what it did is lost; the fifth time it is lost, and runs
 //   alone when all others are done.
@@ -47,9 +48,10 @@ struct Trial {
     int number = 0;
     double need = 0;  ///< bytes
     double seconds = 0;
-    double peak_at = 0;  ///< share of the work
-    double busy = 0;     ///< share of the card
-    double noise = 0;    ///< logarithm of predicted by need, in standard deviations
+    double peak_at = 0;                            ///< share of the work
+    double busy = 0;                               ///< share of the card
+    double noise = 0;                              ///< logarithm of predicted by need, in standard deviations
+    static constexpr double settles_at = 1.0 / 3;  ///< share of the work
 };
 
 std::vector<Trial> workload(std::uint64_t seed) {
@@ -74,7 +76,10 @@ struct Running {
     Trial trial;
     double done = 0;  ///< share of the work
     double promise = std::numeric_limits<double>::infinity();
+    bool has_settled = false;
     [[nodiscard]] bool at_peak() const { return done >= trial.peak_at; }
+    /// Share of the work until something changes.
+    [[nodiscard]] double next() const { return !at_peak() ? trial.peak_at : !has_settled ? Trial::settles_at : 1; }
     [[nodiscard]] double held() const { return at_peak() ? trial.need : 0.6 * trial.need; }
 };
 
@@ -94,6 +99,7 @@ struct Admission {
     virtual ~Admission() = default;
     virtual bool admits(const Trial& trial, double retry_factor, const std::vector<Running>& running, double now) = 0;
     virtual double promise(const Trial&, double) { return std::numeric_limits<double>::infinity(); }
+    virtual void settled(const Trial&) {}
     virtual void ended(const Trial&) {}
 };
 
@@ -132,6 +138,7 @@ struct ByLedger final : Admission {
         if (promised) promises[trial.number] = *promised;
         return promised.has_value();
     }
+    void settled(const Trial& trial) override { room.settle(trial.number, static_cast<std::int64_t>(trial.need * 17 / 16)); }
     void ended(const Trial& trial) override { room.leave(trial.number); }
 
     Options options;
@@ -195,8 +202,7 @@ Result simulate(const std::vector<Trial>& work, Admission& admission) {
         const double speed = std::min(1.0, 1 / busy) * std::pow(0.98, static_cast<double>(running.size() - 1));
         double step = std::numeric_limits<double>::infinity();
         for (const Running& each : running) {
-            const double until = each.at_peak() ? 1 : each.trial.peak_at;
-            step = std::min(step, (until - each.done) * each.trial.seconds / speed);
+            step = std::min(step, (each.next() - each.done) * each.trial.seconds / speed);
         }
         now += step;
         result.together += step * static_cast<double>(running.size());
@@ -205,6 +211,10 @@ Result simulate(const std::vector<Trial>& work, Admission& admission) {
             const bool before = each.at_peak();
             each.done += step * speed / each.trial.seconds;
             if (each.done > 1 - 1e-9) each.done = 1;
+            if (before && !each.has_settled && each.done > Trial::settles_at - 1e-9) {
+                each.has_settled = true;
+                admission.settled(each.trial);
+            }
             if (!before && each.done > each.trial.peak_at - 1e-9) {
                 each.done = std::max(each.done, each.trial.peak_at);
                 peaked.push_back(each.trial.number);

@@ -60,6 +60,19 @@ TEST_CASE("who needs more than the device has is promised all of it, alone") {
     CHECK_FALSE(room.take({.trial = 2, .need_bytes = 1, .comfort_bytes = 1}));
 }
 
+TEST_CASE("what an attempt turns out not to need is promised to others") {
+    Device device;
+    LedgerRoom room = device.room();
+    CHECK(room.take({.trial = 0, .need_bytes = 60, .comfort_bytes = 60}) == 60);
+    CHECK_FALSE(room.take({.trial = 1, .need_bytes = 70, .comfort_bytes = 70}));
+    room.settle(0, 80);  // no more than it had
+    room.settle(1, 20);  // it has nothing yet
+    CHECK_FALSE(room.take({.trial = 1, .need_bytes = 70, .comfort_bytes = 70}));
+    room.settle(0, 30);
+    CHECK(room.take({.trial = 0, .need_bytes = 60, .comfort_bytes = 60}) == 30);
+    CHECK(room.take({.trial = 1, .need_bytes = 64, .comfort_bytes = 64}) == 65);
+}
+
 TEST_CASE("two studies of one process do not mistake each other's trials for their own") {
     Device device;
     LedgerRoom first = device.room();

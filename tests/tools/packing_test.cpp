@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #ifdef HPO_HAS_IMAGE_CLASSIFIER
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "hpo/device/ledger_room.hpp"
@@ -71,25 +74,34 @@ struct Failed {
     int complete = 0;
 };
 
+worker::PoolConfig pool_config() {
+    const std::filesystem::path binaries = HPO_BINARY_DIR;
+    return {.worker_program = binaries / "bin/hpo-worker",
+            .trainer = "image_classifier",
+            .options = {{"model.kind", std::string{"mlp"}},
+                        {"model.depth", std::int64_t{1}},
+                        {"optim.kind", std::string{"sgd"}},
+                        {"train.batch_size", std::int64_t{64}},
+                        {"train_examples", std::int64_t{256}},
+                        {"validation_examples", std::int64_t{64}}},
+            .metric = "accuracy"};
+}
+
+/// What a dry run predicts.
+std::int64_t predicted_need(const worker::PoolConfig& config, const Space& asked, std::int64_t width) {
+    worker::Pool pool{config};
+    sampler::Random random;
+    const History nothing{};
+    const ParamSet params = suggest_params(random, asked, {0, nothing}, Seed{0}, {{"model.width", width}});
+    return pool.evidence(params, {.effective_batch = 64}, Evidence::dry_run).prediction.value().need;
+}
+
 Failed pack(bool caps) {
     const tests::TemporaryDirectory folder;
-    const std::filesystem::path binaries = HPO_BINARY_DIR;
-    worker::PoolConfig config{.worker_program = binaries / "bin/hpo-worker",
-                              .trainer = "image_classifier",
-                              .options = {{"model.kind", std::string{"mlp"}},
-                                          {"model.depth", std::int64_t{1}},
-                                          {"optim.kind", std::string{"sgd"}},
-                                          {"train.batch_size", std::int64_t{64}},
-                                          {"train_examples", std::int64_t{256}},
-                                          {"validation_examples", std::int64_t{64}}},
-                              .metric = "accuracy"};
+    worker::PoolConfig config = pool_config();
     const History nothing{};
     sampler::Random random;
-    const auto need = [&](std::int64_t width) {
-        worker::Pool pool{config};
-        const ParamSet params = suggest_params(random, space, {0, nothing}, Seed{0}, {{"model.width", width}});
-        return pool.evidence(params, {.effective_batch = 64}, Evidence::dry_run).prediction.value().need;
-    };
+    const auto need = [&](std::int64_t width) { return predicted_need(config, space, width); };
     // Room for one of each by what is predicted, and not by what they take.
     const std::int64_t wide = need(mistaken_width);
     const std::int64_t budget = static_cast<std::int64_t>(1.03 * (static_cast<double>(need(720)) + mistake * static_cast<double>(wide)));
@@ -124,7 +136,72 @@ Failed pack(bool caps) {
     return failed;
 }
 
+/// Believes that attempts need nearly twice what a dry run predicts.
+struct Cautious {
+    [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+        Estimate estimate = memory::bare_estimate(*query.prediction);
+        estimate.need = estimate.comfort = static_cast<std::int64_t>(1.9 * static_cast<double>(*estimate.need));
+        return estimate;
+    }
+    [[nodiscard]] Evidence evidence() const { return Evidence::dry_run; }
+};
+static_assert(MemoryGuard<Cautious>);
+
+/// Counts attempts that have room, and passes on what they turn out not to need, or does not.
+struct Counting final : RoomKeeper {
+    Counting(device::LedgerRoom& kept, bool passes_on) : room{kept}, passes{passes_on} {}
+    std::optional<std::int64_t> take(const RoomRequest& request) override {
+        const auto promised = room.take(request);
+        if (promised) inside.insert(request.trial);
+        most = std::max(most, inside.size());
+        return promised;
+    }
+    void settle(std::int64_t trial, std::int64_t bytes) override {
+        ++settled;
+        if (passes) room.settle(trial, bytes);
+    }
+    void leave(std::int64_t trial) override {
+        inside.erase(trial);
+        room.leave(trial);
+    }
+    device::LedgerRoom& room;
+    bool passes;
+    std::set<std::int64_t> inside;
+    std::size_t most = 0;  ///< at once
+    int settled = 0;
+};
+
 }  // namespace
+
+TEST_CASE("what attempts turn out not to need lets others in while they train") {
+    const Space wide = [](SpaceTrial& trial) {
+        trial.suggest_categorical("model.width", {std::int64_t{700}});
+        trial.suggest_int("epochs", 1, 150, {.min = 20, .max = 20});
+    };
+    worker::PoolConfig config = pool_config();
+    const std::int64_t budget =
+        predicted_need(config, wide, 700) * 33 / 10;  // for a promise and what an attempt takes, not for two promises
+    config.device_budget_bytes = budget;
+    config.workers = 2;
+    worker::Pool pool{config};
+    for (const bool passes : {false, true}) {
+        CAPTURE(passes);
+        const tests::TemporaryDirectory folder;
+        device::LedgerRoom room{device::Ledger{folder.path("ledger")}, {.budget_bytes = budget}};
+        Counting keeper{room, passes};
+        Tuner tuner{sampler::Random{}, pruner::None{}, Cautious{}, recovery::Fail{}};
+        store::InMemory store;
+        TuneOptions options{.trials = 4, .effective_batch_parameter = "train.batch_size"};
+        options.plan.effective_batch = 64;
+        options.room = &keeper;
+        for (const Trial& trial : tuner.optimize(store, "settled", wide, pool, options).trials) {
+            CHECK(trial.state == TrialState::complete);
+            CHECK(trial.attempts.size() == 1);
+        }
+        CHECK(keeper.settled == 4);
+        CHECK(keeper.most == (passes ? 2 : 1));
+    }
+}
 
 TEST_CASE("on one device only the author of a wrong prediction fails, and without caps its neighbours do") {
     const Failed with_caps = pack(true);

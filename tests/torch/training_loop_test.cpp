@@ -140,6 +140,50 @@ TEST_CASE("an attempt tells its memory at start, in training, and at its end, an
     CHECK(outcome.peak_allocated > recorder.marks[1].reading.allocated);
 }
 
+TEST_CASE("an attempt that others wait for caps itself at what its first epoch has shown") {
+    PointsTrainer trainer;
+    const auto settled = [&](const hpo::TrainerJob& job, hpo::AttemptOutcome& outcome) {
+        Recorder recorder;
+        outcome = trainer.run(job, recorder);
+        std::vector<std::int64_t> limits;
+        for (const hpo::MemoryMark& mark : recorder.marks) {
+            if (mark.name == hpo::settled_mark) limits.push_back(*mark.reading.limit);
+        }
+        return limits;
+    };
+    hpo::AttemptOutcome outcome;
+    CHECK(settled(job(20, 20), outcome).empty());
+    const auto values = outcome.values;
+    // With one step an epoch the first has no optimizer's state when the activations are held, and the second has.
+    for (const std::int64_t batch : {20, 50}) {
+        CAPTURE(batch);
+        hpo::TrainerJob asked = job(batch, batch);
+        asked.settles = true;
+        const auto limits = settled(asked, outcome);
+        REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+        REQUIRE(limits.size() == 1);
+        CHECK(limits[0] == *outcome.peak_reserved + *outcome.peak_reserved / 16);
+        if (batch == 20) CHECK(outcome.values == values);
+        asked.plan.cap_bytes = limits[0];
+        CHECK(settled(asked, outcome).empty());
+        CHECK(outcome.kind == hpo::OutcomeKind::complete);
+        asked.plan.cap_bytes.reset();
+        asked.options["epochs"] = std::int64_t{1};
+        CHECK(settled(asked, outcome).empty());
+    }
+    // One that takes more later fails at its cap, and the next attempt has none.
+    hpo::TrainerJob asked = job(20, 20);
+    asked.settles = true;
+    trainer.change = [](Points& task) { task.at_end = [](Model&) { static_cast<void>(torch::zeros({1 << 20})); }; };
+    const auto limits = settled(asked, outcome);
+    REQUIRE(limits.size() == 1);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == hpo::FailureKind::out_of_memory);
+    CHECK(outcome.failure->memory.limit == limits[0]);
+    CHECK(settled(job(20, 20), outcome).empty());
+    CHECK(outcome.kind == hpo::OutcomeKind::complete);
+}
+
 TEST_CASE("an attempt stops when it is pruned and when it is asked to") {
     PointsTrainer trainer;
     Recorder pruned;

@@ -132,6 +132,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     sent.saved_model = "/tmp/saved";
     sent.trace_file = "/tmp/trace";
     sent.cublas_workspace_bytes = 4096;
+    sent.settles = true;
     sent.shapes_only = true;
     const TrainerJob got = there_and_back(sent);
     CHECK(got.study == "s");
@@ -149,8 +150,9 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.saved_model == sent.saved_model);
     CHECK(got.trace_file == sent.trace_file);
     CHECK(got.cublas_workspace_bytes == sent.cublas_workspace_bytes);
+    CHECK(got.settles);
     CHECK(got.shapes_only);
-    CHECK(encode(sent).size() == 16);
+    CHECK(encode(sent).size() == 17);
     CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }

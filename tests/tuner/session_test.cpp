@@ -41,6 +41,8 @@ public:
             queue_.pop_back();
             return events.on_end(job.trial, {.kind = OutcomeKind::interrupted});
         }
+        if (job.settles && settles_at && settled.insert({job.trial, job.attempt}).second)
+            return events.on_memory(job.trial, {.name = std::string{settled_mark}, .reading = {.limit = settles_at}});
         plans.push_back(job.plan);
         seeds.push_back(job.seed);
         const std::int64_t need = job.plan.effective_micro_batch().value_or(1) * mebibyte;
@@ -52,7 +54,7 @@ public:
             events.on_checkpoint(job.trial, first);
             (void)events.on_report(job.trial, {.step = first + 1, .value = static_cast<double>(job.attempt)});
         }
-        const auto cap = job.plan.cap_bytes;
+        const auto cap = job.settles && settles_at ? settles_at : job.plan.cap_bytes;
         if (need > std::min(cap.value_or(capacity_bytes_), capacity_bytes_)) {
             Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
             failure.requested_bytes = need;
@@ -87,6 +89,8 @@ public:
     double lie = 1;
     std::vector<ExecutionPlan> plans;
     std::vector<std::uint64_t> seeds;
+    std::optional<std::int64_t> settles_at;          ///< bytes at which attempts cap themselves before they end
+    std::set<std::pair<std::int64_t, int>> settled;  ///< trials and attempts that did
 
 private:
     std::int64_t capacity_bytes_;
@@ -597,8 +601,10 @@ struct Shared final : RoomKeeper {
         for (const auto& each : inside) sum += each.second;
         if (sum > bytes && !(takes_all && inside.empty())) return ++refused, std::nullopt;
         most = std::max(most, sum);
+        together = std::max(together, inside.size() + 1);
         return inside[request.trial] = std::min(request.need_bytes, bytes);
     }
+    void settle(std::int64_t trial, std::int64_t settled_bytes) override { inside.at(trial) = settled_bytes; }
     void leave(std::int64_t trial) override {
         inside.erase(trial);
         left.insert(trial);
@@ -609,6 +615,7 @@ struct Shared final : RoomKeeper {
     bool takes_all = false;                       ///< who needs more has all
     std::map<std::int64_t, std::int64_t> inside;  ///< bytes by trial
     std::int64_t most = 0;
+    std::size_t together = 0;  ///< attempts at once
     std::int64_t refused = 0;
     std::set<std::int64_t> asked;
     std::set<std::int64_t> left;
@@ -678,6 +685,39 @@ TEST_CASE("an attempt is capped at what it was promised, and comes back with mor
     CHECK(tuner::cap_under_promise(limited, 200, 100) == 10);
     limited.estimate.emplace().parts = {{"context", 3}, {"weights", 4}};
     CHECK(tuner::cap_under_promise(limited, 8, 100) == 5);
+}
+
+TEST_CASE("what an attempt turns out not to need is for others, and one that was wrong about it keeps what it gets then") {
+    const Space eight = [](SpaceTrial& trial) { trial.suggest_categorical("batch", {std::int64_t{8}}); };
+    constexpr std::int64_t need = 8 * mebibyte;
+    store::InMemory store;
+    Shared room{100 * mebibyte};
+    MemoryBound executor{100 * mebibyte};
+    const auto run = [&](const std::string& study, std::optional<std::int64_t> settles_at) {
+        Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::Fail{}};
+        room = Shared{100 * mebibyte};
+        executor = MemoryBound{100 * mebibyte};
+        executor.lie = 8;  // 64 MiB for 8
+        executor.settles_at = settles_at;
+        return tuner.optimize(store, study, eight, executor, {.trials = 10, .effective_batch_parameter = "batch", .room = &room});
+    };
+    run("as promised", std::nullopt);
+    CHECK(room.together == 1);
+
+    for (const Trial& trial : run("settled", need).trials) {
+        CHECK(trial.state == TrialState::complete);
+        CHECK(trial.attempts.size() == 1);
+    }
+    CHECK(room.together == 3);  // workers
+    CHECK(room.inside.empty());
+
+    for (const Trial& trial : run("too low", need - 1).trials) {
+        CHECK(trial.state == TrialState::complete);
+        REQUIRE(trial.attempts.size() == 2);
+        CHECK(trial.attempts[0].failure->cause == OomCause::limit);
+        CHECK_FALSE(executor.settled.contains({trial.number, 1}));
+    }
+    CHECK(room.inside.empty());
 }
 
 TEST_CASE("a study that is stopped while attempts wait for room ends, and gives their place back") {

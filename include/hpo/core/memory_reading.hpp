@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hpo {
@@ -29,7 +30,10 @@ struct MemoryReading {
     friend bool operator==(const MemoryReading&, const MemoryReading&) = default;
 };
 
-/// A reading at a named moment of an attempt: trial_start, training_start, training_end, oom, end, or a step.
+/// The name of the mark that tells that an attempt's need has shown: its `limit` is what the attempt's allocator takes at most from now on.
+inline constexpr std::string_view settled_mark = "settled";
+
+/// A reading at a named moment of an attempt: trial_start, training_start, settled, training_end, oom, end, or a step.
 struct MemoryMark {
     std::string name;
     double seconds = 0;  ///< since the attempt began

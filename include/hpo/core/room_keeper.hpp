@@ -19,6 +19,8 @@ public:
     virtual ~RoomKeeper() = default;
     /// Takes memory for an attempt: the bytes that it may hold, which its worker caps itself at; nothing: no room now, ask again.
     [[nodiscard]] virtual std::optional<std::int64_t> take(const RoomRequest& request) = 0;
+    /// The attempt takes no more than `bytes` from now on, which is less than it was given.
+    virtual void settle(std::int64_t /*trial*/, std::int64_t /*bytes*/) {}
     /// The attempt that took room, or asked for it, is over.
     virtual void leave(std::int64_t trial) = 0;
     /// An attempt that has room told a step of its training.

@@ -100,6 +100,13 @@ public:
         });
     }
 
+    /// Lowers what the trial was promised; nothing happens where it was promised less, or nothing.
+    void lower(std::int64_t trial, std::int64_t bytes) {
+        record_.with([&](Content& content) {
+            if (Entry* const own = own_entry(content, trial); own && own->granted) own->bytes = std::min(own->bytes, bytes);
+        });
+    }
+
     /// Ends what was asked for the trial; nothing happens when nothing was.
     void give_back(std::int64_t trial) {
         record_.with([&](Content& content) {

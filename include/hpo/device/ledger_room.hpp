@@ -56,6 +56,12 @@ public:
         count();
         return bytes;
     }
+    void settle(std::int64_t trial, std::int64_t bytes) override {
+        const auto had = running_.find(trial);
+        if (had == running_.end() || bytes >= had->second.bytes) return;
+        had->second.bytes = bytes;
+        ledger_.lower(trial, bytes);
+    }
     void leave(std::int64_t trial) override {
         ledger_.give_back(trial);
         const auto had = running_.find(trial);

@@ -24,8 +24,10 @@ namespace hpo::torch {
 /// What an attempt is run with besides its job.
 struct AttemptSettings {
     ::torch::Device device{::torch::kCPU};
-    int threads = 1;            ///< that LibTorch may compute with
-    std::string configuration;  ///< the trial's parameters in words, for messages
+    int threads = 1;                          ///< that LibTorch may compute with
+    std::string configuration;                ///< the trial's parameters in words, for messages
+    std::optional<std::int64_t> cap_bytes{};  ///< on the device's memory, set already
+    bool settles = false;                     ///< TrainerJob::settles
 };
 
 /// An attempt while it runs: where it is, and whom it tells. Thread safety: the attempt's thread.
@@ -52,6 +54,17 @@ public:
     /// Marks `step` where a sample is due (trainer/sampling_times.hpp); else it costs a look at the clock.
     void sample(std::int64_t step) {
         if (sampling_.due(seconds())) mark("step", step);
+    }
+    [[nodiscard]] MemoryReading memory() const { return read_memory(settings_.device); }
+    [[nodiscard]] bool settles() const { return settings_.settles; }
+    /// From now on the attempt takes `bytes` and a 16th at most, where that is less than it may have, and says so.
+    void settle(std::int64_t bytes) {
+        const std::int64_t cap = bytes + bytes / 16;
+        if (settings_.cap_bytes && *settings_.cap_bytes <= cap) return;
+        limit_memory(settings_.device, cap);
+        MemoryReading reading = memory();
+        reading.limit = cap;
+        mark(settled_mark, std::move(reading));
     }
     [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 

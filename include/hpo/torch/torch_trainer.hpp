@@ -232,7 +232,9 @@ private:
             const auto threads = static_cast<int>(settings->whole("threads"));
             how = {.device = prepare_device(job),
                    .threads = threads > 0 ? threads : worker_threads_,
-                   .configuration = settings->configuration()};
+                   .configuration = settings->configuration(),
+                   .cap_bytes = job.plan.cap_bytes,
+                   .settles = job.settles};
         } catch (const Error&) {
             AttemptOutcome outcome;
             outcome.failure = translate_failure(std::current_exception(), "settings", {});

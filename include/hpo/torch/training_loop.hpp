@@ -22,6 +22,7 @@
 #include "hpo/torch/finish_gradients.hpp"
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/saved_model.hpp"
+#include "hpo/torch/settled_need.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_checkpoint.hpp"
 #include "hpo/torch/training_plan.hpp"
@@ -77,6 +78,7 @@ public:
             const std::optional<double> training_loss = train_epoch();
             if (!training_loss || !end_epoch(*training_loss)) return stopped();
             keep_checkpoint();
+            settle();
         }
         return finished();
     }
@@ -87,6 +89,8 @@ private:
         state_.emplace(begin_training(task_, plan_, seed_, attempt_));
         checkpoints_.resume(*state_);
         attempt_.mark("training_start");
+        if (attempt_.settles()) settled_need_.emplace().begin(attempt_.memory());
+        first_step_ = state_->step;
     }
 
     /// The epoch's mean loss; nothing when somebody asked the attempt to end.
@@ -114,6 +118,7 @@ private:
     }
 
     void take_step() {
+        if (settled_need_ && state_->step == first_step_) settled_need_->first_pass(attempt_.memory());
         attempt_.enter("step");
         TrainingState& state = *state_;
         const std::int64_t steps_per_epoch = (examples_ + plan_.effective_batch - 1) / plan_.effective_batch;
@@ -146,6 +151,13 @@ private:
         } catch (const std::exception& error) {  // a training that goes well is not ended for it
             attempt_.progress().log(std::string{"no checkpoint: "} + error.what());
         }
+    }
+
+    /// After the first epoch of the attempt, unless it is the last.
+    void settle() {
+        if (!settled_need_ || state_->epoch >= plan_.epochs) return;
+        attempt_.settle(settled_need_->after_epoch(attempt_.memory()));
+        settled_need_.reset();
     }
 
     [[nodiscard]] AttemptOutcome stopped() const {
@@ -189,6 +201,8 @@ private:
     std::int64_t examples_;
     std::optional<TrainingState> state_;
     Checkpoints checkpoints_{plan_.checkpoints};
+    std::optional<SettledNeed> settled_need_;  ///< until it is told
+    std::int64_t first_step_ = 0;              ///< TrainingState::step when the attempt began
 };
 
 /// Trains a model and returns how that ended; tells the objective after each epoch, steps counted from 1. The trial's value and metrics

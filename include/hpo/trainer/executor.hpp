@@ -27,6 +27,7 @@ struct Job {
     std::string model_folder{};                 ///< TrainerJob::model_folder
     std::string saved_model{};                  ///< evaluate the model of this folder, and train nothing; empty: train
     std::string trace_file{};                   ///< TrainerJob::trace_file
+    bool settles = false;                       ///< TrainerJob::settles
 };
 
 /// What an executor tells while jobs run. Called only from inside Executor::wait and Executor::submit.

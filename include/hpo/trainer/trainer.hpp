@@ -43,6 +43,9 @@ struct TrainerJob {
     /// For `predict`: cuBLAS's workspace of each thread on the CUDA device that is meant; nothing: LibTorch's usual one on most devices.
     std::optional<std::int64_t> cublas_workspace_bytes;
 
+    /// For `run`: others wait for memory. Once training has shown what it needs, it should cap itself there and tell the mark `settled`.
+    bool settles = false;
+
     /// Only what the attempt's tensors are shaped like counts, as for `predict`: weights and data that are not there may be stood in for,
     /// and parameters without a standard value may be missing.
     bool shapes_only = false;

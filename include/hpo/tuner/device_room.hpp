@@ -47,6 +47,15 @@ public:
         if (found == holders_.end()) return std::nullopt;
         return bytes_[static_cast<std::size_t>(found - holders_.begin())];
     }
+    /// The trial's attempt takes no more than `bytes` from now on; the rest of what it was promised is for others.
+    void settle(std::int64_t number, std::int64_t bytes) {
+        const auto found = std::find(holders_.begin(), holders_.end(), number);
+        if (found == holders_.end()) return;
+        std::int64_t& promised = bytes_[static_cast<std::size_t>(found - holders_.begin())];
+        if (bytes >= promised) return;
+        promised = bytes;
+        keeper_->settle(number, bytes);
+    }
     /// The trial's attempt is over, or will not be. What it was promised.
     std::optional<std::int64_t> leave(std::int64_t number) {
         const auto had = promised(number);

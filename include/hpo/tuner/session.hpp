@@ -178,7 +178,8 @@ private:
         attempt.device_name = runs_on.device_name;
         attempt.model_family = memory::model_family(runs_on.trainer, params_of(books_.trial(number), attempt), attempt.plan);
         books_.begin_attempt(number, std::move(attempt));
-        const Job job = job_for(number, fresh_worker);
+        Job job = job_for(number, fresh_worker);
+        job.settles = least_bytes == 0 && room_.promised(number);  // who once needed more than was thought keeps what it asked for
         const std::size_t others = in_flight_++;
         try {
             executor_.submit(job, *this);
@@ -197,7 +198,11 @@ private:
         return verdict.prunes();
     }
 
-    void on_memory(std::int64_t number, const MemoryMark& mark) override { books_.memory_mark(number, mark); }
+    void on_memory(std::int64_t number, const MemoryMark& mark) override {
+        books_.memory_mark(number, mark);
+        if (mark.name == settled_mark && mark.reading.limit)
+            room_.settle(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
+    }
 
     void on_checkpoint(std::int64_t number, std::int64_t step) override { books_.checkpointed(number, step); }
 

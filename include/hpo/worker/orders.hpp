@@ -39,7 +39,8 @@ namespace hpo::worker {
                       .model_folder = job.model_folder,
                       .saved_model = job.saved_model,
                       .trace_file = job.trace_file,
-                      .cublas_workspace_bytes = config.cublas_workspace_bytes};
+                      .cublas_workspace_bytes = config.cublas_workspace_bytes,
+                      .settles = job.settles};
     for (const Param& param : job.params) result.params.emplace(param.name, param.value());
     if (result.metric.empty() && !info.metrics.empty()) result.metric = info.metrics.front().name;
     result.plan.device = device_inside(job.plan.device);
