@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How long 500 simulated trials take on one card of 24 GiB: admitted by the ledger as `hpo-tune run` uses it, by a fixed number of workers,
-// and by a packer that knows every peak beforehand. The clock is simulated; the ledger is the real one.
+// and by a packer that knows every peak beforehand. The clock is simulated; the ledger and the room that it keeps are the real ones. What a
+// guard would learn is given: promises know how far predictions are off from the first trial on. Nothing is reported, so that the gate
+// against sharing that slows everything stays open.
 //
 //   packing [SEEDS=20]
 //

@@ -96,9 +96,9 @@ TEST_CASE("sharing that makes nothing faster ends, but for the one that each run
     };
     using std::chrono::milliseconds;
     REQUIRE(room.take({.trial = 0, .need_bytes = 10, .comfort_bytes = 10}));
-    report(1, 3, milliseconds{5});
+    report(1, 4, milliseconds{5});
     REQUIRE(room.take({.trial = 1, .need_bytes = 10, .comfort_bytes = 10}));
-    report(4, 8, milliseconds{40});
+    report(5, 9, milliseconds{40});
     REQUIRE(device.notes.size() == 1);
     CHECK(device.notes[0] == "one trial more on the device makes all of them together no faster: at most 1 at a time from now on");
     CHECK_FALSE(room.take({.trial = 2, .need_bytes = 10, .comfort_bytes = 10}));

@@ -149,15 +149,18 @@ TEST_CASE("processes share a ledger, each within the budget that it sees; one th
 
 TEST_CASE("a waiting attempt whose process no longer asks holds nobody up") {
     const Host host;
-    Ledger ledger = host.ledger(1ms);
+    double now = Ledger::host_seconds();
+    Ledger ledger{host.folder.path("ledger"), 1ms, [&] { return now; }};
     CHECK(ask(ledger, 0, 600) == Answer::granted);
     Other silent{[&] {
         Ledger own = host.ledger();
         static_cast<void>(ask(own, 0, 900));
     }};
-    std::this_thread::sleep_for(10ms);
+    now = Ledger::host_seconds() + 1;
     CHECK(ask(ledger, 1, 300) == Answer::waits);
-    std::this_thread::sleep_for(std::chrono::duration<double>{Ledger::forgotten_seconds});
+    CHECK_FALSE(ledger.raise({.trial = 0, .bytes = 650, .budget_bytes = budget}));
+    now += Ledger::forgotten_seconds;
+    CHECK(ledger.raise({.trial = 0, .bytes = 650, .budget_bytes = budget}));
     CHECK(ask(ledger, 1, 300) == Answer::granted);
 }
 

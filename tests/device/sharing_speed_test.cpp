@@ -37,7 +37,7 @@ TEST_CASE("speeds of the same attempt before and after another joins tell whethe
     CHECK(third.limit() == 2);
 }
 
-TEST_CASE("steps during which the number on the device changed say nothing, nor do single ones") {
+TEST_CASE("steps during which the number on the device changed say nothing") {
     SharingSpeed speed;
     double now = 0;
     for (std::int64_t step = 1; step <= 40; ++step) {
@@ -45,16 +45,45 @@ TEST_CASE("steps during which the number on the device changed say nothing, nor 
         speed.shared_by(step % 2 == 0 ? 2 : 1, now += 9);  // within each step
     }
     CHECK(speed.limit() == ThroughputGate::unlimited);
-    SharingSpeed few;
-    few.shared_by(1, 0);
-    few.reported(0, 1, 1);
-    few.reported(0, 2, 2);
-    few.shared_by(2, 2);
-    few.reported(0, 3, 12);
-    few.reported(0, 4, 22);
-    CHECK(few.limit() == ThroughputGate::unlimited);
-    few.reported(0, 5, 32);
-    CHECK(few.limit() == 1);
+}
+
+TEST_CASE("the gate hears of three speeds on either side, of one attempt or of several") {
+    SharingSpeed one;
+    double now = 0;
+    std::int64_t step = 0;
+    const auto report = [&](SharingSpeed& speed, std::int64_t trial, double seconds) { speed.reported(trial, ++step, now += seconds); };
+    one.shared_by(1, now);
+    for (int i = 0; i < 4; ++i) report(one, 0, 1);
+    one.shared_by(2, now);
+    report(one, 0, 10);
+    report(one, 0, 10);
+    CHECK(one.limit() == ThroughputGate::unlimited);
+    report(one, 0, 10);
+    CHECK(one.limit() == 1);
+
+    SharingSpeed several;
+    for (std::int64_t trial = 0; trial < 3; ++trial) {
+        CHECK(several.limit() == ThroughputGate::unlimited);
+        several.shared_by(1, now);
+        report(several, trial, 1);
+        report(several, trial, 1);
+        several.shared_by(2, now);
+        for (int i = 0; i < 3; ++i) report(several, trial, 10);
+        several.ended(trial);
+    }
+    CHECK(several.limit() == 1);
+}
+
+TEST_CASE("one speed that is unlike the others does not end sharing") {
+    SharingSpeed speed;
+    speed.shared_by(1, 0);
+    speed.reported(0, 1, 1);
+    speed.reported(0, 2, 1.4);  // two fifths of the time that a step takes
+    speed.reported(0, 3, 2.4);
+    speed.reported(0, 4, 3.4);
+    speed.shared_by(2, 3.4);
+    for (int i = 1; i <= 6; ++i) speed.reported(0, 4 + i, 3.4 + i);
+    CHECK(speed.limit() == ThroughputGate::unlimited);
 }
 
 TEST_CASE("an attempt that has ended is forgotten, and its number may come again") {

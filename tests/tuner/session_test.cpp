@@ -601,6 +601,7 @@ struct Shared final : RoomKeeper {
         for (const auto& each : inside) sum += each.second;
         if (sum > bytes && !(takes_all && inside.empty())) return ++refused, std::nullopt;
         most = std::max(most, sum);
+        alone += request.need_bytes > bytes ? 1 : 0;
         together = std::max(together, inside.size() + 1);
         return inside[request.trial] = std::min(request.need_bytes, bytes);
     }
@@ -616,6 +617,7 @@ struct Shared final : RoomKeeper {
     std::map<std::int64_t, std::int64_t> inside;  ///< bytes by trial
     std::int64_t most = 0;
     std::size_t together = 0;  ///< attempts at once
+    int alone = 0;             ///< those that asked for more than there is
     std::int64_t refused = 0;
     std::set<std::int64_t> asked;
     std::set<std::int64_t> left;
@@ -680,11 +682,44 @@ TEST_CASE("an attempt is capped at what it was promised, and comes back with mor
     limited.plan.cap_bytes = 10;
     limited.failure.emplace().kind = FailureKind::out_of_memory;
     limited.failure->cause = OomCause::limit;
+    CHECK_FALSE(tuner::exceeded_promise(limited, 100, 100));
     CHECK_FALSE(tuner::exceeded_promise(limited, 20, 100));
     CHECK(tuner::exceeded_promise(limited, 5, 100));
     CHECK(tuner::cap_under_promise(limited, 200, 100) == 10);
     limited.estimate.emplace().parts = {{"context", 3}, {"weights", 4}};
     CHECK(tuner::cap_under_promise(limited, 8, 100) == 5);
+    // All that the study may have of a GPU need not be all of the GPU.
+    Attempt on_gpu;
+    on_gpu.estimate = limited.estimate;
+    CHECK_FALSE(tuner::cap_under_promise(on_gpu, 100, 100));
+    on_gpu.plan.device = "cuda:0";
+    CHECK(tuner::cap_under_promise(on_gpu, 100, 100) == 97);
+}
+
+TEST_CASE("what was not predicted is not held back, unless others of the study were predicted") {
+    struct Sometimes {
+        [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
+            if (query.params.number("batch") == 8) return {.source = "sometimes"};
+            return {.need = silent ? std::nullopt : std::optional{10 * mebibyte}, .source = "sometimes"};
+        }
+        [[nodiscard]] Evidence evidence() const { return Evidence::none; }
+        bool silent = false;
+    };
+    const auto run = [&](bool silent) {
+        Shared room{100 * mebibyte};
+        room.takes_all = true;
+        Tuner tuner{sampler::Random{}, pruner::None{}, Sometimes{silent}, recovery::Fail{}};
+        store::InMemory store;
+        MemoryBound executor{1000 * mebibyte};
+        static_cast<void>(
+            tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch", .room = &room}));
+        CHECK(room.inside.empty());
+        return room;
+    };
+    CHECK(run(true).asked.empty());
+    const Shared some = run(false);
+    CHECK(some.together > 1);
+    CHECK(some.alone > 0);
 }
 
 TEST_CASE("what an attempt turns out not to need is for others, and one that was wrong about it keeps what it gets then") {

@@ -11,6 +11,7 @@
 #include "hpo/failure/oom_message.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/worker/pool.hpp"
+#include "least_memory.hpp"
 #include "proposals.hpp"
 #include "stored_study.hpp"
 #include "support/json.hpp"
@@ -93,7 +94,12 @@ void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::s
         for (const std::string& remark : answer.remarks) findings.remarks.add(remark);
         if (std::chrono::steady_clock::now() > deadline) break;  // the rest would find what these did
     }
-    if (too_large == 0) return;
+    if (too_large == 0) {
+        const auto capacity = device_capacity(settings, device);
+        const auto problem = capacity ? nothing_fits(settings, info, pool, settings.policies().guard, {device, *capacity}) : std::nullopt;
+        if (problem) findings.problems.add(*problem);
+        return;
+    }
     const std::string share = std::to_string(too_large) + " of " + tools::counted(looked_at, "proposal") +
                               " looked at: a model and two examples do not fit the memory: " + first_too_large;
     (too_large == looked_at ? findings.problems : findings.remarks).add(share);

@@ -232,10 +232,12 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     }
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);
-    const bool knows_nothing = !std::filesystem::exists(store::file_of(settings.text("store")));  // else the guard may have learned more
-    if (const auto problem = knows_nothing ? nothing_fits(settings, info, pool, policies.guard, device) : std::nullopt;
-        problem && refused({*problem}))
-        return exit_code(Errc::bad_value);
+    const auto too_small = [&](const History& learned) {
+        const auto problem = capacity ? nothing_fits(settings, info, pool, policies.guard, {device, *capacity, learned}) : std::nullopt;
+        return problem && refused({*problem});
+    };
+    const bool is_new = !std::filesystem::exists(store::file_of(settings.text("store")));
+    if (is_new && too_small({})) return exit_code(Errc::bad_value);  // and no store is made
     store::Sqlite store{settings.text("store")};
     predictions.emplace(settings.text("store"));
     std::optional<CheckpointFolders> checkpoints;
@@ -281,6 +283,11 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     std::vector<Trial> stored;
     store.refresh(study.id, stored);
     require_same_parameters(stored, proposals);  // before a trial is begun in vain
+    if (!is_new) {
+        std::vector<Attempt> elsewhere;
+        if (policies.guard.carries()) elsewhere = store.attempts_elsewhere(study.id, pool.runs_on().device_name, 5000);
+        if (too_small({study.name, study.directions, stored, {}, elsewhere})) return exit_code(Errc::bad_value);
+    }
     if (info.checkpoints) {
         checkpoints.emplace(store::file_of(settings.text("store")), study.id, checkpoint_conditions(settings, info));
         tune.checkpoint_folder = [&checkpoints](const Trial& trial) { return checkpoints->make(trial); };

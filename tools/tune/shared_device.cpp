@@ -7,6 +7,8 @@
 #include <atomic>
 #include <utility>
 
+#include "hpo/device/orphaned_files.hpp"
+
 namespace hpo::tune {
 namespace {
 
@@ -27,8 +29,10 @@ SharedDevice::SharedDevice(const Settings& settings, const std::string& device, 
         static std::atomic<int> made{0};
         const std::filesystem::path folder = "/dev/shm";
         const bool shared = device != "cpu";
+        const std::string own = "hpo-ledger-of-";
         file = folder / (shared ? "hpo-ledger-" + std::to_string(::geteuid()) + "-" + file_word(device)
-                                : "hpo-ledger-of-" + std::to_string(::getpid()) + "-" + std::to_string(made++));
+                                : own + std::to_string(::getpid()) + "-" + std::to_string(made++));
+        device::remove_orphaned_files(folder, own);  // of runs that were killed
         if (!shared) own_file_ = file;
     }
     if (!own_file_.empty()) std::filesystem::remove(own_file_);  // of a process that had this id and was killed

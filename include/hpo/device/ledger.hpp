@@ -53,7 +53,7 @@ public:
         std::int64_t budget_bytes = 0;  ///< what all attempts on the device may have together, as the asking process sees it
     };
 
-    static constexpr double forgotten_seconds = 5;
+    static constexpr double forgotten_seconds = 60;  ///< longer than a supervisor waits for a prediction
     static constexpr std::chrono::seconds standard_patience{60};
 
     /// `clock` tells seconds that all who use the file share.
@@ -86,13 +86,15 @@ public:
     /// Raises what the trial was promised, where the room for it is free and nobody waits for any. False: it stays as it is.
     bool raise(const Request& request) {
         return record_.with([&](Content& content) {
+            forget_dead(content);
             Entry* const own = own_entry(content, request.trial);
             if (!own || !own->granted) return false;
+            const double now = clock_();
             std::int64_t left = request.budget_bytes - request.bytes;
             for (const Entry& other : content.entries) {
                 if (other.number == 0 || &other == own) continue;
-                if (!other.granted) return false;
-                left -= other.bytes;
+                if (!other.granted && asks(other, now)) return false;
+                left -= other.granted ? other.bytes : 0;
             }
             if (left < 0 || request.bytes < own->bytes) return false;
             own->bytes = request.bytes;
@@ -157,6 +159,8 @@ private:
         std::array<Entry, max_entries> entries;
     };
 
+    /// Whether somebody still waits for what the entry asks.
+    [[nodiscard]] static bool asks(const Entry& entry, double now) { return now - entry.repeated_at < forgotten_seconds; }
     /// Whether the entry fits beside what is granted and beside those older ones that fit, too; and none of the others is aged.
     [[nodiscard]] bool has_room(const Content& content, const Entry& entry, std::int64_t budget_bytes, double now) const {
         std::vector<const Entry*> older;
@@ -164,7 +168,7 @@ private:
         for (const Entry& other : content.entries) {
             if (other.number == 0) continue;
             if (other.granted) left -= other.bytes;
-            else if (other.number < entry.number && now - other.repeated_at < forgotten_seconds) older.push_back(&other);
+            else if (other.number < entry.number && asks(other, now)) older.push_back(&other);
         }
         std::sort(older.begin(), older.end(), [](const Entry* a, const Entry* b) { return a->number < b->number; });
         for (const Entry* const other : older) {

@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -27,6 +29,7 @@ struct RecordKind {
     constexpr RecordKind(std::uint64_t number, std::string_view name = "a record") : layout{number}, what{name} {}
     std::uint64_t layout;
     std::string_view what;
+    std::chrono::milliseconds patience{30'000};  ///< with whoever is in the record; nobody stays for a thousandth of that
 };
 
 /// A record that all processes over one file share, one at a time. It stays when they end.
@@ -67,10 +70,11 @@ public:
         if (shared_) ::munmap(shared_, sizeof(Shared));
     }
 
-    /// What `use(content)` returns; meanwhile no other thread or process is in the record.
+    /// What `use(content)` returns; meanwhile no other thread or process is in the record. Throws Error{no_device} when somebody else does
+    /// not leave it: that process is stopped, or the file is damaged.
     template <class Use>
     auto with(const Use& use) const {
-        const Lock lock{*shared_};
+        const Lock lock{*this};
         return use(shared_->content);
     }
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
@@ -82,9 +86,16 @@ private:
         Content content;
     };
     struct Lock {
-        explicit Lock(Shared& shared) : mutex{shared.mutex} {
-            if (pthread_mutex_lock(&mutex) != EOWNERDEAD) return;
-            if constexpr (requires { shared.content.mend(); }) shared.content.mend();
+        explicit Lock(const SharedRecord& record) : mutex{record.shared_->mutex} {
+            const int status = record.wait_for(mutex);
+            if (status == 0) return;
+            if (status != EOWNERDEAD) {
+                throw Error{Errc::no_device, record.file_.string() + ": locked for " +
+                                                 std::to_string(record.kind_.patience.count() / 1000) +
+                                                 " s: its holder is stopped, or the file is damaged; remove it when no study runs"};
+            }
+            Content& content = record.shared_->content;
+            if constexpr (requires { content.mend(); }) content.mend();
             pthread_mutex_consistent(&mutex);
         }
         ~Lock() { pthread_mutex_unlock(&mutex); }
@@ -97,6 +108,15 @@ private:
         static_assert(std::is_trivially_copyable_v<Content>);
     }
 
+    /// pthread_mutex_lock, but not for ever.
+    [[nodiscard]] int wait_for(pthread_mutex_t& mutex) const {
+        ::timespec until{};
+        ::clock_gettime(CLOCK_REALTIME, &until);
+        const auto nanoseconds = until.tv_nsec + std::chrono::nanoseconds{kind_.patience}.count();
+        until.tv_sec += nanoseconds / 1'000'000'000;
+        until.tv_nsec = nanoseconds % 1'000'000'000;
+        return pthread_mutex_timedlock(&mutex, &until);
+    }
     [[nodiscard]] Error cannot(const std::string& act) const {
         const std::string why = std::strerror(errno);
         return Error{Errc::no_device, file_.string() + ": cannot " + act + ": " + why};

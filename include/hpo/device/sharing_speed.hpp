@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "hpo/device/throughput_gate.hpp"
@@ -14,8 +14,9 @@ namespace hpo::device {
 /// Measures, from the steps that attempts report, how their speed changes with the number that share a device, and tells a ThroughputGate.
 ///
 /// A speed is the steps between two reports of an attempt by the seconds between them, when the number on the device did not change
-/// meanwhile. Once an attempt has a speed among n and among n + 1, their ratio says what one more costs. The gate hears of three such
-/// ratios at a time, since a single one is noise. Thread safety: none.
+/// meanwhile. Once an attempt has speeds among n and among n + 1, the ratio of their medians says what one more costs. The gate hears of it
+/// when three speeds on either side speak for it, of one attempt or of several: a single one, such as that of a slow first step, is noise.
+/// Thread safety: none.
 class SharingSpeed {
 public:
     SharingSpeed() = default;
@@ -32,9 +33,11 @@ public:
         const double seconds = now - track.latest;
         const auto steps = static_cast<double>(step - track.step);
         if (track.begun && track.latest >= since_ && steps > 0 && seconds > 0) {
-            track.speeds[attempts_] = steps / seconds;
-            compare(track, attempts_);
-            compare(track, attempts_ + 1);
+            auto& speeds = track.speeds[attempts_];
+            if (speeds.size() == most_speeds) speeds.erase(speeds.begin());
+            speeds.push_back(steps / seconds);
+            compare(trial, track, attempts_);
+            compare(trial, track, attempts_ + 1);
         }
         track.begun = true;
         track.step = step;
@@ -48,31 +51,50 @@ public:
     [[nodiscard]] std::size_t limit() const noexcept { return gate_.limit(); }
 
 private:
-    static constexpr std::size_t ratios_at_a_time = 3;
+    static constexpr std::size_t least_speeds = 3;  ///< on either side of what the gate hears
+    static constexpr std::size_t most_speeds = 5;   ///< that are kept of each side
 
     struct Track {
         bool begun = false;
         std::int64_t step = 0;
-        double latest = 0;                     ///< when it reported that
-        std::map<std::size_t, double> speeds;  ///< by the number on the device, the latest of each
+        double latest = 0;                                  ///< when it reported that
+        std::map<std::size_t, std::vector<double>> speeds;  ///< by the number on the device, the latest of each
+    };
+    /// What one attempt says of one more beside it.
+    struct Ratio {
+        double speed = 1;
+        std::size_t speeds = 0;  ///< that speak for it, on the side that has fewer
     };
 
+    [[nodiscard]] static double median(std::vector<double> values) {
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        return *middle;
+    }
     /// Learns from an attempt that was on the device as one of `more` and as one of one less.
-    void compare(const Track& track, std::size_t more) {
+    void compare(std::int64_t trial, const Track& track, std::size_t more) {
         const auto among_more = track.speeds.find(more);
         const auto among_less = track.speeds.find(more - 1);
         if (among_more == track.speeds.end() || among_less == track.speeds.end()) return;
         auto& ratios = ratios_[more];
-        ratios.push_back(among_more->second / among_less->second);
-        if (ratios.size() < ratios_at_a_time) return;
-        gate_.joined(more, std::exchange(ratios, {}));
+        ratios[trial] = {median(among_more->second) / median(among_less->second),
+                         std::min(among_more->second.size(), among_less->second.size())};
+        std::size_t speeds = 0;
+        std::vector<double> heard;
+        for (const auto& [of, ratio] : ratios) {
+            speeds += ratio.speeds;
+            heard.push_back(ratio.speed);
+        }
+        if (speeds < least_speeds) return;
+        gate_.joined(more, heard);
+        ratios.clear();
     }
 
     ThroughputGate gate_;
     std::size_t attempts_ = 0;
     double since_ = 0;
-    std::map<std::int64_t, Track> tracks_;               ///< by trial
-    std::map<std::size_t, std::vector<double>> ratios_;  ///< by the larger number
+    std::map<std::int64_t, Track> tracks_;                         ///< by trial
+    std::map<std::size_t, std::map<std::int64_t, Ratio>> ratios_;  ///< that the gate has not heard, by the larger number and the trial
 };
 
 }  // namespace hpo::device

@@ -18,7 +18,7 @@ namespace hpo::memory {
 /// What is left of a study's risk, as a number of attempts that may run out of memory.
 ///
 /// Each attempt that is predicted to leave a fifth of the device free or more puts in `risk`, one that leaves less puts in less in
-/// proportion; a venture takes out the probability that it does not fit, and whatever ran out of memory of its own doing takes out 1.
+/// proportion, where it ended well or was pruned; a venture takes out the probability that it does not fit, and whatever ran out of memory of its own doing takes out 1.
 /// While no venture is likelier to fail than what is left, ventures do not raise the expected share of attempts that run out of memory
 /// above `risk`. O(attempts).
 [[nodiscard]] inline double unspent_risk(const History& history, double risk) {
@@ -31,7 +31,7 @@ namespace hpo::memory {
                 unspent -= 1;
             } else if (is_venture(attempt, risk)) {
                 unspent -= 1 - attempt.estimate->confidence;
-            } else if (attempt.outcome) {
+            } else if (attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped) {
                 const double taken = static_cast<double>(*attempt.estimate->need) / static_cast<double>(*attempt.capacity_bytes);
                 unspent += risk * std::clamp((1 - taken) / free_share, 0.0, 1.0);
             }

@@ -21,7 +21,8 @@ struct WaitingAttempt {
     std::int64_t least_bytes = 0;  ///< of the device, whatever is predicted: less was not enough
 };
 
-/// Holds back attempts until the keeper has room for what they are predicted to need. What nobody predicted is not held back.
+/// Holds back attempts until the keeper has room for what they are predicted to need. What nobody can predict is not held back; where
+/// others of the study were predicted, one that was not, such as after a question that took too long, has the device alone.
 class DeviceRoom {
 public:
     /// Null: there is always room.
@@ -76,9 +77,11 @@ public:
 private:
     [[nodiscard]] bool takes(const WaitingAttempt& each) {
         const auto& estimate = each.attempt.estimate;
-        if (!keeper_ || !estimate || !estimate->need) return true;
-        const std::int64_t need = std::max(*estimate->need, each.least_bytes);
-        const auto promised = keeper_->take({each.number, need, std::max(need, estimate->comfort.value_or(0))});
+        const bool predicted = estimate && estimate->need;
+        predicts_ = predicts_ || predicted;
+        if (!keeper_ || !predicts_) return true;
+        const std::int64_t need = std::max(predicted ? *estimate->need : whole_device, each.least_bytes);
+        const auto promised = keeper_->take({each.number, need, std::max(need, predicted ? estimate->comfort.value_or(0) : 0)});
         if (promised) {
             holders_.push_back(each.number);
             bytes_.push_back(*promised);
@@ -86,7 +89,10 @@ private:
         return promised.has_value();
     }
 
+    static constexpr std::int64_t whole_device = std::int64_t{1} << 60;  ///< more than any has: the keeper gives all of it
+
     RoomKeeper* keeper_;
+    bool predicts_ = false;  ///< some attempt had a prediction
     std::vector<WaitingAttempt> waiting_;
     /// Trials with a promise, and beside each its bytes. Few at a time, and light to compile.
     std::vector<std::int64_t> holders_;

@@ -21,12 +21,12 @@ namespace hpo::tuner {
     return bytes;
 }
 
-/// The cap of the worker of an attempt that was promised `promised_bytes` of its device: none beyond the plan's own where it has the
-/// whole device.
+/// The cap of the worker of an attempt that was promised `promised_bytes` of its device. Where it has all that the study may have, none
+/// beyond the plan's own on a CPU, whose metered device has no more; a GPU may have more, which is others'.
 [[nodiscard]] inline std::optional<std::int64_t> cap_under_promise(const Attempt& attempt, std::int64_t promised_bytes,
                                                                    std::optional<std::int64_t> capacity_bytes) {
     const auto& own = attempt.plan.cap_bytes;
-    if (capacity_bytes && promised_bytes >= *capacity_bytes) return own;
+    if (capacity_bytes && promised_bytes >= *capacity_bytes && attempt.plan.device == "cpu") return own;
     const std::int64_t cap = std::max<std::int64_t>(1, promised_bytes - outside_allocator(attempt));
     return own ? std::min(*own, cap) : cap;
 }
@@ -34,6 +34,7 @@ namespace hpo::tuner {
 /// Whether an attempt ran out of the memory that it was promised, while its plan and its device would have let it have more.
 [[nodiscard]] inline bool exceeded_promise(const Attempt& attempt, std::int64_t promised_bytes,
                                            std::optional<std::int64_t> capacity_bytes) {
+    if (capacity_bytes && promised_bytes >= *capacity_bytes) return false;
     const auto cap = cap_under_promise(attempt, promised_bytes, capacity_bytes);
     return attempt.failure && attempt.failure->kind == FailureKind::out_of_memory && attempt.failure->cause == OomCause::limit && cap &&
            cap != attempt.plan.cap_bytes;

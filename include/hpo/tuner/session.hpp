@@ -147,7 +147,8 @@ private:
         const Trial& trial = books_.trial(number);
         const Attempt& attempt = trial.attempts.back();
         ExecutionPlan plan = attempt.plan;
-        if (const auto promised = room_.promised(number)) plan.cap_bytes = cap_under_promise(attempt, *promised, attempt.capacity_bytes);
+        if (const auto promised = room_.promised(number); promised || attempt.capacity_bytes)
+            plan.cap_bytes = cap_under_promise(attempt, promised ? *promised : *attempt.capacity_bytes, attempt.capacity_bytes);
         return {.study = books_.study().name,
                 .trial = number,
                 .attempt = attempt.index,
