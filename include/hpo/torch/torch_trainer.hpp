@@ -132,7 +132,14 @@ private:
         return work(*task, plan_of(settings, job));
     }
 
+    /// A prediction takes host memory: nothing of the device and its cap that the latest attempt had is meant for it.
+    static void leave_device() {
+        MeteredAllocator::instance().use_device({});
+        MeteredAllocator::instance().set_cap(std::nullopt);
+    }
+
     PeakPrediction predict_by_dry_run(const TrainerJob& job, Progress& progress) {
+        leave_device();
         const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
         const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
         std::string stand_in;
@@ -152,8 +159,7 @@ private:
     }
 
     PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress) {
-        MeteredAllocator::instance().use_device({});
-        MeteredAllocator::instance().set_cap(std::nullopt);
+        leave_device();
         const TrainerInfo about = info();
         const AttemptSettings settings{.threads = 1};  // from which size on several divide a sum depends on its size
         std::string stand_in;
