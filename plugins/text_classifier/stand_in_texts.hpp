@@ -33,7 +33,7 @@ namespace text_classifier {
                         .validation = full_texts(plan.evaluation_batch, length),
                         .test = full_texts(plan.evaluation_batch, length),
                         .class_counts = {1, 1},
-                        .stand_in = "every text is taken to have tok.max_length tokens"};
+                        .stand_in = "every text is taken to have tok.max_length tokens and one of two labels"};
     return std::make_shared<const PreparedTexts>(std::move(texts));
 }
 

@@ -61,6 +61,8 @@ public:
         if (examples > 1 && texts_->train.length(shortest) < texts_->train.length(0)) chosen.back() = shortest;
         return chosen;
     }
+    /// Where all texts are as long, nothing is padded either.
+    [[nodiscard]] bool batches_alike() const override { return texts_->train.length(texts_->train.size() - 1) == texts_->train.length(0); }
     [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
         return options_.loss.sum(outputs, batch.targets);
     }

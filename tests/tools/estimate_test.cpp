@@ -53,6 +53,7 @@ TEST_CASE("estimate predicts a configuration by part, and the largest micro-batc
     CHECK(one["largest_micro_batch"] == 57);
     CHECK(one["source"] == "dry_run");
     CHECK(one["uncertainty"] == 0);
+    CHECK(one["upper_bound"] == false);
     CHECK(one["parts"] == json::parse(R"([{"name": "weights", "bytes": 1048000}, {"name": "activations", "bytes": 640}])"));
     CHECK(one["params"]["weights"] == 1048000);
     const json smaller = estimate(workshop, {"--device-memory", "1MiB", "--fix", "weights=1048000", "--plan", "micro_batch=8"});
@@ -339,7 +340,21 @@ TEST_CASE("estimate says what no digit hides, and nothing of what nobody knows")
     CHECK_THAT(cap.out, Contains("largest micro-batch that fits: 8 (larger ones need no more)"));
     const json told = estimate(workshop, {limited.begin() + 2, limited.end()});
     CHECK(told["uncertainty"].is_null());
+    CHECK(told["upper_bound"].is_null());
     CHECK(told["larger_need_no_more"] == true);
+}
+
+TEST_CASE("estimate says that a prediction is an upper bound and why, and not that it is exact") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const std::vector<std::string> words{"estimate", "s.lua", "--fix", "weights=100", "--set", "fault=upper_bound_in_dry_run"};
+    const auto text = tune(workshop, words);
+    INFO(text.error);
+    CHECK_THAT(text.out, Contains("by dry_run, an upper bound; the heaviest step may come too early to count\n") && !Contains("exact"));
+    const json told = estimate(workshop, {words.begin() + 2, words.end()});
+    CHECK(told["upper_bound"] == true);
+    CHECK(told["uncertainty"] == 0);
+    CHECK(told["confidence"] == 0.98);  // of a need that is not too low
 }
 
 TEST_CASE("estimate of a space tells how far it is where nobody watches a terminal") {

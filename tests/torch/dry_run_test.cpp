@@ -127,6 +127,19 @@ TEST_CASE("a dry run predicts the peak of linear layers under every lever, to th
              job.options["train_examples"] = std::int64_t{50};
              job.plan.micro_batch = 8;
          }},
+        {"a single whole batch and a shorter one, beside which alone the optimizer keeps anything",
+         [](TrainerJob& job) {
+             job.params["train.batch_size"] = std::int64_t{512};  // whose activations outweigh what a step of the optimizer takes
+             job.options["epochs"] = std::int64_t{1};
+             job.options["train_examples"] = std::int64_t{600};
+         }},
+        {"the same, accumulated four times and three",
+         [](TrainerJob& job) {
+             job.params["train.batch_size"] = std::int64_t{1024};
+             job.options["epochs"] = std::int64_t{1};
+             job.options["train_examples"] = std::int64_t{1664};
+             job.plan.micro_batch = 256;
+         }},
     };
     for (const Case& each : cases) {
         CAPTURE(each.name);
@@ -158,6 +171,42 @@ TEST_CASE("a dry run predicts the peak of an encoder under every lever") {
         each.change(job);
         compare(trainer, job, 1e-3);
     }
+}
+
+TEST_CASE("a dry run of texts of several lengths is an upper bound and says so; one of texts that are as long is exact") {
+    const TemporaryDirectory place;
+    text_classifier::TextClassifier trainer;
+    TrainerJob job = text_job(place.path());
+    const auto texts_of = [&](const char* name, const std::function<int(int)>& words_of) {
+        job.options["data"] = place.file(name);
+        std::ofstream out{place.path() / name};
+        out << "text\tlabel\n";
+        for (int i = 0; i < 40; ++i) {
+            for (int word = 0; word < words_of(i); ++word) out << "word" << (i * 7 + word) % 50 << " ";
+            out << "\t" << (i % 2 == 0 ? "even" : "odd") << "\n";
+        }
+    };
+    job.options["epochs"] = std::int64_t{1};
+
+    texts_of("uneven.tsv", [](int i) { return i < 10 ? 60 : 5; });  // the long ones are those of a single step
+    const PeakPrediction bound = predicted(trainer, job);
+    CHECK(bound.upper_bound);
+    CHECK(bound.uncertainty == 0);
+    CHECK_THAT(bound.remark, Catch::Contains("which a training may meet only in its first step, before the optimizer keeps anything"));
+    std::vector<std::int64_t> peaks;
+    for (job.seed = 0; job.seed < 8; ++job.seed) peaks.push_back(measured(trainer, job));
+    const auto [least, most] = std::minmax_element(peaks.begin(), peaks.end());
+    CHECK(*most <= bound.need);
+    CHECK(static_cast<double>(*most) == Approx(static_cast<double>(bound.need)).epsilon(1e-3));
+    CHECK(static_cast<double>(*least) < 0.97 * static_cast<double>(bound.need));
+
+    texts_of("even.tsv", [](int) { return 60; });  // of which tok.max_length are kept
+    const PeakPrediction exact = predicted(trainer, job);
+    CHECK_FALSE(exact.upper_bound);
+    CHECK(exact.remark.empty());
+    for (job.seed = 0; job.seed < 3; ++job.seed) CHECK(static_cast<double>(measured(trainer, job)) == Approx(exact.need).epsilon(1e-4));
+    job.options.erase("data");  // whatever stands for them may be more than they are
+    CHECK(predicted(trainer, job).upper_bound);
 }
 
 TEST_CASE("a dry run knows most of what oneDNN makes on the way of a convolution") {
@@ -429,7 +478,7 @@ TEST_CASE("a prediction says what it knows roughly, and what stands for data tha
     CHECK_THAT(predicted(images, half).remark, Catch::Contains("autocast"));
     text_classifier::TextClassifier texts;
     TrainerJob job = text_job(place.path());
-    CHECK(predicted(texts, job).remark.empty());
+    CHECK_FALSE(predicted(images, image_job("mlp")).upper_bound);
     job.options.erase("data");
     CHECK_THAT(predicted(texts, job).remark, Catch::Contains("every text is taken to have tok.max_length tokens"));
 }

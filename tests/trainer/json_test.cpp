@@ -204,9 +204,10 @@ TEST_CASE("info, profile, problems and reports come back whole") {
                                     .comfort = 5,
                                     .parts = {{"weights", 6}},
                                     .uncertainty = 0.25,
+                                    .upper_bound = true,
                                     .remark = "r"};
     CHECK(there_and_back(prediction) == prediction);
-    CHECK(encode(prediction).size() == 9);
+    CHECK(encode(prediction).size() == 10);
     CHECK(std::isnan(there_and_back(Report{.step = 3, .value = std::nan("")}).value));
     CHECK(there_and_back(TrainerProblem{"w", "t"}).what == "t");
 }

@@ -35,13 +35,18 @@ std::string percent_near_all(std::int64_t part, std::int64_t whole) {
     return text.str();
 }
 
+/// How far a prediction may be off, in words.
+std::string claim(const Forecast& forecast) {
+    if (forecast.uncertainty > 0) return "up to " + tools::percent(forecast.uncertainty) + " more is possible";
+    return forecast.upper_bound ? "an upper bound" : "exact";
+}
+
 /// What is said of the estimates' origin: "dry_run, exact".
 std::string origin(const Forecast& forecast) {
     if (!forecast.estimate.need && forecast.estimate.source == "unlimited") return "the guard unlimited, which predicts nothing";
     if (!forecast.estimate.need) return "nobody can predict it" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
     std::string text = forecast.estimate.source;
-    if (forecast.predicted)
-        text += forecast.uncertainty == 0 ? ", exact" : ", up to " + tools::percent(forecast.uncertainty) + " more is possible";
+    if (forecast.predicted) text += ", " + claim(forecast);
     return text + (forecast.remark.empty() ? "" : "; " + forecast.remark);
 }
 
@@ -91,6 +96,7 @@ public:
         json_["source"] = estimate.source;
         json_["confidence"] = estimate.confidence;
         json_["uncertainty"] = forecast.predicted ? Json(forecast.uncertainty) : Json(nullptr);
+        json_["upper_bound"] = forecast.predicted ? Json(forecast.upper_bound) : Json(nullptr);
         json_["remark"] = forecast.remark;
         json_["fits"] = estimate.need && capacity_ ? Json(fits) : Json(nullptr);
         for (const Param& param : params) text_ += "  " + param.name + " = " + display_text(param.value()) + "\n";

@@ -47,6 +47,7 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
     if (known.prediction) {
         forecast.predicted = true;
         forecast.uncertainty = known.prediction->uncertainty;
+        forecast.upper_bound = known.prediction->upper_bound;
         forecast.remark = known.prediction->remark;
     }
     if (!forecast.remark.empty()) remarks_.insert(forecast.remark);

@@ -33,9 +33,10 @@ enum class Fit {
 /// What one attempt would take.
 struct Forecast {
     Estimate estimate;
-    bool predicted = false;  ///< the estimate was made of a prediction, and not of a formula or a cap
-    double uncertainty = 0;  ///< of the prediction that the estimate was made of
-    std::string remark;      ///< what limits the prediction; why a stronger source did not answer
+    bool predicted = false;    ///< the estimate was made of a prediction, and not of a formula or a cap
+    double uncertainty = 0;    ///< of the prediction that the estimate was made of
+    bool upper_bound = false;  ///< of the same
+    std::string remark;        ///< what limits the prediction; why a stronger source did not answer
 };
 
 /// The largest micro-batch that fits a device.

@@ -86,6 +86,7 @@ void print_json(const ShownTrace& shown, const TraceFigures& figures, const Trac
         json["prediction"] = {{"need_bytes", prediction->need},
                               {"comfort_bytes", prediction->comfort},
                               {"uncertainty", prediction->uncertainty},
+                              {"upper_bound", prediction->upper_bound},
                               {"remark", prediction->remark}};
     }
     json["measured"] = nullptr;

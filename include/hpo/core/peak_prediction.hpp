@@ -30,7 +30,8 @@ struct PeakPrediction {
     std::int64_t need = 0;             ///< least capacity at which the attempt survives, what is outside the allocator included
     std::int64_t comfort = 0;          ///< capacity at which the allocator never has to give memory back and ask again
     std::vector<EstimatePart> parts;   ///< what `need` is made of, at the moment of the peak
-    double uncertainty = 0;            ///< share by which the true need may be higher, as far as the source knows; 0: exact
+    double uncertainty = 0;            ///< share by which the true need may be higher, as far as the source knows; 0: it is not
+    bool upper_bound = false;          ///< the true need may be lower, and `remark` says why: not exact even without uncertainty
     std::string remark;                ///< what limits it, and why a stronger source did not answer; may be empty
     friend bool operator==(const PeakPrediction&, const PeakPrediction&) = default;
 };

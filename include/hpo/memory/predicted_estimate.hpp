@@ -39,8 +39,8 @@ inline constexpr const char* margin_part = "margin";
 
 /// The same made larger by the prediction's own uncertainty and by `margin`.
 ///
-/// Its confidence is 0.98 where the source claims to be exact (of 52 configurations one was more than 0.1 % too low), else 0.9: an
-/// uncertainty bounds the error of nine configurations in ten.
+/// Its confidence is 0.98 where the source claims that the need is no higher (of 52 configurations one was more than 0.1 % too low), else
+/// 0.9: an uncertainty bounds the error of nine configurations in ten.
 [[nodiscard]] inline Estimate predicted_estimate(const PeakPrediction& prediction, double margin) {
     // In doubles, exact to 2^53 bytes: a product of absurd predictions must not wrap around.
     const double share = prediction.uncertainty + margin;

@@ -76,7 +76,9 @@ public:
         plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * micro + step % micro;
         plan_.micro_batch = micro;
         const std::int64_t last = whole.training_examples() % step;
-        examples_ = full_steps(plan) * plan_.effective_batch + std::min<std::int64_t>(last / micro, 1) * micro + last % micro;
+        const bool last_is_second = plan.epochs == 1 && whole.training_examples() < 2 * step && whole.stand_in().empty();
+        const std::int64_t full = last_is_second ? 1 : full_steps(plan);
+        examples_ = full * plan_.effective_batch + std::min<std::int64_t>(last / micro, last_is_second ? 2 : 1) * micro + last % micro;
     }
     /// The same with micro-batches of `examples` each, a short one counting as whole, and one pass an evaluation over a whole number of
     /// micro-batches: what changes with `examples` are sizes.

@@ -72,6 +72,9 @@ public:
         std::iota(first.begin(), first.end(), std::int64_t{0});
         return first;
     }
+    /// Whether all batches of as many training examples need the same memory, as those of images do. Where they do not, as those of texts,
+    /// an epoch's order decides which steps need what heaviest_batch does, and predictions from it are upper bounds.
+    [[nodiscard]] virtual bool batches_alike() const { return true; }
     /// For a classifier the number of classes: labels and logits are then checked in every batch.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
     /// The names of the model's parts from its input to its output, the embeddings first and the head last ("encoder.layer.0"): every

@@ -17,6 +17,7 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
+#include "hpo/torch/data_claims.hpp"
 #include "hpo/torch/dry_run.hpp"
 #include "hpo/torch/predict_peak.hpp"
 #include "hpo/torch/prepared_model.hpp"
@@ -142,10 +143,10 @@ private:
         leave_device();
         const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
         const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
-        std::string stand_in;
+        DataClaims claims;
         const DryRun run = apart([&] {
             return with_task(job, [&](Task& task, const TrainingPlan& plan) {
-                stand_in = task.stand_in();
+                claims = DataClaims::of(task);
                 return dry_run(task, plan, Seed{job.seed}, target, detail, progress);
             });
         });
@@ -154,7 +155,7 @@ private:
             prediction.uncertainty = run.doubt.share;
             add_remark(prediction, run.doubt.of + "'s memory is known roughly");
         }
-        add_remark(prediction, stand_in);
+        claims.tell(prediction);
         return prediction;
     }
 
@@ -162,12 +163,12 @@ private:
         leave_device();
         const TrainerInfo about = info();
         const AttemptSettings settings{.threads = 1};  // from which size on several divide a sum depends on its size
-        std::string stand_in;
+        DataClaims claims;
         const auto with_length = [&](std::optional<std::int64_t> length, const auto& work) {
             TrainerJob shorter = job;
             if (length) shorter.params[about.length_parameter] = *length;
             with_task(shorter, [&](Task& task, const TrainingPlan& plan) {
-                stand_in = task.stand_in();
+                claims = DataClaims::of(task);
                 work(task, plan);
             });
         };
@@ -182,7 +183,7 @@ private:
         prediction.source = PeakSource::probe;
         prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.03});
         if (cuda) add_remark(prediction, "recorded on the CPU, whose kernels keep other temporaries");
-        add_remark(prediction, stand_in);
+        claims.tell(prediction);
         return prediction;
     }
 

@@ -137,6 +137,7 @@ struct JsonMembers<PeakPrediction> {
                                      JsonMember{"comfort", &R::comfort},
                                      JsonMember{"parts", &R::parts},
                                      JsonMember{"uncertainty", &R::uncertainty},
+                                     JsonMember{"upper_bound", &R::upper_bound},
                                      JsonMember{"remark", &R::remark}};
 };
 

@@ -201,6 +201,10 @@ public:
         prediction.requested_bytes = prediction.allocated_bytes = prediction.reserved_bytes = weights + activations;
         prediction.need = prediction.comfort = weights + activations;
         if (fault == "nonsense") prediction.need = -5;
+        if (fault == "upper_bound") {
+            prediction.upper_bound = true;
+            prediction.remark = "the heaviest step may come too early to count";
+        }
         if (!job.metered_device.empty() || job.plan.cap_bytes) prediction.need = prediction.comfort = 1;  // it is to be asked without
         if (!job.trace_file.empty()) write_trace(job.trace_file, activations);
         return prediction;
