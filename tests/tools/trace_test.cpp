@@ -195,6 +195,20 @@ TEST_CASE("a file that is neither a trace nor a script is said to be neither") {
     CHECK_THAT(trace(workshop, {"nowhere.lua"}).error, Contains("nowhere.lua: cannot be read") && !Contains("neither"));
 }
 
+TEST_CASE("a command that wants a study script says of a trace which command shows it") {
+    const Workshop workshop;
+    write_a_trace(workshop);
+    for (const char* command : {"estimate", "run", "try", "space", "check"}) {
+        INFO(command);
+        const auto refused = run_command(workshop, {tool("hpo-tune"), command, "a.trace"});
+        CHECK(refused.status == 2);
+        CHECK_THAT(refused.error, Contains("hpo-tune: error: a.trace: an allocation trace and no study script; hpo-tune trace a.trace "
+                                           "shows it\n"));
+    }
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+    CHECK(trace(workshop, {"a.trace"}).status == 0);
+}
+
 TEST_CASE("a training is recorded where its device is, and what has none or writes no trace is an error of one line") {
     const Workshop workshop;
     workshop.write("q.lua", script("quadratic", ""));

@@ -9,6 +9,7 @@
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/plan_text.hpp"
 #include "hpo/device/nvml.hpp"
+#include "hpo/memory/trace_file.hpp"
 #include "hpo/store/location.hpp"
 #include "text.hpp"
 
@@ -56,6 +57,10 @@ std::string plan_text(const ExecutionPlan& plan) {
 }
 
 script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
+    if (memory::begins_as_trace(arguments.script)) {
+        throw Error{Errc::script,
+                    arguments.script + ": an allocation trace and no study script; hpo-tune trace " + arguments.script + " shows it"};
+    }
     script::ScriptOptions options;
     options.print = std::move(print);
     for (const std::string& assignment : arguments.set) {

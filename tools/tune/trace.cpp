@@ -24,12 +24,6 @@
 namespace hpo::tune {
 namespace {
 
-bool is_trace(const std::string& file) {
-    std::array<char, memory::trace_file_magic.size()> begin{};
-    std::ifstream input{file, std::ios::binary};
-    return input.read(begin.data(), begin.size()) && std::string_view{begin.data(), begin.size()} == memory::trace_file_magic;
-}
-
 /// The versions whose allocator is modelled, the oldest first.
 constexpr std::array<memory::LibTorchVersion, 13> known_versions{
     {{1, 13}, {2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}, {2, 5}, {2, 6}, {2, 7}, {2, 8}, {2, 9}, {2, 10}, {2, 11}}};
@@ -160,7 +154,7 @@ ShownTrace read(const StudyArguments& arguments, const TraceOptions& options) {
 }
 
 int trace(const StudyArguments& arguments, const TraceOptions& options) {
-    const ShownTrace shown = is_trace(arguments.script) ? read(arguments, options) : record(arguments, options);
+    const ShownTrace shown = memory::begins_as_trace(arguments.script) ? read(arguments, options) : record(arguments, options);
     const TraceFigures figures{shown, options};  // before anything is written: it may refuse an option
     if (!options.out.empty()) memory::write_trace(options.out, shown.trace);
     if (!options.svg.empty()) {

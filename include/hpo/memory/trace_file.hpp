@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -195,6 +196,13 @@ inline void write_trace(const std::filesystem::path& file, const AllocationTrace
     NewFile output{file};
     output.write(std::as_bytes(std::span{bytes}));
     output.commit();
+}
+
+/// Whether a file begins as a trace does, of whatever version.
+[[nodiscard]] inline bool begins_as_trace(const std::filesystem::path& file) {
+    std::array<char, trace_file_magic.size()> begin{};
+    std::ifstream input{file, std::ios::binary};
+    return input.read(begin.data(), begin.size()) && std::string_view{begin.data(), begin.size()} == trace_file_magic;
 }
 
 /// Throws Error where there is no such file, and where it holds anything but a whole trace.
