@@ -239,6 +239,9 @@ TEST_CASE("estimate refuses options that would do nothing, and a space without c
     CHECK_THAT(said({"--by", "batch"}), Contains("--by lists the whole space: give --space"));
     CHECK_THAT(said({"--per", "batch", "--device-memory", "1MiB", "--within", "5s"}),
                Contains("--within bounds a look at the whole space"));
+    CHECK(said({"--device-memory", "1MiB", "--within", "0"}) ==
+          "hpo-tune: error: --within: got '0'; expected a duration above 0, such as 15min\n");
+    CHECK_THAT(said({"--device-memory", "1MiB", "--within", "0ms"}), Contains("--within: got '0ms'"));
     CHECK_THAT(said({"--guard", "auto:margin=1"}), Contains("--guard: got 'auto:margin=1'; expected auto, which has no options"));
     CHECK_THAT(tune(workshop, {"estimate", "s.lua", "--guard", "unlimited"}).out,
                Contains("by the guard unlimited, which predicts nothing"));
@@ -246,6 +249,41 @@ TEST_CASE("estimate refuses options that would do nothing, and a space without c
     impossible.insert(impossible.find("    trial:float"), "    trial:require(false, \"nothing will do\")\n");
     workshop.write("s.lua", impossible);
     CHECK_THAT(said({"--device-memory", "1MiB"}), Contains("s.lua: the space has no configuration: each that was looked at was refused"));
+}
+
+TEST_CASE("an empty text is no option that was not given") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const std::vector<std::pair<std::string, std::string>> options{
+        {"--device-memory", "SIZE"}, {"--compute-capability", "N.N"}, {"--within", "DURATION"}, {"--per", "NAME"}, {"--by", "NAME"},
+        {"--store", "PATH"}};
+    for (const auto& [option, expected] : options) {
+        const auto refused = tune(workshop, {"estimate", "s.lua", option, ""});
+        CHECK(refused.status == 2);
+        CHECK(refused.error ==
+              "hpo-tune: error: command line: " + option + ": got ''; expected " + expected + "; see hpo-tune estimate --help\n");
+        CHECK(refused.out.empty());
+    }
+    CHECK_THAT(tune(workshop, {"run", "s.lua", "--device-memory", ""}).error, Contains("--device-memory: got ''; expected SIZE"));
+    CHECK_THAT(tune(workshop, {"trace", "s.lua", "--capacity", ""}).error, Contains("--capacity: got ''; expected SIZE"));
+    // In a script it stays the way to leave something to the command line.
+    workshop.write("s.lua", std::regex_replace(script, std::regex{"guard = "}, "device_memory = \"\", guard = "));
+    CHECK(estimate(workshop, {"--fix", "weights=100"})["fits"].is_null());
+}
+
+TEST_CASE("a compute capability that LibTorch does not know is refused, whatever guard predicts") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    for (const char* wrong : {"99.9", "9", "9.1", "Hopper"}) {
+        INFO(wrong);
+        const auto refused = tune(workshop, {"estimate", "s.lua", "--guard", "unlimited", "--compute-capability", wrong});
+        CHECK(refused.status == 2);
+        CHECK_THAT(refused.error,
+                   Contains(std::string{"--compute-capability: got '"} + wrong + "'; expected one that LibTorch knows: 3.5, ") &&
+                       Contains(", 9.0, 10.0, 10.3, 11.0, 12.0, 12.1\n"));
+    }
+    for (const char* right : {"3.5", "8.9", "9.0", "12.1"})
+        CHECK(tune(workshop, {"estimate", "s.lua", "--fix", "weights=100", "--compute-capability", right}).status == 0);
 }
 
 TEST_CASE("a device that is too small for the study is told before anything starts, with the least that would do") {
@@ -374,6 +412,7 @@ TEST_CASE("estimate takes predictions from a store that is there and leaves its 
     CHECK_FALSE(std::filesystem::exists(workshop.path("kept.db")));
     const auto noted = tune(workshop, {"estimate", "s.lua", "--store", "kept.db", "--fix", "weights=100"});
     CHECK_THAT(noted.error, Contains("note: --store kept.db: no store"));
+    CHECK_THAT(tune(workshop, {"estimate", "--help"}).out, Contains("kept there; estimate makes none, since a mistyped path would be one"));
     REQUIRE(tune(workshop, {"run", "s.lua", "--store", "kept.db", "--device-memory", "1MiB", "--trials", "8"}).status == 0);
     const json after_run = estimate(workshop, words)["space"];
     CHECK(after_run["predictions_made"] < 7);

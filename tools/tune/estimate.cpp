@@ -60,6 +60,13 @@ struct EstimateOptions {
     bool json = false;
 };
 
+/// How long a look at the whole space may take.
+double within_seconds(const EstimateOptions& options) {
+    const double seconds = require_seconds("--within", options.within.empty() ? standard_within : options.within);
+    if (seconds <= 0) throw bad_value("--within", "'" + options.within + "'", "a duration above 0, such as 15min");
+    return seconds;
+}
+
 /// The answer of the command, as text on standard output and as JSON.
 class Report {
 public:
@@ -277,7 +284,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     if (options.space && !options.per.empty()) throw Error{Errc::usage, "--space and --per exclude each other"};
     if (!whole && !options.by.empty()) throw Error{Errc::usage, "--by lists the whole space: give --space"};
     if (!whole && !options.within.empty()) throw Error{Errc::usage, "--within bounds a look at the whole space: give --space"};
-    if (whole) report.whole_space(options.by, require_seconds("--within", options.within.empty() ? standard_within : options.within));
+    if (whole) report.whole_space(options.by, within_seconds(options));
     else report.configuration();
     if (!options.per.empty()) report.per_value(options.per);
     report.print(options.json);
@@ -291,15 +298,22 @@ void add_estimate(CLI::App& app, Actions& actions) {
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<EstimateOptions>();
     add_study_arguments(command, arguments, {"store", "guard", "device", "device-memory", "compute-capability", "plugin-timeout"});
-    command->add_option("--per", options->per, "the largest micro-batch that fits, for each value of this parameter")->type_name("NAME");
+    command->add_option("--per", options->per, "the largest micro-batch that fits, for each value of this parameter")
+        ->type_name("NAME")
+        ->check(not_empty("NAME"));
     command->add_flag("--space", options->space, "the whole space: what fits as it is, with a smaller micro-batch, never");
     command->add_option("--by", options->by, "the categorical parameter that --space lists by; the first that branches when left out")
-        ->type_name("NAME");
-    command->add_option("--within", options->within, "how long --space may look")->type_name("DURATION")->default_str(standard_within);
+        ->type_name("NAME")
+        ->check(not_empty("NAME"));
+    command->add_option("--within", options->within, "how long --space may look")
+        ->type_name("DURATION")
+        ->default_str(standard_within)
+        ->check(not_empty("DURATION"));
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
         "Without --fix and --per, and with --device-memory: the whole space. Parameters of one configuration that are not fixed take the\n"
-        "trainer's standard value, the first choice or the middle. Nothing is trained, and the device need not be there:\n"
+        "trainer's standard value, the first choice or the middle. Predictions are looked up in a store that a run has made (--store) and\n"
+        "kept there; estimate makes none, since a mistyped path would be one. Nothing is trained, and the device need not be there:\n"
         "  hpo-tune estimate study.lua --device cuda --device-memory 23.56GiB --fix tok.max_length=256 --per train.batch_size");
     actions.on(command, [arguments, options] { return estimate(*arguments, *options); });
 }

@@ -186,7 +186,9 @@ void add_evaluate(CLI::App& app, Actions& actions) {
     command->add_option("--set", options->set, "NAME=VALUE of the trainer, such as data=FILE (repeatable)");
     command->add_option("--plan", options->plan, "KEY=VALUE of a lever, such as micro_batch=8 (repeatable)");
     command->add_option("--device", options->device, "where it is measured")->type_name("auto|cpu|cuda|cuda:N")->capture_default_str();
-    command->add_option("--device-memory", options->device_memory, "what may be held on the device")->type_name("SIZE");
+    command->add_option("--device-memory", options->device_memory, "what may be held on the device")
+        ->type_name("SIZE")
+        ->check(not_empty("SIZE"));
     command->add_option("--threads", options->threads, "threads; as many as there are cores when left out")->check(CLI::Range(1, 1024));
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)");
     command->add_option("--plugin-timeout", options->plugin_timeout, "how long a trainer plugin may take to load")

@@ -97,9 +97,13 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
         auto* option = command->add_option_function<std::string>(
             std::string{"--"} + word.name,
             [arguments, name = std::string{word.name}](const std::string& text) { arguments->words[name] = text; }, word.help);
-        option->type_name(word.value);
+        option->type_name(word.value)->check(not_empty(word.value));
         if (*word.standard != '\0') option->default_str(word.standard);
     }
+}
+
+CLI::Validator not_empty(const std::string& expected) {
+    return {[expected](const std::string& text) { return text.empty() ? "got ''; expected " + expected : std::string{}; }, ""};
 }
 
 Settings::Settings(StudyArguments arguments)
@@ -133,6 +137,7 @@ Settings::Settings(StudyArguments arguments)
     if (Setting& guard = settings_["guard"]; guard.text == "auto") guard.text = knows_device_memory(settings_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
+    static_cast<void>(compute_capability());
 }
 
 script::StudyScript Settings::fresh_script() const { return load(arguments_, {}); }
@@ -158,6 +163,18 @@ std::optional<std::int64_t> Settings::bytes(const std::string& word) const {
 std::optional<double> Settings::time_seconds() const {
     if (text("time").empty()) return std::nullopt;
     return require_seconds(place("time"), text("time"));
+}
+
+std::optional<memory::ComputeCapability> Settings::compute_capability() const {
+    const std::string& given = text("compute-capability");
+    if (given.empty()) return std::nullopt;
+    const auto capability = memory::parse_compute_capability(given);
+    std::vector<std::string> known;
+    for (const memory::ComputeCapability each : memory::known_compute_capabilities) {
+        if (capability == each) return each;
+        known.push_back(to_text(each));
+    }
+    throw bad_value(place("compute-capability"), "'" + given + "'", "one that LibTorch knows: " + join_names(known));
 }
 
 std::chrono::milliseconds Settings::plugin_timeout() const { return require_timeout(place("plugin-timeout"), text("plugin-timeout")); }

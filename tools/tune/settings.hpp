@@ -15,6 +15,7 @@
 
 #include "hpo/core/plan.hpp"
 #include "hpo/core/value.hpp"
+#include "hpo/memory/compute_capability.hpp"
 #include "hpo/registry/builtins.hpp"
 #include "hpo/script/recovery_rules.hpp"
 #include "hpo/tuner/session.hpp"
@@ -34,6 +35,9 @@ struct StudyArguments {
 
 /// Adds SCRIPT and the options that say what a study is; `words` are the ones that this command understands.
 void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments>& arguments, const std::vector<std::string>& words);
+
+/// Refuses an empty text, which would otherwise count as an option that was not given. `expected` is how --help shows the value.
+[[nodiscard]] CLI::Validator not_empty(const std::string& expected);
 
 /// The four policies of a command line.
 using AnyPolicies =
@@ -64,6 +68,8 @@ public:
                                      std::int64_t greatest = std::numeric_limits<std::int64_t>::max()) const;
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;
     [[nodiscard]] std::optional<double> time_seconds() const;
+    /// Of the GPU that is predicted for; nothing where nobody says. One that LibTorch does not know is refused when the script is loaded.
+    [[nodiscard]] std::optional<memory::ComputeCapability> compute_capability() const;
     /// What a trainer plugin may take to say what it is, to come up in a worker, and to check one proposal.
     [[nodiscard]] std::chrono::milliseconds plugin_timeout() const;
     [[nodiscard]] std::vector<Direction> directions() const;

@@ -176,9 +176,7 @@ std::optional<device::NvidiaDevice> card_of(const std::string& device) {
 }  // namespace
 
 std::optional<std::int64_t> cublas_workspace_bytes(const Settings& settings, const TrainerInfo& info, const std::string& device) {
-    const std::string& given = settings.text("compute-capability");
-    auto capability = memory::parse_compute_capability(given);
-    if (!given.empty() && !capability) throw bad_value(settings.place("compute-capability"), "'" + given + "'", "such as 8.9 or 9.0");
+    auto capability = settings.compute_capability();
     const auto version = memory::parse_libtorch_version(info.libtorch_version);
     if (device == "cpu" || !version || version->major < 2) return std::nullopt;
     if (const char* asked = std::getenv("CUBLAS_WORKSPACE_CONFIG")) {

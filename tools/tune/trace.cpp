@@ -177,16 +177,19 @@ void add_trace(CLI::App& app, Actions& actions) {
     add_study_arguments(command, arguments, {"device", "compute-capability", "seed", "plugin-timeout"});
     command->get_option("SCRIPT")->description("the study script (Lua), whose dry run is recorded; or a trace that was written before");
     command->add_flag("--train", options->train, "record a few real steps on the device, which must be there, and not a dry run");
-    command->add_option("--out", options->out, "keep the trace in this file")->type_name("FILE");
-    command->add_option("--svg", options->svg, "draw the timeline into this file")->type_name("FILE");
+    command->add_option("--out", options->out, "keep the trace in this file")->type_name("FILE")->check(not_empty("FILE"));
+    command->add_option("--svg", options->svg, "draw the timeline into this file")->type_name("FILE")->check(not_empty("FILE"));
     command
         ->add_option("--libtorch", options->libtorch,
                      "replay the allocator of this version; that which the trace was recorded with when left out")
-        ->type_name("VERSION");
+        ->type_name("VERSION")
+        ->check(not_empty("VERSION"));
     command->add_option("--allocator", options->allocator, "its settings, as in PYTORCH_CUDA_ALLOC_CONF; the plan's when left out")
-        ->type_name("KEY:VALUE,...");
+        ->type_name("KEY:VALUE,...")
+        ->check(not_empty("KEY:VALUE,..."));
     command->add_option("--capacity", options->capacity, "say whether it fits so much memory, and which allocation would not")
-        ->type_name("SIZE");
+        ->type_name("SIZE")
+        ->check(not_empty("SIZE"));
     command->add_option("--top", options->top, "scopes that are shown")->check(CLI::PositiveNumber)->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->footer(

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <compare>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace hpo::memory {
@@ -14,6 +16,15 @@ struct ComputeCapability {
     int minor = 0;
     friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
+
+/// Those that LibTorch 1.13 to 2.11 can be built for, the oldest first.
+inline constexpr std::array<ComputeCapability, 21> known_compute_capabilities{
+    {{3, 5}, {3, 7}, {5, 0}, {5, 2}, {5, 3}, {6, 0},  {6, 1},  {6, 2},  {7, 0},  {7, 2}, {7, 5},
+     {8, 0}, {8, 6}, {8, 7}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {11, 0}, {12, 0}, {12, 1}}};
+
+[[nodiscard]] inline std::string to_text(ComputeCapability capability) {
+    return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
 
 /// Reads "9.0"; nothing for any other text.
 [[nodiscard]] inline std::optional<ComputeCapability> parse_compute_capability(std::string_view text) {
