@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/allocator_conf.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,11 @@ TEST_CASE("a version of LibTorch is read from what its build calls itself") {
     CHECK(parse_libtorch_version("1.13.1") == LibTorchVersion{1, 13});
     CHECK(parse_libtorch_version("2.11.0+cu130") == LibTorchVersion{2, 11});
     CHECK(parse_libtorch_version("2.6") == LibTorchVersion{2, 6});
+    for (const LibTorchVersion each : modelled_libtorch_versions) CHECK(parse_libtorch_version(to_text(each)) == each);
+    CHECK(std::is_sorted(modelled_libtorch_versions.begin(), modelled_libtorch_versions.end()));
+    CHECK(modelled_libtorch_versions.front() == LibTorchVersion{1, 13});
+    CHECK(modelled_libtorch_versions.at(1) == LibTorchVersion{2, 0});
+    CHECK(modelled_libtorch_versions.back() == LibTorchVersion{});
     CHECK_FALSE(parse_libtorch_version("2"));
     CHECK_FALSE(parse_libtorch_version("main"));
     CHECK_FALSE(parse_libtorch_version(""));

@@ -14,9 +14,7 @@ using tools::Json;
 using tools::Page;
 using tools::Table;
 
-std::string libtorch_name(const memory::AllocatorSettings& settings) {
-    return "LibTorch " + std::to_string(settings.version.major) + "." + std::to_string(settings.version.minor);
-}
+std::string libtorch_name(const memory::AllocatorSettings& settings) { return "LibTorch " + to_text(settings.version); }
 std::string scope_name(const memory::ScopeShare& share) { return share.scope.empty() ? "(no scope)" : share.scope; }
 
 std::string capacity_text(const ShownTrace& shown, const TraceFigures& figures) {
@@ -74,7 +72,7 @@ void print_json(const ShownTrace& shown, const TraceFigures& figures, const Trac
     for (const memory::PhasePeak& phase : figures.phases) {
         json["phases"].push_back({{"phase", phase.phase}, {"times", phase.times}, {"bytes", phase.bytes}, {"event", phase.event}});
     }
-    json["allocator"] = {{"libtorch", libtorch_name(shown.settings).substr(9)},
+    json["allocator"] = {{"libtorch", to_text(shown.settings.version)},
                          {"requested_bytes", counts.requested_peak},
                          {"allocated_bytes", counts.allocated_peak},
                          {"reserved_bytes", counts.reserved_peak},

@@ -24,17 +24,13 @@
 namespace hpo::tune {
 namespace {
 
-/// The versions whose allocator is modelled, the oldest first.
-constexpr std::array<memory::LibTorchVersion, 13> known_versions{
-    {{1, 13}, {2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}, {2, 5}, {2, 6}, {2, 7}, {2, 8}, {2, 9}, {2, 10}, {2, 11}}};
-
 /// The version that somebody has typed.
 memory::LibTorchVersion require_known_version(const std::string& text) {
     const auto version = memory::parse_libtorch_version(text);
     std::vector<std::string> known;
-    for (const memory::LibTorchVersion& each : known_versions) {
+    for (const memory::LibTorchVersion& each : memory::modelled_libtorch_versions) {
         if (version == each) return each;
-        known.push_back(std::to_string(each.major) + "." + std::to_string(each.minor));
+        known.push_back(to_text(each));
     }
     throw bad_value("--libtorch", "'" + text + "'", "one of " + join_names(known));
 }

@@ -96,12 +96,11 @@ private:
         const auto found =
             std::find_if(allocator_options.begin(), allocator_options.end(), [&](const auto& each) { return each.name == name; });
         if (found != allocator_options.end() && found->known_to(version_)) return *found;
-        const std::string libtorch = "LibTorch " + std::to_string(version_.major) + "." + std::to_string(version_.minor);
+        const std::string libtorch = "LibTorch " + to_text(version_);
         if (found != allocator_options.end()) {
             const LibTorchVersion edge = version_ < found->since ? found->since : found->before;
             throw Error{Errc::bad_value, at(name) + ": " + libtorch + " does not know this option; it " +
-                                             (version_ < found->since ? "came with " : "went with ") + std::to_string(edge.major) + "." +
-                                             std::to_string(edge.minor)};
+                                             (version_ < found->since ? "came with " : "went with ") + to_text(edge)};
         }
         std::vector<std::string> known;
         for (const AllocatorOption& option : allocator_options) {

@@ -9,16 +9,28 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace hpo::memory {
 
-/// Which LibTorch's rules hold.
+/// Which LibTorch's rules hold; the newest that is modelled unless another is named.
 struct LibTorchVersion {
     int major = 2;
     int minor = 11;
     friend auto operator<=>(const LibTorchVersion&, const LibTorchVersion&) = default;
 };
+
+/// The versions whose rules are modelled, the oldest first: 1.13, and all from 2.0 to the newest.
+inline constexpr auto modelled_libtorch_versions = [] {
+    std::array<LibTorchVersion, LibTorchVersion{}.minor + 2> versions{{{1, 13}}};
+    for (int minor = 0; minor <= LibTorchVersion{}.minor; ++minor) versions[static_cast<std::size_t>(minor) + 1] = {2, minor};
+    return versions;
+}();
+
+[[nodiscard]] inline std::string to_text(LibTorchVersion version) {
+    return std::to_string(version.major) + "." + std::to_string(version.minor);
+}
 
 /// Reads "1.13.1", "2.11.0+cu130". Nothing for other text.
 [[nodiscard]] constexpr std::optional<LibTorchVersion> parse_libtorch_version(std::string_view text) {

@@ -104,7 +104,7 @@ struct TracedSteps {
 }
 
 /// A short training's trace as one of more steps and epochs, since an allocator's segments settle only after several: of 54 trainings of
-/// encoders, two steps and two epochs needed up to 10 % less than sixty steps, these nine up to 1 % less. Of two epochs the second's
+/// encoders, two steps and two epochs needed up to 10 % less than sixty steps, these nine up to 1.1 % less. Of two epochs the second's
 /// first step is repeated, and then all from one epoch's steps to the next one's; of one epoch its second step. What cannot be repeated, as
 /// a training of one step, stays as it is.
 [[nodiscard]] inline AllocationTrace with_more_steps(AllocationTrace trace) {
