@@ -30,8 +30,8 @@ void check_error(const hpo::Error& error) {
 
 void read_as_trace(std::string_view bytes) {
     try {
-        const AllocationTrace trace = decode_trace(bytes, "f");
-        if (decode_trace(encode_trace(trace), "f") != trace) wrong("a trace that does not come back");
+        const AllocationTrace trace = decode_trace({.bytes = bytes, .place = "f"});
+        if (decode_trace({.bytes = encode_trace(trace), .place = "f"}) != trace) wrong("a trace that does not come back");
         std::int64_t asked = 0;
         for (const TracedBlock& block : trace.blocks) {
             asked += block.bytes;
@@ -49,11 +49,11 @@ void read_as_trace(std::string_view bytes) {
 void flip_bits(std::string_view bytes) {
     std::string whole{bytes};
     try {
-        (void)decode_trace(whole, "f");
+        (void)decode_trace({.bytes = whole, .place = "f"});
     } catch (const hpo::Error&) {
         try {
             whole += trace_checksum(bytes);
-            (void)decode_trace(whole, "f");
+            (void)decode_trace({.bytes = whole, .place = "f"});
         } catch (const hpo::Error&) {
             return;
         }
@@ -64,7 +64,7 @@ void flip_bits(std::string_view bytes) {
         std::string flipped = whole;
         flipped[bit / 8] = static_cast<char>(static_cast<unsigned char>(flipped[bit / 8]) ^ (1U << (bit % 8)));
         try {
-            (void)decode_trace(flipped, "f");
+            (void)decode_trace({.bytes = flipped, .place = "f"});
         } catch (const hpo::Error&) {
             continue;
         }

@@ -34,7 +34,7 @@ std::string sealed(const std::string& after_libtorch) {
 }
 std::string error_of(std::string_view bytes) {
     try {
-        (void)decode_trace(bytes, "x.trace");
+        (void)decode_trace({.bytes = bytes, .place = "x.trace"});
     } catch (const hpo::Error& error) {
         return error.what();
     }
@@ -57,8 +57,8 @@ TEST_CASE("a trace comes back from its file as it was") {
         write_trace(file, trace);
         CHECK(read_trace(file) == trace);
     }
-    CHECK(decode_trace(encode_trace({}), "nothing") == AllocationTrace{});
-    CHECK(decode_trace(encode_trace(small_trace()), "x") == small_trace());
+    CHECK(decode_trace({.bytes = encode_trace({}), .place = "nothing"}) == AllocationTrace{});
+    CHECK(decode_trace({.bytes = encode_trace(small_trace()), .place = "x"}) == small_trace());
 }
 
 TEST_CASE("the bytes of a trace are those that the format says") {
@@ -116,7 +116,7 @@ TEST_CASE("every single bit that flips in a larger trace is told") {
     for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
         std::string wrong = whole;
         wrong[bit / 8] = static_cast<char>(static_cast<unsigned char>(wrong[bit / 8]) ^ (1U << (bit % 8)));
-        CHECK_THROWS_AS(decode_trace(wrong, "x"), hpo::Error);
+        CHECK_THROWS_AS(decode_trace({.bytes = wrong, .place = "x"}), hpo::Error);
     }
 }
 
@@ -128,8 +128,8 @@ TEST_CASE("bytes that are no trace under a right checksum are an error of one li
             std::string wrong = body;
             wrong[at] = static_cast<char>(value);
             try {
-                const AllocationTrace other = decode_trace(wrong + trace_checksum(wrong), "x");
-                CHECK(decode_trace(encode_trace(other), "x") == other);
+                const AllocationTrace other = decode_trace({.bytes = wrong + trace_checksum(wrong), .place = "x"});
+                CHECK(decode_trace({.bytes = encode_trace(other), .place = "x"}) == other);
                 (void)simulate(other, {});
             } catch (const hpo::Error& error) {
                 CHECK(std::string{error.what()}.find('\n') == std::string::npos);

@@ -85,10 +85,16 @@ inline constexpr std::int64_t most_traced_bytes = std::int64_t{1} << 60;     ///
     return bytes + trace_checksum(bytes);
 }
 
-/// Reads what encode_trace wrote, and nothing that a replay could stumble over. Errors name `place` and the byte.
+/// What encode_trace wrote, and where it stands.
+struct EncodedTrace {
+    std::string_view bytes;
+    std::string_view place;  ///< in words, for errors
+};
+
+/// Reads what encode_trace wrote, and nothing that a replay could stumble over. Errors name the place and the byte.
 class TraceDecoder {
 public:
-    TraceDecoder(std::string_view bytes, std::string_view place) : bytes_{bytes}, place_{place} {}
+    explicit TraceDecoder(EncodedTrace encoded) : bytes_{encoded.bytes}, place_{encoded.place} {}
 
     [[nodiscard]] AllocationTrace decode() {
         if (!bytes_.starts_with(trace_file_magic)) throw Error{Errc::bad_value, place_ + ": not an allocation trace"};
@@ -186,9 +192,7 @@ private:
     std::size_t at_ = 0;
 };
 
-[[nodiscard]] inline AllocationTrace decode_trace(std::string_view bytes, std::string_view place) {
-    return TraceDecoder{bytes, place}.decode();
-}
+[[nodiscard]] inline AllocationTrace decode_trace(EncodedTrace encoded) { return TraceDecoder{encoded}.decode(); }
 
 /// Writes a trace to a file; readers see the old file or the whole new one.
 inline void write_trace(const std::filesystem::path& file, const AllocationTrace& trace) {
@@ -210,7 +214,7 @@ inline void write_trace(const std::filesystem::path& file, const AllocationTrace
     std::ifstream input{file, std::ios::binary};
     const std::string bytes{std::istreambuf_iterator<char>{input}, std::istreambuf_iterator<char>{}};
     if (!input.is_open() || input.bad()) throw Error{Errc::bad_value, file.string() + ": cannot be read"};
-    return decode_trace(bytes, file.string());
+    return decode_trace({.bytes = bytes, .place = file.string()});
 }
 
 }  // namespace hpo::memory

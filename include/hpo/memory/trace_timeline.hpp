@@ -36,7 +36,7 @@ public:
                           text(width) + "\" height=\"" + text(height) +
                           "\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n<title>" + escaped(title) +
                           "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-        out += label({left, 22}, "start", "font-size=\"15\" font-weight=\"bold\"", title);
+        out += label({left, 22}, {.attributes = "font-size=\"15\" font-weight=\"bold\""}, title);
         add_phases(out);
         add_axis(out);
         add_parts(out);
@@ -55,6 +55,10 @@ private:
     struct Point {
         double x = 0;
         double y = 0;
+    };
+    struct Look {
+        std::string_view anchor = "start";  ///< which end of the words stands at their point
+        std::string_view attributes{};      ///< further ones of the SVG element
     };
 
     /// The highest moment of each column, as sums of its parts from below.
@@ -100,9 +104,9 @@ private:
         }
         return out;
     }
-    [[nodiscard]] static std::string label(Point at, std::string_view anchor, std::string_view more, std::string_view words) {
-        return "<text x=\"" + text(at.x) + "\" y=\"" + text(at.y) + "\" text-anchor=\"" + std::string{anchor} + "\" " + std::string{more} +
-               ">" + escaped(words) + "</text>\n";
+    [[nodiscard]] static std::string label(Point at, Look look, std::string_view words) {
+        return "<text x=\"" + text(at.x) + "\" y=\"" + text(at.y) + "\" text-anchor=\"" + std::string{look.anchor} + "\" " +
+               std::string{look.attributes} + ">" + escaped(words) + "</text>\n";
     }
     [[nodiscard]] static std::string line(Point from, Point to, std::string_view more) {
         return "<line x1=\"" + text(from.x) + "\" y1=\"" + text(from.y) + "\" x2=\"" + text(to.x) + "\" y2=\"" + text(to.y) + "\" " +
@@ -119,7 +123,7 @@ private:
             }
             const std::string& name = trace_.phases[i].name;
             if (end - begin > 6.2 * static_cast<double>(name.size()))
-                out += label({(begin + end) / 2, below + 16}, "middle", "font-size=\"11\" fill=\"#666\"", name);
+                out += label({(begin + end) / 2, below + 16}, {.anchor = "middle", .attributes = "font-size=\"11\" fill=\"#666\""}, name);
         }
     }
     void add_axis(std::string& out) const {
@@ -128,10 +132,10 @@ private:
         for (std::int64_t unit = unit_; unit > 1; unit /= 1024) ++power;
         for (double value = 0; value <= top_ + tick_ / 2; value += tick_) {
             out += line({left, y_of(value)}, {right, y_of(value)}, "stroke=\"#ddd\"");
-            out +=
-                label({left - 8, y_of(value) + 4}, "end", "", text(value / static_cast<double>(unit_)) + " " + std::string{units[power]});
+            out += label({left - 8, y_of(value) + 4}, {.anchor = "end"},
+                         text(value / static_cast<double>(unit_)) + " " + std::string{units[power]});
         }
-        out += label({right, below + 32}, "end", "font-size=\"11\" fill=\"#666\"",
+        out += label({right, below + 32}, {.anchor = "end", .attributes = "font-size=\"11\" fill=\"#666\""},
                      std::to_string(trace_.events.size()) + " allocations and frees");
     }
     void add_parts(std::string& out) const {
@@ -150,12 +154,12 @@ private:
             out += "<polygon fill=\"" + std::string{colours[part]} + "\" points=\"" + side(part + 1, true) + side(part, false) + "\"/>\n";
         }
         const TraceMoment moment = moment_after(trace_, peak_.event);
-        out += label({left, 45}, "start", "", "at the peak:");
+        out += label({left, 45}, {}, "at the peak:");
         double x = left + 86;
         for (std::size_t part = 0; part < trace_part_names.size(); ++part) {
             const std::string words = std::string{trace_part_names[part]} + " " + format_bytes(moment.parts[part]);
             out += "<rect x=\"" + text(x) + "\" y=\"35\" width=\"11\" height=\"11\" fill=\"" + std::string{colours[part]} + "\"/>\n";
-            out += label({x + 16, 45}, "start", "", words);
+            out += label({x + 16, 45}, {}, words);
             x += 34 + 6.6 * static_cast<double>(words.size());
         }
     }
@@ -165,7 +169,7 @@ private:
         const std::string phase{phase_of(trace_, peak_.event)};
         out += line({x, above - 12}, {x, below}, "stroke=\"#222\" stroke-dasharray=\"4 3\"");
         out += label(
-            {x + (x < width / 2 ? -4 : 4), above - 18}, x < width / 2 ? "start" : "end", "font-weight=\"bold\"",
+            {x + (x < width / 2 ? -4 : 4), above - 18}, {.anchor = x < width / 2 ? "start" : "end", .attributes = "font-weight=\"bold\""},
             "peak " + format_bytes(peak_.bytes) + " after event " + std::to_string(peak_.event + 1) + (phase.empty() ? "" : ", " + phase));
     }
 

@@ -64,21 +64,21 @@ public:
         const std::string name{to_text(source)};
         const std::string key = prediction_key(info_, predictor_, job, source, files_);
         if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
-        Rung& rung = rungs_.at(static_cast<std::size_t>(source));
+        Rung& rung = rung_of(source);
         if (rung.given_up()) return {std::nullopt, rung.latest};
         if (std::find(info_.peak_sources.begin(), info_.peak_sources.end(), name) == info_.peak_sources.end())
-            return refuse(rung, name, "the trainer has none");
+            return refuse(source, "the trainer has none");
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
         if (reply.interrupted) return {std::nullopt, reply.silence};
         if (!reply.answer) {
             ++rung.losses;
-            return refuse(rung, name, reply.silence);
+            return refuse(source, reply.silence);
         }
         if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
             constexpr double long_seconds = 1;
             rung.losses = watch.seconds() < long_seconds ? 0 : rung.losses + 1;
-            return refuse(rung, name, problem);
+            return refuse(source, problem);
         }
         rung.losses = 0;
         known_.keep(key, *reply.answer->peak);
@@ -116,12 +116,14 @@ private:
     void note(const std::string& what) const {
         if (config_.note) config_.note("trainer " + config_.trainer + ": " + what);
     }
-    Told refuse(Rung& rung, const std::string& name, const std::string& why) {
+    [[nodiscard]] Rung& rung_of(PeakSource source) { return rungs_.at(static_cast<std::size_t>(source)); }
+    Told refuse(PeakSource source, const std::string& why) {
+        Rung& rung = rung_of(source);
         rung.latest = why;
         std::string kind = why;
         std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
         if (rung.given_up() || rung.told.insert(std::move(kind)).second)
-            note(name + ": " + why + (rung.given_up() ? "; it is not asked any more" : ""));
+            note(std::string{to_text(source)} + ": " + why + (rung.given_up() ? "; it is not asked any more" : ""));
         return {std::nullopt, why};
     }
     [[nodiscard]] std::string problem_in(const Answered& answer) const {
