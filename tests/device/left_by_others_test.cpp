@@ -75,7 +75,7 @@ TEST_CASE("the host's processes and a cgroup's limit are read") {
     CHECK(host->capacity_bytes == 8 * mib);
     CHECK(host->used_bytes == 2 * mib);
     REQUIRE(host->processes.size() == 1);
-    CHECK(host->processes[0] == hpo::MemoryNeighbour{77, 200 * 4096});
+    CHECK(host->processes[0] == hpo::MemoryNeighbour{77, 200 * ::sysconf(_SC_PAGESIZE)});
     write(root.path() / "sys/fs/cgroup/job/memory.max", "4194304\n");
     write(root.path() / "sys/fs/cgroup/job/memory.current", "3145728\n");
     CHECK(host_occupancy(root.path())->capacity_bytes == 4 * mib);

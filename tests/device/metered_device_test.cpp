@@ -2,11 +2,13 @@
 #include "hpo/device/metered_device.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -156,6 +158,57 @@ TEST_CASE("a process id that was given to another process does not keep memory")
     CHECK(hpo::is_alive(known));
     CHECK_FALSE(hpo::is_alive({known.pid, known.start_ticks + 1}));
     CHECK_FALSE(hpo::is_alive({0, 0}));
+}
+
+TEST_CASE("a process that cannot be asked about keeps its memory") {
+    auto device = MeteredDevice::create(account_file("files"), 1000);
+    int told[2];
+    REQUIRE(::pipe(told) == 0);
+    const pid_t child = in_process([&] {
+        auto own = MeteredDevice::open(device.file());
+        const char answer = own.charge(400) ? 'y' : 'n';
+        static_cast<void>(::write(told[1], &answer, 1));
+        ::pause();
+    });
+    char answer = 0;
+    REQUIRE(::read(told[0], &answer, 1) == 1);
+    REQUIRE(answer == 'y');
+    const auto identity = hpo::identify_process(child);
+    REQUIRE(identity);
+    CHECK_FALSE(hpo::is_alive({child, identity->start_ticks + 1}));
+
+    ::rlimit files{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+    ::rlimit none = files;
+    none.rlim_cur = 0;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const bool can_be_identified = hpo::identify_process(child).has_value();
+    const bool alive = hpo::is_alive(*identity);
+    const auto reclaimed = device.reclaim_dead();
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &files) == 0);
+    CHECK_FALSE(can_be_identified);
+    CHECK(alive);
+    CHECK(reclaimed == 0);
+    CHECK(hpo::is_alive({child, 0}));  // whose start nobody knew
+
+    ::kill(child, SIGKILL);
+    wait_for(child);
+    CHECK_FALSE(hpo::is_alive(*identity));
+    CHECK_FALSE(hpo::is_alive({child, 0}));
+    CHECK(device.reclaim_dead() == 400);
+    for (const int end : told) ::close(end);
+}
+
+TEST_CASE("an absurd request is refused") {
+    using Answer = hpo::device::Charge::Answer;
+    constexpr auto absurd = std::numeric_limits<std::int64_t>::max();
+    auto device = MeteredDevice::create(account_file("absurd"), 1000);
+    REQUIRE(device.charge(10));
+    CHECK(device.charge(absurd).answer == Answer::full);
+    device.set_cap(hpo::this_process(), 300);
+    CHECK(device.charge(absurd).answer == Answer::above_cap);
+    CHECK(device.occupancy().used_bytes == 10);
+    device.release(10);
 }
 
 TEST_CASE("threads may charge one device at once") {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -20,44 +21,61 @@ struct ProcessState {
     [[nodiscard]] bool is_dead() const { return state == 'Z' || state == 'X'; }
 };
 
-/// Nothing when there is no such process, or when /proc does not show it.
-[[nodiscard]] inline std::optional<ProcessState> process_state(std::int64_t pid) {
+/// The answer to a question about a process. That it cannot be asked, as with too many files open, says nothing about the process.
+struct ProcessAnswer {
+    std::optional<ProcessState> state;
+    bool is_missing = false;  ///< /proc shows no such process
+};
+
+[[nodiscard]] inline ProcessAnswer ask_about_process(std::int64_t pid) {
+    const auto says_missing = [] { return errno == ENOENT || errno == ESRCH; };
     std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
-    if (!file) return std::nullopt;
+    if (!file) return {.state = {}, .is_missing = says_missing()};
     std::array<char, 1024> buffer{};  // more than the first 22 fields can fill
+    errno = 0;
     const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file);
+    const bool missing = size == 0 && says_missing();  // it ended meanwhile
     std::fclose(file);
+    if (missing) return {.state = {}, .is_missing = true};
     const std::string_view text{buffer.data(), size};
     const auto name_end = text.rfind(')');  // the name in parentheses may hold spaces and parentheses itself
-    if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return std::nullopt;
+    if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return {};
     ProcessState process;
     std::size_t at = name_end + 2;  // each field follows one space
     process.state = text[at];
     for (int field = 4; field <= 22; ++field) {
         at = text.find(' ', at);
-        if (at == std::string_view::npos) return std::nullopt;
+        if (at == std::string_view::npos) return {};
         ++at;
     }
     const auto parsed = std::from_chars(text.data() + at, text.data() + text.size(), process.start_ticks);
-    if (parsed.ec != std::errc{}) return std::nullopt;
-    return process;
+    if (parsed.ec != std::errc{}) return {};
+    return {.state = process};
 }
+
+/// Nothing when there is no such process, when /proc does not show it, or when it cannot be asked.
+[[nodiscard]] inline std::optional<ProcessState> process_state(std::int64_t pid) { return ask_about_process(pid).state; }
 
 /// A process that no later one can be mistaken for: its id, and when it began.
 struct ProcessIdentity {
     std::int64_t pid = 0;
-    std::uint64_t start_ticks = 0;
+    std::uint64_t start_ticks = 0;  ///< 0: not known
     friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-/// The living process that has this id now; nothing when there is none, or only a dead one.
+/// The living process that has this id now; nothing when there is none, only a dead one, or when it cannot be asked.
 [[nodiscard]] inline std::optional<ProcessIdentity> identify_process(std::int64_t pid) {
     const auto process = process_state(pid);
     if (!process || process->is_dead()) return std::nullopt;
     return ProcessIdentity{pid, process->start_ticks};
 }
 
-[[nodiscard]] inline bool is_alive(const ProcessIdentity& process) { return identify_process(process.pid) == process; }
+/// False only for what is known to be dead: what it holds is taken away from it.
+[[nodiscard]] inline bool is_alive(const ProcessIdentity& process) {
+    const ProcessAnswer answer = ask_about_process(process.pid);
+    if (!answer.state) return !answer.is_missing;
+    return !answer.state->is_dead() && (process.start_ticks == 0 || process.start_ticks == answer.state->start_ticks);
+}
 
 [[nodiscard]] inline ProcessIdentity this_process() { return identify_process(::getpid()).value_or(ProcessIdentity{::getpid(), 0}); }
 

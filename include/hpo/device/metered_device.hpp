@@ -67,9 +67,10 @@ public:
     [[nodiscard]] Charge charge(std::int64_t bytes) {
         return record_.with([&](Account& account) {
             Slot& slot = own_slot(account);
-            if (slot.bytes + bytes > slot.cap_bytes) return Charge{Charge::Answer::above_cap};
-            if (account.used_bytes + bytes > account.capacity_bytes) reclaim_dead(account);
-            if (account.used_bytes + bytes > account.capacity_bytes) return Charge{Charge::Answer::full};
+            // By what is left: an absurd request, added up, would wrap around.
+            if (slot.cap_bytes != no_cap && bytes > slot.cap_bytes - slot.bytes) return Charge{Charge::Answer::above_cap};
+            if (bytes > account.capacity_bytes - account.used_bytes) reclaim_dead(account);
+            if (bytes > account.capacity_bytes - account.used_bytes) return Charge{Charge::Answer::full};
             slot.bytes += bytes;
             account.used_bytes += bytes;
             return Charge{};

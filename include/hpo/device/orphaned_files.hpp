@@ -20,7 +20,7 @@ inline void remove_orphaned_files(const std::filesystem::path& folder, std::stri
         if (!name.starts_with(prefix)) continue;
         std::int64_t pid = 0;
         std::from_chars(name.data() + prefix.size(), name.data() + name.size(), pid);
-        if (pid > 0 && !identify_process(pid)) std::filesystem::remove(item.path(), ignored);
+        if (pid > 0 && !is_alive({.pid = pid})) std::filesystem::remove(item.path(), ignored);
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -35,7 +37,7 @@ namespace hpo::device {
     std::int64_t size = 0;
     std::int64_t resident = 0;
     std::int64_t shared = 0;
-    constexpr std::int64_t page_bytes = 4096;
+    static const std::int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
     return file >> size >> resident >> shared ? (resident - shared) * page_bytes : 0;
 }
 
