@@ -351,6 +351,74 @@ TEST_CASE("risk that safe attempts left is spent on what would be refused for go
     CHECK(memory::unspent_risk({"study", {}, {&full, 1}, {}}, 0.01) == Approx(0.005));
 }
 
+TEST_CASE("what has run is not refused because others of its family are not like it") {
+    constexpr std::int64_t capacity = 2000 * mebibyte;
+    constexpr std::int64_t edge = 1500 * mebibyte;
+    ExecutionPlan plan;
+    plan.effective_batch = 64;
+    plan.micro_batch = 1;
+    struct Asked {
+        std::int64_t need = 1500 * mebibyte;
+        std::string model = "base";
+        std::vector<Attempt> elsewhere{};
+        bool venture = true;
+    };
+    const auto answer = [&](const std::vector<Trial>& trials, const Asked& asked = {}) {
+        const ParamSet params = of_model(asked.model);
+        const History history{"study", {}, trials, {}, asked.elsewhere};
+        return admit(Calibrated{{.venture = asked.venture}}, AdmissionQuery{params, plan, capacity, history}, [&](const ExecutionPlan&) {
+            MemoryEvidence evidence;
+            evidence.prediction = predicted(asked.need);
+            return evidence;
+        });
+    };
+    // Needs that are 0.9 to 1.5 of what is predicted: the quantile is above 2000 / 1500. Each attempt had the whole device: no risk is
+    // saved.
+    std::vector<Trial> trials;
+    const auto add = [&](const Took& took) {
+        trials.push_back(finished(std::ssize(trials), took));
+        trials.back().attempts[0].plan = plan;
+        trials.back().attempts[0].capacity_bytes = took.predicted;
+    };
+    for (std::int64_t i = 0; i < 30; ++i) add({.bytes = (900 + 100 * (i % 7)) * mebibyte});
+    CHECK(answer(trials).answer == Admission::Answer::infeasible);
+    add({.predicted = edge, .bytes = 1800 * mebibyte});
+    const Admission again = answer(trials);
+    CHECK(again.answer == Admission::Answer::run);
+    CHECK(again.estimate.need == capacity);
+    CHECK(again.estimate.confidence == Approx(0.99));
+    CHECK(memory::bare_need(again.estimate) == edge);
+    CHECK(answer(trials, {.venture = false}).answer == Admission::Answer::run);
+
+    // Another prediction, family, source, micro-batch or allocator is another matter.
+    CHECK(answer(trials, {.need = edge + 1}).answer == Admission::Answer::infeasible);
+    CHECK(answer(trials, {.model = "large"}).answer == Admission::Answer::infeasible);
+    const auto changed = [&](auto change) {
+        std::vector<Trial> others = trials;
+        change(others.back().attempts[0]);
+        return answer(others).answer;
+    };
+    CHECK(changed([&](Attempt& attempt) { attempt.plan.cap_bytes = capacity; }) == Admission::Answer::run);
+    CHECK(changed([&](Attempt& attempt) { attempt.estimate->source = "probe"; }) == Admission::Answer::infeasible);
+    CHECK(changed([&](Attempt& attempt) { attempt.plan.micro_batch = 2; }) == Admission::Answer::infeasible);
+    CHECK(changed([&](Attempt& attempt) { attempt.plan.effective_batch = 1; }) == Admission::Answer::infeasible);
+    CHECK(changed([&](Attempt& attempt) { attempt.plan.expandable_segments = true; }) == Admission::Answer::infeasible);
+    CHECK(changed([&](Attempt& attempt) { attempt.plan.allocator_settings = "max_split_size_mb:64"; }) == Admission::Answer::infeasible);
+    CHECK(changed([&](Attempt& attempt) { attempt.peak_allocated = capacity - 20 * mebibyte; }) == Admission::Answer::infeasible);
+    CHECK(changed([&](Attempt& attempt) { attempt.outcome.reset(); }) == Admission::Answer::infeasible);
+
+    // What other studies measured counts as well, and what ran out of memory speaks against it.
+    Attempt past = trials.back().attempts[0];
+    past.model_family = memory::residual_group("dry_run", {}, of_model("base"), plan).family;
+    trials.pop_back();
+    CHECK(answer(trials, {.elsewhere = {past}}).answer == Admission::Answer::run);
+    add({.predicted = edge, .bytes = 1700 * mebibyte, .out_of_memory = true});
+    CHECK(answer(trials).answer == Admission::Answer::infeasible);
+    CHECK(answer(trials, {.elsewhere = {past}}).answer == Admission::Answer::run);  // more than 1700, and that is 1800
+    add({.predicted = edge, .bytes = capacity, .out_of_memory = true});
+    CHECK(answer(trials, {.elsewhere = {past}}).answer == Admission::Answer::infeasible);
+}
+
 TEST_CASE("a configuration that makes no sense is refused") {
     CHECK_THROWS_WITH((Calibrated{{.risk = 0}}), "risk: got 0; expected 0.000001 to 0.5");
     CHECK_THROWS_WITH((Calibrated{{.risk = 0.7}}), Catch::StartsWith("risk: got 0.7; expected"));

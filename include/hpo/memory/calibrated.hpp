@@ -9,6 +9,7 @@
 #include "hpo/core/field.hpp"
 #include "hpo/memory/concept.hpp"
 #include "hpo/memory/formula.hpp"
+#include "hpo/memory/measured_before.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/memory/residual_history.hpp"
 #include "hpo/memory/risk_budget.hpp"
@@ -22,6 +23,11 @@ namespace hpo::memory {
 /// The quantile is the posterior's (residual_posterior.hpp) after all finished attempts of the study, those that ran out of memory
 /// being right-censored observations. A prediction's own uncertainty is left out: the posterior has a prior by source, and then knows
 /// better.
+///
+/// Measured before: a family's quantile stands for all its configurations, and so refuses some whose need is known. Where the proposal
+/// would be refused for good, although attempts with the same work to do (measured_before.hpp) have shown that it fits with 5 % to spare,
+/// its estimate is the whole device. Else a family of which only such proposals come would be refused as long as others keep its spread
+/// wide.
 ///
 /// Ventures: where nothing smaller is left to try, so that the proposal would be refused for good, risk that earlier attempts did not
 /// need is spent on it (risk_budget.hpp). Its estimate is then the whole device, at the confidence that this has. Without them noise in
@@ -70,10 +76,13 @@ public:
         const std::int64_t bare = *estimate.need;
         double risk = risk_;
         estimate.need = bounded(std::ceil(static_cast<double>(bare) * std::exp(quantile(risk))));
-        if (ventures_ && query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
+        if (query.smallest_plan && query.capacity_bytes && bare > 0 && *estimate.need > *query.capacity_bytes) {
             const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
-            const double most = std::min(most_risk, unspent_risk(query.history, risk_));
-            if (most > risk_ && quantile(most) <= room) {
+            const auto known = measured_before(query.history, {group, query.plan, bare});
+            const double most = ventures_ ? std::min(most_risk, unspent_risk(query.history, risk_)) : 0;
+            if (known && *known + repeats_within <= room) {
+                estimate.need = query.capacity_bytes;
+            } else if (most > risk_ && quantile(most) <= room) {
                 double too_little = risk_;
                 risk = most;
                 while (risk - too_little > 1e-3) {  // the least at which it fits
@@ -98,8 +107,9 @@ public:
     [[nodiscard]] bool carries() const { return carries_; }
 
 private:
-    static constexpr double most_log = 4;         ///< a factor of 55
-    static constexpr double most_risk = 0.99999;  ///< of one venture: what is surer to fail is not worth an attempt
+    static constexpr double most_log = 4;           ///< a factor of 55
+    static constexpr double most_risk = 0.99999;    ///< of one venture: what is surer to fail is not worth an attempt
+    static constexpr double repeats_within = 0.05;  ///< log of what the same work may take more than it did
 
     [[nodiscard]] static Evidence evidence_of(const std::string& base) {
         if (base == "dry_run") return Evidence::dry_run;
