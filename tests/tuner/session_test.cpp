@@ -702,21 +702,22 @@ TEST_CASE("what was not predicted is not held back, unless others of the study w
             if (query.params.number("batch") == 8) return {.source = "sometimes"};
             return {.need = silent ? std::nullopt : std::optional{10 * mebibyte}, .source = "sometimes"};
         }
-        [[nodiscard]] Evidence evidence() const { return Evidence::none; }
+        [[nodiscard]] Evidence evidence() const { return Evidence::dry_run; }
         bool silent = false;
     };
-    const auto run = [&](bool silent) {
+    const auto run = [&](bool silent, bool predicts = false) {
         Shared room{100 * mebibyte};
         room.takes_all = true;
         Tuner tuner{sampler::Random{}, pruner::None{}, Sometimes{silent}, recovery::Fail{}};
         store::InMemory store;
         MemoryBound executor{1000 * mebibyte};
-        static_cast<void>(
-            tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch", .room = &room}));
+        static_cast<void>(tuner.optimize(store, "s", batches, executor,
+                                         {.trials = 30, .effective_batch_parameter = "batch", .room = &room, .predicts = predicts}));
         CHECK(room.inside.empty());
         return room;
     };
     CHECK(run(true).asked.empty());
+    CHECK(run(true, true).together == 1);
     const Shared some = run(false);
     CHECK(some.together > 1);
     CHECK(some.alone > 0);

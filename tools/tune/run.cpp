@@ -229,6 +229,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
         });
         if (now) shared->room().watch_others([&pool] { return pool.device_now(); });
         tune.room = &shared->room();
+        tune.predicts = !info.peak_sources.empty();
     }
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);

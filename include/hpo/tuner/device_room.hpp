@@ -25,8 +25,8 @@ struct WaitingAttempt {
 /// others of the study were predicted, one that was not, such as after a question that took too long, has the device alone.
 class DeviceRoom {
 public:
-    /// Null: there is always room.
-    explicit DeviceRoom(RoomKeeper* keeper) : keeper_{keeper} {}
+    /// Null: there is always room. `predicts`: needs are known in advance, but for some answers that are missing.
+    DeviceRoom(RoomKeeper* keeper, bool predicts) : keeper_{keeper}, predicts_{predicts} {}
 
     /// Takes room for an attempt, and gives it back to the caller; nothing: it waits here.
     [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt) {
@@ -92,7 +92,7 @@ private:
     static constexpr std::int64_t whole_device = std::int64_t{1} << 60;  ///< more than any has: the keeper gives all of it
 
     RoomKeeper* keeper_;
-    bool predicts_ = false;  ///< some attempt had a prediction
+    bool predicts_;
     std::vector<WaitingAttempt> waiting_;
     /// Trials with a promise, and beside each its bytes. Few at a time, and light to compile.
     std::vector<std::int64_t> holders_;

@@ -47,6 +47,9 @@ struct TuneOptions {
     /// Where an attempt of a trial writes its finished model, asked before each: an empty folder. Not set: models are not kept.
     std::function<std::string(std::int64_t trial)> model_folder{};
     RoomKeeper* room = nullptr;  ///< shares the device among attempts whose need is predicted; null: there is always room
+    /// The trainer can predict needs: an attempt without a prediction that the guard asked for has the device alone. False: it has no part
+    /// in `room`, until another one was predicted.
+    bool predicts = false;
     /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.
     std::optional<Run> run{};
 };

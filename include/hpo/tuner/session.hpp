@@ -289,7 +289,7 @@ private:
     std::size_t in_flight_ = 0;            ///< jobs that the executor holds
     std::vector<std::int64_t> running_;    ///< begun and not finished, those that wait for a retry included
     std::vector<WaitingAttempt> retries_;  ///< from the oldest
-    DeviceRoom room_{options_.room};
+    DeviceRoom room_{options_.room, options_.predicts&& policies_.guard.evidence() != Evidence::none};
     AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     std::map<std::int64_t, std::string> prune_reasons_;
