@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A driver's management library with one card of 24 GiB and a hundred processes on it, for tests of what reads it.
+// A driver's management library with three cards, and a hundred processes on the first, for tests of what reads it.
 #include <cstdint>
 #include <cstdio>
 
@@ -19,34 +19,52 @@ struct nvml_process {
 };
 
 int nvmlInit_v2() { return 0; }
+
+struct card {
+    const char* name;
+    const char* uuid;
+    unsigned long long mib;
+};
+static card cards[] = {{"test card", "GPU-11110000-aaaa-0000-0000-000000000000", 24576},
+                       {"large test card", "GPU-11112222-bbbb-0000-0000-000000000000", 49152},
+                       {"small test card", "GPU-33330000-cccc-0000-0000-000000000000", 16384}};
+
 int nvmlDeviceGetCount_v2(unsigned* count) {
-    *count = 1;
+    *count = 3;
     return 0;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-    static int card = 0;
-    *device = &card;
-    return index == 0 ? 0 : 2;
-}
-int nvmlDeviceGetName(void*, char* text, unsigned length) {
-    std::snprintf(text, length, "test card");
+    if (index >= 3) return 2;
+    *device = &cards[index];
     return 0;
 }
-int nvmlDeviceGetMemoryInfo(void*, nvml_memory* memory) {
-    memory->total = 24576ULL << 20U;
+int nvmlDeviceGetName(void* device, char* text, unsigned length) {
+    std::snprintf(text, length, "%s", static_cast<card*>(device)->name);
+    return 0;
+}
+int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {
+    std::snprintf(text, length, "%s", static_cast<card*>(device)->uuid);
+    return 0;
+}
+int nvmlDeviceGetMemoryInfo(void* device, nvml_memory* memory) {
+    memory->total = static_cast<card*>(device)->mib << 20U;
     memory->used = 4096ULL << 20U;
     memory->free = memory->total - memory->used;
     return 0;
 }
-int nvmlDeviceGetMemoryInfo_v2(void*, nvml_memory_v2* memory) {
+int nvmlDeviceGetMemoryInfo_v2(void* device, nvml_memory_v2* memory) {
     if (memory->version != (sizeof(nvml_memory_v2) | (2U << 24U))) return 25;  // NVML_ERROR_ARGUMENT_VERSION_MISMATCH
-    memory->total = 24576ULL << 20U;
+    memory->total = static_cast<card*>(device)->mib << 20U;
     memory->reserved = 512ULL << 20U;
     memory->used = 3584ULL << 20U;
     memory->free = memory->total - memory->reserved - memory->used;
     return 0;
 }
-int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, nvml_process* processes) {
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, nvml_process* processes) {
+    if (device != &cards[0]) {
+        *count = 0;
+        return 0;
+    }
     constexpr unsigned running = 100;
     if (*count < running) {
         *count = running;

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cards.hpp"
 #include "commands.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/device/host_memory.hpp"
@@ -49,10 +50,22 @@ Finding blas() {
 void devices(std::vector<Finding>& findings) {
     if (const auto nvml = device::Nvml::load()) {
         findings.push_back({Finding::Level::ok, "driver", "NVIDIA " + nvml->driver_version()});
-        for (const auto& card : nvml->devices()) {
-            findings.push_back({Finding::Level::ok, "cuda:" + std::to_string(card.index),
-                                card.name + ", " + format_bytes(card.free_bytes) + " free of " + format_bytes(card.total_bytes)});
+        const auto cards = visible_cards();
+        for (std::size_t i = 0; i < cards.size(); ++i) {
+            const std::string device = "cuda:" + std::to_string(i);
+            if (cards[i].is_known()) {
+                findings.push_back(
+                    {Finding::Level::ok, device,
+                     cards[i].name + ", " + format_bytes(cards[i].free_bytes) + " free of " + format_bytes(cards[i].total_bytes)});
+            } else if (!cards[i].uuid.empty()) {
+                findings.push_back(
+                    {Finding::Level::note, device, cards[i].uuid + ", an instance of unknown memory: say it with --device-memory"});
+            } else {
+                findings.push_back({Finding::Level::note, device, "which card it is under this CUDA_DEVICE_ORDER is not known"});
+            }
         }
+        if (const std::size_t all = nvml->devices().size(); cards.size() < all)
+            findings.push_back({Finding::Level::note, "cards", missing_cards()});
     } else {
         findings.push_back({Finding::Level::note, "driver", "no NVIDIA driver: trials run on the CPU"});
     }

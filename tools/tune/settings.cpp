@@ -6,9 +6,9 @@
 #include <cmath>
 #include <iostream>
 
+#include "cards.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/plan_text.hpp"
-#include "hpo/device/nvml.hpp"
 #include "hpo/memory/trace_file.hpp"
 #include "hpo/store/location.hpp"
 #include "text.hpp"
@@ -76,8 +76,11 @@ bool knows_device_memory(const std::map<std::string, Settings::Setting>& setting
     if (!settings.at("device-memory").text.empty()) return true;
     const std::string& device = settings.at("device").text;
     if (device == "cpu") return false;
-    const auto nvml = device::Nvml::load();
-    return nvml && !nvml->devices().empty();
+    if (device != "auto") {
+        const auto card = card_of(device);
+        return card && card->is_known();
+    }
+    return std::ranges::any_of(visible_cards(), &device::NvidiaDevice::is_known);
 }
 
 }  // namespace

@@ -5,17 +5,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <utility>
 
+#include "cards.hpp"
 #include "hpo/device/orphaned_files.hpp"
 
 namespace hpo::tune {
 namespace {
 
-/// "cuda:1" as a part of a file's name.
-std::string file_word(std::string device) {
-    std::replace(device.begin(), device.end(), ':', '-');
-    return device;
+/// A card as a part of a file's name: by its uuid, since what "cuda:1" is differs between environments.
+std::string card_word(const std::string& device) {
+    const auto card = card_of(device);
+    std::string word = card && !card->uuid.empty() ? card->uuid : device;
+    std::ranges::replace_if(
+        word, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
+    return word;
 }
 
 }  // namespace
@@ -30,7 +35,7 @@ SharedDevice::SharedDevice(const Settings& settings, const std::string& device, 
         const std::filesystem::path folder = "/dev/shm";
         const bool shared = device != "cpu";
         const std::string own = "hpo-ledger-of-";
-        file = folder / (shared ? "hpo-ledger-" + std::to_string(::geteuid()) + "-" + file_word(device)
+        file = folder / (shared ? "hpo-ledger-" + std::to_string(::geteuid()) + "-" + card_word(device)
                                 : own + std::to_string(::getpid()) + "-" + std::to_string(made++));
         device::remove_orphaned_files(folder, own);  // of runs that were killed
         if (!shared) own_file_ = file;

@@ -5,23 +5,16 @@
 #include <cstdlib>
 #include <thread>
 
+#include "cards.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/device/host_memory.hpp"
-#include "hpo/device/nvml.hpp"
 #include "hpo/device/processor_name.hpp"
+#include "hpo/device/visible_cards.hpp"
 #include "hpo/memory/cublas_workspace.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
 
 namespace hpo::tune {
-namespace {
-
-/// "cuda" or "cuda:N".
-bool names_cuda(const std::string& text) {
-    return text == "cuda" || (text.starts_with("cuda:") && text.size() > 5 && text.find_first_not_of("0123456789", 5) == std::string::npos);
-}
-
-}  // namespace
 
 std::filesystem::path worker_program() {
     const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "hpo-worker";
@@ -128,29 +121,30 @@ ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) 
 std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
     const bool uses_cuda = info.libtorch_version.find("+cu") != std::string::npos;
     if (text == "cpu") return text;
-    const bool explicit_cuda = names_cuda(text);
-    if (text != "auto" && !explicit_cuda) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
-    const auto nvml = device::Nvml::load();
-    const auto cards = nvml ? nvml->devices() : std::vector<device::NvidiaDevice>{};
-    if (explicit_cuda && cards.empty()) throw Error{Errc::no_device, place + ": no NVIDIA device answers; known: cpu"};
-    if (explicit_cuda && !uses_cuda) {
+    const auto number = device::card_number(text);
+    if (text != "auto" && !number) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
+    const auto cards = visible_cards();
+    if (number && cards.empty()) throw Error{Errc::no_device, place + ": " + missing_cards() + "; known: cpu"};
+    if (number && !uses_cuda) {
         throw Error{Errc::no_device, place + ": trainer " + info.name +
                                          (info.libtorch_version.empty()
                                               ? " does not use a GPU; known: cpu"
                                               : " was built with LibTorch " + info.libtorch_version + ", which has no CUDA; known: cpu")};
     }
-    if (text == "auto" && (cards.empty() || !uses_cuda)) return "cpu";
-    if (text.starts_with("cuda:")) {
+    if (!number && (cards.empty() || !uses_cuda)) return "cpu";
+    if (text.starts_with("cuda:") && *number >= cards.size()) {
         std::vector<std::string> names;
-        for (const auto& card : cards) names.push_back("cuda:" + std::to_string(card.index));
-        if (std::find(names.begin(), names.end(), text) == names.end()) {
-            throw Error{Errc::no_device, place + ": no device '" + text + "'; known: cpu, " + join_names(names)};
-        }
-        return text;
+        for (std::size_t i = 0; i < cards.size(); ++i) names.push_back("cuda:" + std::to_string(i));
+        throw Error{Errc::no_device, place + ": no device '" + text + "'; known: cpu, " + join_names(names)};
     }
     const auto best =
         std::max_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) { return a.free_bytes < b.free_bytes; });
-    return "cuda:" + std::to_string(best->index);
+    const auto chosen = text.starts_with("cuda:") ? *number : static_cast<std::size_t>(best - cards.begin());
+    if (cards[chosen].uuid.empty() && !cards[chosen].is_known()) {
+        throw Error{Errc::no_device, place + ": of several cards nobody can tell which one '" + text +
+                                         "' is under this CUDA_DEVICE_ORDER; expected PCI_BUS_ID, or uuids in CUDA_VISIBLE_DEVICES"};
+    }
+    return "cuda:" + std::to_string(chosen);
 }
 
 std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
@@ -159,21 +153,8 @@ std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
 
 std::string estimated_device(const Settings& settings, const TrainerInfo& info) {
     const std::string& text = settings.text("device");
-    return names_cuda(text) ? text : chosen_device(settings, info);
+    return device::card_number(text) ? text : chosen_device(settings, info);
 }
-
-namespace {
-
-/// "cuda" is the first one. Nothing where the driver knows no such card.
-std::optional<device::NvidiaDevice> card_of(const std::string& device) {
-    const auto nvml = device::Nvml::load();
-    for (auto& card : nvml ? nvml->devices() : std::vector<device::NvidiaDevice>{}) {
-        if (device == "cuda:" + std::to_string(card.index) || (device == "cuda" && card.index == 0)) return std::move(card);
-    }
-    return std::nullopt;
-}
-
-}  // namespace
 
 std::optional<std::int64_t> cublas_workspace_bytes(const Settings& settings, const TrainerInfo& info, const std::string& device) {
     auto capability = settings.compute_capability();

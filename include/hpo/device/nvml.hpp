@@ -10,19 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/device/nvidia_device.hpp"
 #include "hpo/device/occupancy.hpp"
 
 namespace hpo::device {
-
-/// An NVIDIA device as the driver describes it, in the driver's order.
-struct NvidiaDevice {
-    unsigned index = 0;
-    std::string name;
-    std::string uuid;
-    std::int64_t total_bytes = 0;
-    std::int64_t free_bytes = 0;
-    std::string compute_capability;  ///< "9.0"; empty: the driver does not say
-};
 
 /// The driver's management library, loaded at run time: nothing is linked against it, and CUDA is not initialised.
 /// Thread safety: as NVML's, every call is safe.

@@ -14,6 +14,7 @@
 #include "hpo/device/left_by_others.hpp"
 #include "hpo/device/nvml.hpp"
 #include "hpo/device/process_name.hpp"
+#include "hpo/device/visible_cards.hpp"
 #include "hpo/worker/pool_config.hpp"
 
 namespace hpo::worker {
@@ -37,13 +38,11 @@ namespace hpo::worker {
     }
     static const std::optional<device::Nvml> driver = device::Nvml::load();
     if (!driver) return std::nullopt;
-    for (const device::NvidiaDevice& card : driver->devices()) {
-        if (config.device != "cuda:" + std::to_string(card.index)) continue;
-        MemoryReading reading = device::left_by_others(driver->occupancy(card), is_ours);
-        if (config.device_budget_bytes) reading.capacity = std::min(*reading.capacity, *config.device_budget_bytes);
-        return reading;
-    }
-    return std::nullopt;
+    const auto card = device::card_of(config.device, driver->devices(), card_selection(config.environment));
+    if (!card || !card->is_known()) return std::nullopt;
+    MemoryReading reading = device::left_by_others(driver->occupancy(*card), is_ours);
+    if (config.device_budget_bytes) reading.capacity = std::min(*reading.capacity, *config.device_budget_bytes);
+    return reading;
 }
 
 }  // namespace hpo::worker

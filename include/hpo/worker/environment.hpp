@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hpo/core/plan.hpp"
+#include "hpo/device/visible_cards.hpp"
 
 namespace hpo::worker {
 
@@ -21,6 +23,11 @@ inline void set_variable(Environment& environment, const std::string& name, std:
     environment.push_back(name + "=" + std::string{value});
 }
 
+[[nodiscard]] inline std::optional<std::string> variable(const Environment& environment, const std::string& name) {
+    const auto entry = std::ranges::find_if(environment, [&](const std::string& text) { return text.starts_with(name + "="); });
+    return entry == environment.end() ? std::nullopt : std::optional{entry->substr(name.size() + 1)};
+}
+
 /// This process's own environment, to be passed on.
 [[nodiscard]] inline Environment inherited_environment() {
     Environment environment;
@@ -28,11 +35,17 @@ inline void set_variable(Environment& environment, const std::string& name, std:
     return environment;
 }
 
+/// Which cards "cuda:0" and so on are for workers that are started with this environment. They count by PCI bus where it says nothing else.
+[[nodiscard]] inline device::CardSelection card_selection(const Environment& environment) {
+    const std::string order = variable(environment, "CUDA_DEVICE_ORDER").value_or("");
+    return {.list = variable(environment, "CUDA_VISIBLE_DEVICES"), .by_pci_bus = order.empty() || order == "PCI_BUS_ID"};
+}
+
 /// The device of a plan as its worker sees it: a worker for "cuda:1" has that device alone, and calls it "cuda:0".
 [[nodiscard]] inline std::string device_inside(const std::string& device) { return device.starts_with("cuda") ? "cuda:0" : device; }
 
 /// What must stand in a worker's environment before it starts, since LibTorch and OpenMP read it only once: threads
-/// that sleep while they wait, their number, the devices it may see, the allocator's settings. Two plans with the same
+/// that sleep while they wait, their number, the devices it may see and their order, the allocator's settings. Two plans with the same
 /// result can share a worker.
 [[nodiscard]] inline Environment worker_environment(Environment environment, const ExecutionPlan& plan, int threads) {
     set_variable(environment, "OMP_WAIT_POLICY", "passive");
@@ -41,19 +54,14 @@ inline void set_variable(Environment& environment, const std::string& name, std:
 
     // An index counts within the devices that we see ourselves.
     std::string visible;
-    if (plan.device.starts_with("cuda")) {
-        const std::string_view text{plan.device};
-        std::size_t index = 0;
-        if (const auto colon = text.find(':'); colon != std::string_view::npos) {
-            std::from_chars(text.data() + colon + 1, text.data() + text.size(), index);
+    if (const auto number = device::card_number(plan.device)) {
+        visible = std::to_string(*number);
+        if (const auto list = variable(environment, "CUDA_VISIBLE_DEVICES")) {
+            const auto entries = device::card_entries(*list);
+            visible = *number < entries.size() ? entries[*number] : "";
         }
-        visible = std::to_string(index);
-        for (const std::string& entry : environment) {
-            if (!entry.starts_with("CUDA_VISIBLE_DEVICES=")) continue;
-            std::string_view list = std::string_view{entry}.substr(entry.find('=') + 1);
-            for (std::size_t i = 0; i < index && !list.empty(); ++i) list.remove_prefix(std::min(list.find(',') + 1, list.size()));
-            visible = list.substr(0, list.find(','));
-        }
+        if (variable(environment, "CUDA_DEVICE_ORDER").value_or("").empty())
+            set_variable(environment, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // as the driver's management library counts
     }
     set_variable(environment, "CUDA_VISIBLE_DEVICES", visible);
 

@@ -38,7 +38,7 @@ volatile std::sig_atomic_t terminated = 0;
 class FaultTrainer final : public hpo::Trainer {
 public:
     [[nodiscard]] hpo::TrainerInfo info() const override {
-        return {.name = "fault",
+        return {.name = HPO_FAULT_NAME,
                 .summary = "Fails on request, for tests of everything above it; without a fault the value is (x - 0.3)^2",
                 .parameters = {{"x", "float", "", 0.0, "where the parabola is evaluated"},
                                {"fault", "text", "", std::string{"none"}, "what goes wrong"},
@@ -51,7 +51,7 @@ public:
                 .metrics = {{"value", hpo::Direction::minimize, "(x - 0.3)^2"}},
                 .levers = {"micro_batch"},
                 .effective_batch_parameter = "batch",
-                .libtorch_version = "",
+                .libtorch_version = HPO_FAULT_LIBTORCH,
                 .checkpoints = true,
                 .peak_sources = {"dry_run", "probe"}};
     }
