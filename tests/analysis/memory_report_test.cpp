@@ -79,6 +79,18 @@ TEST_CASE("predictions are held against what was measured, by source, with the g
     CHECK(*report.highest_share() == Approx(0.6));
 }
 
+TEST_CASE("of a device that has become smaller no more than all was used, and nothing is left") {
+    std::vector<Trial> trials{ran(0, 10, 0, 800), ran(1, 10, 0, 300), ran(2, 10, 0, 400)};
+    for (std::size_t i = 1; i < trials.size(); ++i) trials[i].attempts[0].capacity_bytes = 500 * mebibyte;
+    const MemoryReport report = memory_report(trials, {}, {});
+    CHECK(report.capacity_bytes == 500 * mebibyte);
+    CHECK(report.highest->bytes == 800 * mebibyte);
+    CHECK(report.highest_share() == 1.0);
+    CHECK(report.headroom_bytes() == 0);
+    CHECK(report.share_of(800 * mebibyte) == 1.6);
+    CHECK_FALSE(memory_report({}, {}, {}).headroom_bytes());
+}
+
 TEST_CASE("what was taken between need and comfort was predicted") {
     Trial trial = ran(0, 1, 500, 800);
     trial.attempts[0].estimate->comfort = 700 * mebibyte;

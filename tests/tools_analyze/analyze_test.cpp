@@ -95,6 +95,36 @@ TEST_CASE("the JSON of oom has every promised member, and null for what is not k
     }
 }
 
+TEST_CASE("memory says the same in words and in JSON where the device has become smaller") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    {
+        hpo::store::Sqlite store{path};
+        const hpo::Study study = store.open_study("shrunk", std::vector{hpo::Direction::minimize}, hpo::Store::Open::create);
+        for (const std::int64_t capacity : {1000, 500, 500}) {
+            hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+            hpo::Attempt attempt;
+            attempt.capacity_bytes = capacity << 20U;
+            store.begin_attempt(trial, attempt);
+            attempt.outcome = hpo::OutcomeKind::complete;
+            attempt.peak_allocated = (capacity * 4 / 5) << 20U;
+            trial.attempts = {attempt};
+            store.end_attempt(trial, attempt);
+            trial.state = hpo::TrialState::complete;
+            trial.values = {1.0};
+            store.finish(trial);
+        }
+    }
+    const json report = json::parse(analyze("memory --json --study shrunk --store '" + path + "'").out);
+    CHECK(report["capacity_bytes"] == 500 << 20);
+    CHECK(report["highest_peak_bytes"] == 800 << 20);
+    CHECK(report["highest_share"] == 1.0);
+    CHECK(report["headroom_bytes"] == 0);
+    CHECK(report["top"][0]["share"] == 1.6);
+    const std::string text = analyze("memory --study shrunk --store '" + path + "'").out;
+    CHECK_THAT(text, Catch::Contains("800.00 MiB in trial 0, 100 % of the device; 0 bytes") && Catch::Contains("160 %"));
+}
+
 TEST_CASE("memory holds predictions against measured peaks, and says null where there are none") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();

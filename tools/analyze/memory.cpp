@@ -33,17 +33,12 @@ hpo::analysis::MemoryLimit parse_limit(const std::string& text) {
     throw hpo::bad_value("--limit", "'" + text + "'", "a size such as 20GiB, or a share of the device such as 90%");
 }
 
-Json or_null_share(const MemoryReport& report, std::int64_t bytes) {
-    if (!report.capacity_bytes || *report.capacity_bytes <= 0) return nullptr;
-    return static_cast<double>(bytes) / static_cast<double>(*report.capacity_bytes);
-}
-
 Json use_json(const MemoryReport& report, const TrialUse& use) {
     const hpo::Attempt* last = use.trial->attempts.empty() ? nullptr : &use.trial->attempts.back();
     return {{"trial", use.trial->number},
             {"state", lower_state(use.trial->state)},
             {"bytes", use.bytes},
-            {"share", or_null_share(report, use.bytes)},
+            {"share", or_null(report.share_of(use.bytes))},
             {"ran_out_of_memory", use.ran_out},
             {"needs_more", use.needs_more},
             {"predicted_bytes", last && last->estimate ? or_null(last->estimate->need) : Json(nullptr)},
@@ -76,7 +71,6 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
     for (const auto& leak : report.leaks)
         leaks.push_back({{"trial", leak.trial->number}, {"attempt", leak.attempt}, {"bytes", leak.bytes}});
     const bool compared = !report.calibration.empty();
-    const std::int64_t used = report.highest ? report.highest->bytes : 0;
     return {{"study", data.study.name},
             {"devices", report.devices},
             {"capacity_bytes", or_null(report.capacity_bytes)},
@@ -88,16 +82,16 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
             {"top", std::move(highest)},
             {"limit_bytes", or_null(report.limit_bytes)},
             {"above_limit", report.limit_bytes ? std::move(above) : Json(nullptr)},
-            {"highest_peak_bytes", report.highest ? Json(used) : Json(nullptr)},
+            {"highest_peak_bytes", report.highest ? Json(report.highest->bytes) : Json(nullptr)},
             {"highest_share", or_null(report.highest_share())},
-            {"headroom_bytes", report.highest && report.capacity_bytes ? Json(*report.capacity_bytes - used) : Json(nullptr)},
+            {"headroom_bytes", or_null(report.headroom_bytes())},
             {"safe_region", std::move(safe)},
             {"leaks", std::move(leaks)}};
 }
 
 std::string share_text(const MemoryReport& report, std::int64_t bytes) {
-    if (!report.capacity_bytes || *report.capacity_bytes <= 0) return "-";
-    return percent(static_cast<double>(bytes) / static_cast<double>(*report.capacity_bytes));
+    const auto share = report.share_of(bytes);
+    return share ? percent(*share) : "-";
 }
 
 std::string ratio_text(const std::optional<double>& ratio) {
@@ -119,8 +113,7 @@ void print_device(const Page& page, const MemoryReport& report) {
     std::string text = "  headroom  highest peak " + hpo::format_bytes(report.highest->bytes) + " in trial " +
                        std::to_string(report.highest->trial->number);
     if (const auto share = report.highest_share())
-        text += ", " + percent(*share) + " of the device; " +
-                hpo::format_bytes(std::max<std::int64_t>(0, *report.capacity_bytes - report.highest->bytes)) + " were never used";
+        text += ", " + percent(*share) + " of the device; " + hpo::format_bytes(*report.headroom_bytes()) + " were never used";
     page.paragraph(text, 12);
 }
 

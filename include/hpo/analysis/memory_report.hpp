@@ -52,10 +52,20 @@ struct MemoryReport {
     std::size_t refused_before_launch = 0;
     std::vector<LeakUse> leaks;  ///< the largest first
 
-    /// Largest share of the device that was ever used without running out.
+    /// Of the device; above 1 for what needs more, and for what ran when there was more.
+    [[nodiscard]] std::optional<double> share_of(std::int64_t bytes) const {
+        if (!capacity_bytes || *capacity_bytes <= 0) return std::nullopt;
+        return static_cast<double>(bytes) / static_cast<double>(*capacity_bytes);
+    }
+    /// Largest share of the device that was ever used without running out. All of it where more was: another run's budget was larger.
     [[nodiscard]] std::optional<double> highest_share() const {
-        if (!highest || !capacity_bytes || *capacity_bytes <= 0) return std::nullopt;
-        return static_cast<double>(highest->bytes) / static_cast<double>(*capacity_bytes);
+        const auto share = highest ? share_of(highest->bytes) : std::nullopt;
+        return share ? std::optional{std::min(1.0, *share)} : std::nullopt;
+    }
+    /// What was never used of the device.
+    [[nodiscard]] std::optional<std::int64_t> headroom_bytes() const {
+        if (!highest || !capacity_bytes) return std::nullopt;
+        return std::max<std::int64_t>(0, *capacity_bytes - highest->bytes);
     }
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "hpo/core/estimate.hpp"
 #include "hpo/core/peak_prediction.hpp"
@@ -13,6 +14,14 @@ namespace hpo::memory {
 
 /// The part of an estimate that stands for what its source may have missed.
 inline constexpr const char* margin_part = "margin";
+/// The part that a process takes of its device outside the allocator, a GPU's context: neither measured with it nor under its cap.
+inline constexpr const char* context_part = "context";
+
+[[nodiscard]] inline std::int64_t bytes_of_part(const Estimate& estimate, std::string_view name) {
+    std::int64_t bytes = 0;
+    for (const EstimatePart& part : estimate.parts) bytes += part.name == name ? part.bytes : 0;
+    return bytes;
+}
 
 /// The estimate that a prediction gives as it stands; its parts, if any are known, add up to the need.
 [[nodiscard]] inline Estimate bare_estimate(const PeakPrediction& prediction) {
@@ -30,11 +39,7 @@ inline constexpr const char* margin_part = "margin";
 
 /// The need that an estimate's source told, before the guard put its margin on it.
 [[nodiscard]] inline std::int64_t bare_need(const Estimate& estimate) {
-    std::int64_t need = estimate.need.value_or(0);
-    for (const EstimatePart& part : estimate.parts) {
-        if (part.name == margin_part) need -= part.bytes;
-    }
-    return need;
+    return estimate.need.value_or(0) - bytes_of_part(estimate, margin_part);
 }
 
 /// The same made larger by the prediction's own uncertainty and by `margin`.

@@ -62,13 +62,11 @@ struct Residual {
     const std::int64_t need = bare_need(estimate);
     const std::int64_t comfort = std::max(need, estimate.comfort.value_or(0) - (*estimate.need - need));
     if (need <= 0) return std::nullopt;
-    std::int64_t outside = 0;  // predicted, but not of the allocator, which is what is measured
-    for (const EstimatePart& part : estimate.parts) outside += part.name == "context" ? part.bytes : 0;
 
     const bool ended = attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped;
     auto took = ended ? attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated : least_need(attempt);
     if (!took || *took <= 0) return std::nullopt;
-    *took += outside;
+    *took += bytes_of_part(estimate, context_part);  // predicted, but not of the allocator, which is what is measured
     const std::int64_t told = ended && *took > need ? std::min(*took, comfort) : need;
     ResidualGroup group = residual_group(estimate.source, {attempt.device_name, {}}, params, attempt.plan);
     if (!attempt.model_family.empty()) group.family = attempt.model_family;

@@ -24,10 +24,7 @@ namespace hpo::tuner {
     if (!attempt.estimate || !attempt.estimate->need) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
     if (std::find(peak_source_names.begin(), peak_source_names.end(), estimate.source) == peak_source_names.end()) return std::nullopt;
-    std::int64_t low = *estimate.need;
-    for (const EstimatePart& part : estimate.parts) {
-        if (part.name == memory::margin_part || part.name == "context") low -= part.bytes;
-    }
+    const std::int64_t low = memory::bare_need(estimate) - memory::bytes_of_part(estimate, memory::context_part);
     const std::int64_t high = std::max(low, estimate.comfort.value_or(low) - (*estimate.need - low));
     const bool complete = attempt.outcome == OutcomeKind::complete;
     std::optional<std::int64_t> took = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;

@@ -8,17 +8,14 @@
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/cause.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/recovery/concept.hpp"
 
 namespace hpo::tuner {
 
 /// What an attempt predicts to take outside its allocator, which a cap does not count: a GPU's context.
 [[nodiscard]] inline std::int64_t outside_allocator(const Attempt& attempt) {
-    std::int64_t bytes = 0;
-    if (attempt.estimate) {
-        for (const EstimatePart& part : attempt.estimate->parts) bytes += part.name == "context" ? part.bytes : 0;
-    }
-    return bytes;
+    return attempt.estimate ? memory::bytes_of_part(*attempt.estimate, memory::context_part) : 0;
 }
 
 /// The cap of the worker of an attempt that was promised `promised_bytes` of its device. Where it has all that the study may have, none
