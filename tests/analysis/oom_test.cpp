@@ -107,6 +107,95 @@ TEST_CASE("the parameters that a rule changed are what would have fitted, by nam
     CHECK_THAT(hpo::analysis::oom_report(trials, {}).cases.at(0).change.value().what, Catch::EndsWith(", batch_size 64 instead of 128"));
 }
 
+namespace {
+
+/// A trial whose attempts met the caps of what they were promised of a device of 120 MiB, one after the other; the last ran, under
+/// `ran_under` or without a cap.
+hpo::Trial promised_trial(std::int64_t number, const std::vector<std::int64_t>& met, std::optional<std::int64_t> ran_under) {
+    hpo::Trial trial = our_trial(number, 64, "cnn");
+    const hpo::Attempt plain = trial.attempts.front();
+    trial.attempts.clear();
+    for (std::size_t index = 0; index <= met.size(); ++index) {
+        hpo::Attempt attempt = plain;
+        attempt.index = static_cast<int>(index);
+        attempt.worker_pid += attempt.index;
+        hpo::MemoryMark start{.name = "trial_start", .step = {}, .reading = {}};
+        start.reading.capacity = 120 * mib;
+        start.reading.limit = index < met.size() ? std::optional{met[index]} : ran_under;
+        attempt.memory.push_back(start);
+        if (index < met.size()) {
+            attempt.outcome = hpo::OutcomeKind::failed;
+            attempt.failure = device_oom(6 * mib, met[index] - 2 * mib, 120 * mib);
+            attempt.failure->memory.limit = met[index];
+            hpo::explain_oom(*attempt.failure);
+        }
+        trial.attempts.push_back(attempt);
+    }
+    return trial;
+}
+
+std::vector<std::string> fixes(const std::vector<hpo::Trial>& trials) {
+    const auto report = hpo::analysis::oom_report(trials, {});
+    std::vector<std::string> texts;
+    for (const auto& entry : report.cases) texts.push_back(entry.change ? entry.change->text() : "none");
+    return texts;
+}
+
+}  // namespace
+
+TEST_CASE("what ran out of what it was promised and came back with more of the device lacked nothing else, and needs no rule") {
+    using Texts = std::vector<std::string>;
+    std::vector<hpo::Trial> trials{promised_trial(0, {40 * mib, 60 * mib}, 90 * mib), promised_trial(1, {100 * mib}, std::nullopt)};
+    CHECK(fixes(trials) == Texts{"a larger share of the device (90.00 MiB instead of 40.00 MiB)",
+                                 "a larger share of the device (90.00 MiB instead of 60.00 MiB)",
+                                 "a larger share of the device (all of it instead of 100.00 MiB)"});
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.causes.at(hpo::OomCause::limit).count == 3);
+    CHECK(report.rule_lua.empty());
+
+    trials.push_back(our_trial(2, 128, "resnet"));  // its configuration is too large for any share
+    CHECK_THAT(hpo::analysis::oom_report(trials, {}).rule_lua, Catch::Contains("plan.micro_batch // 2"));
+
+    hpo::Trial interrupted = promised_trial(3, {40 * mib}, 60 * mib);
+    interrupted.state = hpo::TrialState::fail;
+    interrupted.attempts.back().outcome = hpo::OutcomeKind::interrupted;
+    CHECK(fixes({interrupted}) == Texts{"a higher cap (at least 44.00 MiB)"});
+    CHECK(hpo::analysis::oom_report(std::vector{interrupted}, {}).rule_lua.empty());
+}
+
+TEST_CASE("a cap of the plan's own, an equal one, and another plan are no larger share of the device") {
+    hpo::Trial trial = promised_trial(0, {40 * mib}, 40 * mib);
+    CHECK(fixes({trial}).at(0) == "another worker process");
+    CHECK_FALSE(hpo::analysis::oom_report(std::vector{trial}, {}).rule_lua.empty());
+
+    trial = promised_trial(0, {40 * mib}, std::nullopt);
+    trial.attempts.back().memory.clear();  // nobody knows what it had
+    CHECK(fixes({trial}).at(0) == "another worker process");
+
+    trial = promised_trial(0, {40 * mib}, std::nullopt);
+    for (hpo::Attempt& attempt : trial.attempts) attempt.plan.cap_bytes = 40 * mib;
+    CHECK(fixes({trial}).at(0) == "another worker process");
+
+    trial = promised_trial(0, {40 * mib}, 60 * mib);
+    trial.attempts.back().plan.micro_batch = 32;
+    CHECK(fixes({trial}).at(0) == "micro-batch 32 instead of 64");
+    CHECK_FALSE(hpo::analysis::oom_report(std::vector{trial}, {}).rule_lua.empty());
+}
+
+TEST_CASE("an attempt that gave back too much met the cap that it set itself, and on a GPU only the failure tells a cap") {
+    hpo::Trial settled = promised_trial(0, {40 * mib}, 60 * mib);
+    hpo::MemoryMark& start = settled.attempts.front().memory.front();
+    start.reading.limit = 100 * mib;
+    hpo::MemoryMark mark = start;
+    mark.name = hpo::settled_mark;
+    mark.reading.limit = 40 * mib;
+    settled.attempts.front().memory.push_back(mark);
+    CHECK(fixes({settled}).at(0) == "a larger share of the device (60.00 MiB instead of 40.00 MiB)");
+
+    for (hpo::Attempt& attempt : settled.attempts) attempt.memory.front().reading.limit.reset();
+    CHECK(fixes({settled}).at(0) == "a larger share of the device (more than 40.00 MiB)");
+}
+
 TEST_CASE("a smaller micro-batch is no cure where it failed, too, or where the weights did not fit") {
     const auto changes = [](const hpo::Trial& trial) {
         const std::vector<hpo::Trial> trials{trial};

@@ -319,6 +319,58 @@ TEST_CASE("a study of ours is explained from its file") {
     CHECK_THAT(analyze("best --store '" + path + "'").out, Catch::Contains("Trial 11 of study ours"));
 }
 
+TEST_CASE("a wrong prediction is explained by what the next attempt had of the device") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    constexpr std::int64_t mib = 1 << 20;
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("shared", directions, hpo::Store::Open::create);
+        for (const std::optional<std::int64_t> second : {std::optional{54 * mib}, std::optional<std::int64_t>{}}) {
+            hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+            trial.params.set("batch_size", hpo::IntDistribution{32, 128, false, 32}, 64);
+            store.set_params(trial);
+            for (int index = 0; index < 2; ++index) {
+                hpo::Attempt attempt;
+                attempt.index = index;
+                attempt.plan.effective_batch = 64;
+                trial.attempts.push_back(attempt);
+                store.begin_attempt(trial, trial.attempts.back());
+                hpo::Attempt& ended = trial.attempts.back();
+                hpo::MemoryReading reading;
+                reading.capacity = 120 * mib;
+                reading.limit = index == 0 ? std::optional{36 * mib} : second;
+                ended.memory.push_back({.name = "trial_start", .step = {}, .reading = reading});
+                ended.outcome = index == 0 ? hpo::OutcomeKind::failed : hpo::OutcomeKind::complete;
+                if (index == 0) {
+                    hpo::Failure failure =
+                        hpo::classify_text({.type = "c10::OutOfMemoryError", .message = "CPU out of memory. Tried to allocate 6.00 MiB."});
+                    failure.memory = reading;
+                    failure.memory.allocated = failure.memory.reserved = 34 * mib;
+                    hpo::explain_oom(failure);
+                    ended.failure = failure;
+                }
+                store.end_attempt(trial, ended);
+            }
+            trial.state = hpo::TrialState::complete;
+            trial.values = {0.5};
+            trial.completed = hpo::now();
+            store.finish(trial);
+        }
+    }
+    const std::string store = " --store '" + path + "'";
+    CHECK_THAT(analyze("oom" + store).out, Catch::Contains("limit  2/2  a larger share of the device: 54.00 MiB to all of it (a later") &&
+                                               Catch::Contains("None is needed: each of them came back with a larger share") &&
+                                               !Catch::Contains("on_oom"));
+    const json report = json::parse(analyze("oom --json" + store).out);
+    CHECK(report["cases"][0]["fix"] == "a larger share of the device (54.00 MiB instead of 36.00 MiB)");
+    CHECK(report["cases"][0]["fix_basis"] == "attempt");
+    CHECK(report["cases"][1]["fix"] == "a larger share of the device (all of it instead of 36.00 MiB)");
+    CHECK(report["rule_lua"].is_null());
+    CHECK_THAT(analyze("trial 0" + store).out, Catch::Contains("would fit  a larger share of the device (54.00 MiB instead of 36.00 MiB)"));
+}
+
 TEST_CASE("a trial shows what its attempt held over time, and what it left behind") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();

@@ -173,6 +173,7 @@ void print_changes(const Page& page, const OomReport& report) {
             std::size_t count = 0;
             std::optional<std::int64_t> least;
             std::optional<std::int64_t> most;
+            bool all = false;  ///< of the device, for one at least
         };
         std::vector<Group> groups;
         for (const OomCase& entry : report.cases) {
@@ -183,7 +184,9 @@ void print_changes(const Page& page, const OomReport& report) {
                 found = groups.insert(
                     found, Group{.what = what, .basis = entry.change ? basis_text(*entry.change) : std::string{}, .least = {}, .most = {}});
             ++found->count;
-            const auto bytes = entry.change ? entry.change->bytes : std::nullopt;
+            const auto share = entry.change ? entry.change->share : std::nullopt;
+            const auto bytes = share ? share->bytes : entry.change ? entry.change->bytes : std::nullopt;
+            if (share && share->all) found->all = true;
             if (bytes) found->least = std::min(found->least.value_or(*bytes), *bytes);
             if (bytes) found->most = std::max(found->most.value_or(*bytes), *bytes);
         }
@@ -191,9 +194,11 @@ void print_changes(const Page& page, const OomReport& report) {
         for (std::size_t i = 0; i < groups.size() && i < 4; ++i) {
             const Group& group = groups[i];
             std::string amount;
-            if (group.most)
-                amount =
-                    ": " + (*group.least == *group.most ? "" : hpo::format_bytes(*group.least) + " to ") + hpo::format_bytes(*group.most);
+            if (group.most || group.all) {
+                const std::string most = group.all ? "all of it" : hpo::format_bytes(*group.most);
+                amount = ": " + (group.least && (group.all || *group.least < *group.most) ? hpo::format_bytes(*group.least) + " to " : "") +
+                         most;
+            }
             table.row({i == 0 ? std::string{to_text(cause)} : "", std::to_string(group.count) + "/" + std::to_string(tally.count),
                        group.what + amount + (group.basis.empty() || group.basis == "not tried" ? "" : " (" + group.basis + ")")});
         }
@@ -273,6 +278,7 @@ void oom(const Query& query, const OomOptions& options) {
     print_prediction(page, report);
     page.line();
     page.heading("Rule (Lua)");
+    if (report.rule_lua.empty()) page.paragraph("  None is needed: each of them came back with a larger share of the device.", 2);
     std::string_view rest = report.rule_lua;
     while (!rest.empty()) {
         const auto end = std::min(rest.find('\n'), rest.size());

@@ -67,7 +67,8 @@ namespace detail {
 /// A Lua chunk with the rule that answers what the study shows. `require_fits(trial)`, to be called at the end of `space`, refuses
 /// exactly the regions of which no trial ran at any plan; where trials ran with a smaller micro-batch the space stays whole.
 /// `on_oom`, for the study's table, keeps those: fragmentation and leaks by a fresh worker, the rest by smaller micro-batches of
-/// the same effective batch. It returns both in a table. Empty when there is nothing to prevent.
+/// the same effective batch. It returns both in a table. Empty without causes: those of failures
+/// that a larger share of the device did not answer.
 [[nodiscard]] inline std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes) {
     if (causes.empty()) return {};
     std::string text = "local hpo = require \"hpo\"\n";

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/device_share.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/history_cause.hpp"
 #include "hpo/analysis/lua_rule.hpp"
@@ -117,7 +118,7 @@ namespace detail {
     std::set<const Trial*> recovered;
     std::set<const Trial*> not_run;
     std::set<const Trial*> failed;
-    std::set<OomCause> causes;
+    std::set<OomCause> causes;  // that a rule could answer
     for (const FailureCase& entry : cases) {
         failed.insert(entry.trial);
         const double seconds = entry.seconds.value_or(0);
@@ -125,7 +126,7 @@ namespace detail {
             out_of_memory.insert(entry.trial);
             if (entry.recovered) recovered.insert(entry.trial);
             const OomCause cause = entry.failure.cause.value_or(OomCause::unknown);
-            causes.insert(cause);
+            if (!got_larger_share(entry)) causes.insert(cause);
             auto& tally = report.causes[cause];
             ++tally.count;
             tally.seconds += seconds;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hpo/analysis/demand_model.hpp"
+#include "hpo/analysis/device_share.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/history_cause.hpp"
 #include "hpo/analysis/witnesses.hpp"
@@ -30,8 +31,12 @@ struct Change {
     std::string what;                     ///< "micro-batch 16 instead of 64"
     std::optional<std::int64_t> bytes;    ///< how much of it at least, for memory to wait for and caps to raise
     std::optional<std::int64_t> witness;  ///< the trial that shows it, for Basis::trial
+    std::optional<LargerShare> share{};   ///< that a later attempt had
 
-    [[nodiscard]] std::string text() const { return bytes ? what + " (at least " + format_bytes(*bytes) + ")" : what; }
+    [[nodiscard]] std::string text() const {
+        if (share) return what + " (" + share->text() + ")";
+        return bytes ? what + " (at least " + format_bytes(*bytes) + ")" : what;
+    }
 };
 
 [[nodiscard]] constexpr std::string_view to_text(Change::Basis basis) {
@@ -83,8 +88,10 @@ namespace detail {
         std::string what = plan_difference(entry.attempt->plan, later.plan);
         const std::string params = params_difference(params_of(*entry.trial, *entry.attempt), params_of(*entry.trial, later));
         what += (what.empty() || params.empty() ? "" : ", ") + params;
+        const auto share = larger_share(entry, later);
+        if (share) what = "a larger share of the device";
         if (what.empty()) what = later.worker_pid != entry.attempt->worker_pid ? "another worker process" : "the same again";
-        return Change{.basis = Change::Basis::attempt, .what = std::move(what), .bytes = {}, .witness = {}};
+        return Change{.basis = Change::Basis::attempt, .what = std::move(what), .bytes = {}, .witness = {}, .share = share};
     }
     return std::nullopt;
 }
