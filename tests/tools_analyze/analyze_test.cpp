@@ -208,6 +208,14 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"trial 999 --study oom --store " + data + "optuna-5.0.0.db", 2, "no trial 999; known: 0 to 93"},
                  {"trials --state done --study oom --store " + data + "optuna-5.0.0.db", 2, "unknown state 'done'"},
                  {"memory --limit much --study oom --store " + data + "optuna-5.0.0.db", 2, "--limit: got 'much'; expected a size"},
+                 {"memory --limit 90 --study oom --store " + data + "optuna-5.0.0.db", 2,
+                  "--limit: got '90', which is 90 bytes; expected a size such as 20GiB, or a share of the device such as 90%"},
+                 {"memory --limit 0.9 --study oom --store " + data + "optuna-5.0.0.db", 2, "got '0.9', which is 1 bytes; expected a size"},
+                 {"memory --limit '' --study oom --store " + data + "optuna-5.0.0.db", 2, "--limit: got ''; expected a size"},
+                 {"memory --top 0", 2, "--top: got '0'; expected a whole number of at least 1; see"},
+                 {"memory --top -1", 2, "--top: got '-1'; expected a whole number of at least 1; see"},
+                 {"memory --top abc", 2, "--top: got 'abc'; expected a whole number of at least 1; see"},
+                 {"best --top 2.5", 2, "--top: got '2.5'; expected a whole number of at least 1; see"},
                  {"memory --limit 90% --study empty --store " + data + "optuna-5.0.0.db", 2, "capacity is not in the store"},
                  {"compare oom oomm --store " + data + "optuna-5.0.0.db", 2, "did you mean 'oom'?"},
                  {"compare oom --store " + data + "optuna-5.0.0.db", 2, "got one study, 'oom'; expected two studies"},
@@ -224,6 +232,12 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
         CHECK_THAT(result.error, Catch::StartsWith("hpo-analyze: error: ") && Catch::Contains(entry.says));
         CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
     }
+}
+
+TEST_CASE("a limit in bytes is taken with its unit, or where it is no small number") {
+    const std::string arguments = " --json --study oom --store " + data + "optuna-5.0.0.db";
+    CHECK(json::parse(analyze("memory --limit 90B" + arguments).out)["limit_bytes"] == 90);
+    CHECK(json::parse(analyze("memory --limit 1048576" + arguments).out)["limit_bytes"] == 1 << 20);
 }
 
 TEST_CASE("help has examples, and a study without trials or out-of-memory is an answer") {

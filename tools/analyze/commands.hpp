@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ struct OomOptions {
     bool all_cases = false;  ///< every case with its evidence, not only a sample
 };
 struct MemoryOptions {
-    std::string limit;     ///< "20GiB" or "90%"; empty: none
-    std::size_t top = 10;  ///< rows of a list
+    std::optional<std::string> limit;  ///< "20GiB" or "90%"
+    std::size_t top = 10;              ///< rows of a list
 };
 struct CompareOptions {
     std::vector<std::string> studies;  ///< by name; empty: all of the store

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "hpo/core/error.hpp"
+#include "hpo/core/field.hpp"
 
 namespace {
 
@@ -16,6 +17,15 @@ int refuse(const std::string& what, int status) {
     std::cout.flush();
     std::cerr << "hpo-analyze: error: " << what.substr(0, what.find('\n')) << '\n';
     return status;
+}
+
+/// For whole numbers of at least 1: CLI11's own check speaks of a range of doubles, with all their digits.
+CLI::Validator at_least_one() {
+    return CLI::Validator{[](const std::string& text) {
+                              const auto value = hpo::field_traits<std::int64_t>::parse(text);
+                              return value && *value >= 1 ? std::string{} : "got '" + text + "'; expected a whole number of at least 1";
+                          },
+                          "POSITIVE"};
 }
 
 /// A first word that is no subcommand, named with the nearest that is.
@@ -75,7 +85,7 @@ int main(int argc, char** argv) {
 
     BestOptions best_options;
     auto* winner = app.add_subcommand("best", "the best feasible trial, or the Pareto front of several objectives");
-    winner->add_option("--top", best_options.top, "the best N")->check(CLI::PositiveNumber)->capture_default_str();
+    winner->add_option("--top", best_options.top, "the best N")->check(at_least_one())->capture_default_str();
     winner->callback([&] { work = [&] { best(query, best_options); }; });
 
     OomOptions oom_options;
@@ -85,9 +95,13 @@ int main(int argc, char** argv) {
 
     MemoryOptions memory_options;
     auto* use = app.add_subcommand("memory", "what trials used of the device, and how well that was predicted");
-    use->add_option("--limit", memory_options.limit, "list trials above it: a size such as 20GiB, or a share of the device such as 90%");
-    use->add_option("--top", memory_options.top, "rows of each list")->check(CLI::PositiveNumber)->capture_default_str();
-    use->callback([&] { work = [&] { memory(query, memory_options); }; });
+    std::string limit;
+    auto* limited = use->add_option("--limit", limit, "list trials above it: a size such as 20GiB, or a share of the device such as 90%");
+    use->add_option("--top", memory_options.top, "rows of each list")->check(at_least_one())->capture_default_str();
+    use->callback([&] {
+        if (limited->count() > 0) memory_options.limit = limit;  // an empty one, too
+        work = [&] { memory(query, memory_options); };
+    });
 
     CompareOptions compare_options;
     auto* beside = app.add_subcommand("compare", "studies of one store side by side: trials, failures, time, best value, memory");

@@ -19,18 +19,20 @@ using hpo::analysis::CalibrationRow;
 using hpo::analysis::MemoryReport;
 using hpo::analysis::TrialUse;
 
-/// "20GiB", or "90%" of the device.
+/// "20GiB", or "90%" of the device. A small number without a unit is rather a share that lacks its sign than so many bytes.
 hpo::analysis::MemoryLimit parse_limit(const std::string& text) {
-    if (text.empty()) return {};
+    std::string got = "'" + text + "'";
     if (text.ends_with("%")) {
         double percent = 0;
         const char* const end = text.data() + text.size() - 1;
         const auto [at, status] = std::from_chars(text.data(), end, percent);
         if (status == std::errc{} && at == end && percent > 0 && percent <= 1000) return {.bytes = {}, .share = percent / 100};
     } else if (const auto bytes = hpo::parse_bytes(text); bytes && *bytes > 0) {
-        return {.bytes = bytes, .share = {}};
+        const bool bare = text.find_first_not_of("0123456789.") == std::string::npos;
+        if (!bare || *bytes >= std::int64_t{1} << 20U) return {.bytes = bytes, .share = {}};
+        got += ", which is " + hpo::format_bytes(*bytes);
     }
-    throw hpo::bad_value("--limit", "'" + text + "'", "a size such as 20GiB, or a share of the device such as 90%");
+    throw hpo::bad_value("--limit", got, "a size such as 20GiB, or a share of the device such as 90%");
 }
 
 Json use_json(const MemoryReport& report, const TrialUse& use) {
@@ -189,7 +191,7 @@ void print_safe(const Page& page, const MemoryReport& report) {
 }  // namespace
 
 void memory(const Query& query, const MemoryOptions& options) {
-    const auto limit = parse_limit(options.limit);
+    const auto limit = options.limit ? parse_limit(*options.limit) : hpo::analysis::MemoryLimit{};
     const StudyData data = read_study(query);
     const MemoryReport report = hpo::analysis::memory_report(data.trials, data.rejections, limit);
     if (limit.share && !report.limit_bytes)
