@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/memory_report.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,14 @@ TEST_CASE("of a device that has become smaller no more than all was used, and no
     CHECK(report.headroom_bytes() == 0);
     CHECK(report.share_of(800 * mebibyte) == 1.6);
     CHECK_FALSE(memory_report({}, {}, {}).headroom_bytes());
+}
+
+TEST_CASE("a prediction is exceeded by more than a thousandth of it, whatever the sizes") {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CHECK_FALSE(hpo::analysis::exceeds_prediction(1001, 1000));
+    CHECK(hpo::analysis::exceeds_prediction(1002, 1000));
+    CHECK_FALSE(hpo::analysis::exceeds_prediction(1 << 20, most));
+    CHECK(hpo::analysis::exceeds_prediction(most, 1 << 20));
 }
 
 TEST_CASE("what was taken between need and comfort was predicted") {

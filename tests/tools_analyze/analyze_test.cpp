@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -383,6 +384,43 @@ TEST_CASE("a wrong prediction is explained by what the next attempt had of the d
     CHECK(report["cases"][1]["fix"] == "a larger share of the device (all of it instead of 36.00 MiB)");
     CHECK(report["rule_lua"].is_null());
     CHECK_THAT(analyze("trial 0" + store).out, Catch::Contains("would fit  a larger share of the device (54.00 MiB instead of 36.00 MiB)"));
+}
+
+TEST_CASE("sizes that no run can have written are refused by their place, and the largest ones make no figures of their own") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    constexpr std::int64_t mib = 1 << 20;
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    const auto write = [&](const std::string& name, std::optional<std::int64_t> predicted, std::optional<std::int64_t> peak) {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study(name, directions, hpo::Store::Open::create);
+        hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+        trial.attempts.emplace_back().estimate = hpo::Estimate{.need = predicted, .comfort = {}, .source = "formula", .cap_bytes = {}};
+        store.begin_attempt(trial, trial.attempts.back());
+        trial.attempts.back().outcome = hpo::OutcomeKind::complete;
+        trial.attempts.back().peak_reserved = peak;
+        store.end_attempt(trial, trial.attempts.back());
+        trial.state = hpo::TrialState::complete;
+        trial.values = {0.5};
+        trial.completed = hpo::now();
+        store.finish(trial);
+    };
+    const auto refused = [&](const std::string& study, const std::string& says) {
+        const CommandResult result = analyze("memory --study " + study + " --store '" + path + "'");
+        CHECK(result.status == 3);
+        CHECK_THAT(result.error, Catch::Contains("study '" + study + "': trial 0, attempt 0: " + says + "; expected a size of memory"));
+    };
+    write("negative", -5, 40 * mib);
+    refused("negative", "predicted_bytes holds -5");
+    write("peak", 40 * mib, most);
+    refused("peak", "peak_reserved_bytes holds 9223372036854775807");
+
+    write("absurd", most, 40 * mib);
+    const json report = json::parse(analyze("memory --json --study absurd --store '" + path + "'").out);
+    CHECK(report["calibration"][0]["underestimated"] == 0);
+    CHECK(report["calibration"][0]["measured_over_predicted"]["median"].get<double>() < 1e-9);
+    CHECK(json::parse(analyze("oom --json --study absurd --store '" + path + "'").out)["prediction"]["underestimated"] == 0);
 }
 
 TEST_CASE("a trial shows what its attempt held over time, and what it left behind") {

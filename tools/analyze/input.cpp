@@ -1,14 +1,63 @@
 // SPDX-License-Identifier: MIT
 #include "input.hpp"
 
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "hpo/store/snapshot.hpp"
 
 namespace hpo_analyze {
 
 namespace {
 
+/// Refuses sizes that no run can have written: they would make figures that mean nothing. What is free may be negative, where runs differ
+/// in what they may have of a device; predictions and requests may be as large as a configuration is absurd.
+struct SizeCheck {
+    std::string place;
+
+    void size(std::string_view name, std::optional<std::int64_t> bytes,
+              std::int64_t most = std::numeric_limits<std::int64_t>::max()) const {
+        if (!bytes || (*bytes >= 0 && *bytes <= most)) return;
+        throw hpo::Error{hpo::Errc::store, place + std::string{name} + " holds " + std::to_string(*bytes) + "; expected a size of memory"};
+    }
+    void measured(std::string_view name, std::optional<std::int64_t> bytes) const { size(name, bytes, std::int64_t{1} << 62U); }
+    void estimate(const std::optional<hpo::Estimate>& told) const {
+        if (!told) return;
+        size("predicted_bytes", told->need);
+        size("comfort_bytes", told->comfort);
+        size("estimate_cap_bytes", told->cap_bytes);
+    }
+    void reading(const hpo::MemoryReading& memory) const {
+        measured("allocated_bytes", memory.allocated);
+        measured("reserved_bytes", memory.reserved);
+        measured("capacity_bytes", memory.capacity);
+        measured("limit_bytes", memory.limit);
+        measured("peak_allocated_bytes", memory.peak_allocated);
+        measured("peak_reserved_bytes", memory.peak_reserved);
+    }
+    void attempt(const hpo::Attempt& one) const {
+        estimate(one.estimate);
+        measured("capacity_bytes", one.capacity_bytes);
+        measured("peak_allocated_bytes", one.peak_allocated);
+        measured("peak_reserved_bytes", one.peak_reserved);
+        for (const hpo::MemoryMark& mark : one.memory) reading(mark.reading);
+        if (one.failure) reading(one.failure->memory);
+    }
+};
+
 StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study) {
-    return {.store = snapshot.path(), .study = study, .trials = snapshot.trials(study), .rejections = snapshot.rejections(study)};
+    StudyData data{.store = snapshot.path(), .study = study, .trials = snapshot.trials(study), .rejections = snapshot.rejections(study)};
+    const std::string place = "store '" + data.store + "': study '" + study.name + "': ";
+    for (const hpo::Trial& trial : data.trials) {
+        for (const hpo::Attempt& attempt : trial.attempts)
+            SizeCheck{place + "trial " + std::to_string(trial.number) + ", attempt " + std::to_string(attempt.index) + ": "}.attempt(
+                attempt);
+    }
+    for (const hpo::Rejection& rejection : data.rejections) SizeCheck{place + "a rejection: "}.estimate(rejection.estimate);
+    return data;
 }
 
 }  // namespace

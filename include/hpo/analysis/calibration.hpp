@@ -40,7 +40,7 @@ struct PredictedUse {
             PredictedUse use{.trial = &trial, .attempt = &attempt};
             use.predicted = *attempt.estimate->need;
             use.bare = memory::bare_need(*attempt.estimate);
-            use.used = static_cast<std::int64_t>(std::llround(static_cast<double>(use.bare) * std::exp(residual->log_ratio)));
+            use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(residual->log_ratio), 0x1.0p62));
             use.ran_out = residual->censored;
             uses.push_back(use);
         }

@@ -14,7 +14,9 @@
 namespace hpo::analysis {
 
 /// Whether an attempt took more than was predicted: by more than a thousandth, since a few bytes more are no matter to a device.
-[[nodiscard]] constexpr bool exceeds_prediction(std::int64_t used, std::int64_t predicted) { return used > predicted + predicted / 1000; }
+[[nodiscard]] constexpr bool exceeds_prediction(std::int64_t used, std::int64_t predicted) {
+    return static_cast<double>(used) - static_cast<double>(predicted) > static_cast<double>(predicted / 1000);
+}
 
 /// How good the memory guard's predictions were.
 struct PredictionQuality {
@@ -45,7 +47,7 @@ struct PredictionQuality {
             if (attempt.failure || need < 0 || peak <= 0) continue;
             ++quality.attempts;
             if (exceeds_prediction(peak, need)) ++quality.underestimated;
-            errors.push_back(std::fabs(static_cast<double>(need - peak)) / static_cast<double>(peak));
+            errors.push_back(std::fabs(static_cast<double>(need) - static_cast<double>(peak)) / static_cast<double>(peak));
         }
     }
     if (!errors.empty()) {
