@@ -18,9 +18,9 @@ namespace hpo::memory {
 /// What is left of a study's risk, as a number of attempts that may run out of memory.
 ///
 /// Each attempt that is predicted to leave a fifth of the device free or more puts in `risk`, one that leaves less puts in less in
-/// proportion, where it ended well or was pruned; a venture takes out the probability that it does not fit, and whatever ran out of memory of its own doing takes out 1.
-/// While no venture is likelier to fail than what is left, ventures do not raise the expected share of attempts that run out of memory
-/// above `risk`. O(attempts).
+/// proportion, where it ended well or was pruned; a venture takes out the probability that it does not fit, and whatever ran out of memory
+/// of its own doing takes out 1. While no venture is likelier to fail than what is left, ventures do not raise the expected share of
+/// attempts that run out of memory above `risk`. O(attempts).
 [[nodiscard]] inline double unspent_risk(const History& history, double risk) {
     constexpr double free_share = 0.2;
     double unspent = 0;
