@@ -266,9 +266,6 @@ TEST_CASE("an empty text is no option that was not given") {
     }
     CHECK_THAT(tune(workshop, {"run", "s.lua", "--device-memory", ""}).error, Contains("--device-memory: got ''; expected SIZE"));
     CHECK_THAT(tune(workshop, {"trace", "s.lua", "--capacity", ""}).error, Contains("--capacity: got ''; expected SIZE"));
-    // In a script it stays the way to leave something to the command line.
-    workshop.write("s.lua", std::regex_replace(script, std::regex{"guard = "}, "device_memory = \"\", guard = "));
-    CHECK(estimate(workshop, {"--fix", "weights=100"})["fits"].is_null());
 }
 
 TEST_CASE("a compute capability that LibTorch does not know is refused, whatever guard predicts") {

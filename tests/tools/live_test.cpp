@@ -113,5 +113,5 @@ TEST_CASE("what would not fit an empty device is refused, whoever is on it") {
     run.go();
     const auto result = finish_command(run.workshop, run.child);
     CHECK(result.status == 2);
-    CHECK_THAT(result.error, Contains("70.00 MiB") && Contains("64.00 MiB"));
+    CHECK_THAT(result.error, Contains("70.01 MiB") && Contains("64.00 MiB"));
 }

@@ -91,6 +91,13 @@ struct Case {
 
 }  // namespace
 
+TEST_CASE("a prediction takes nothing of the device that the latest attempt had, nor its cap") {
+    hpo::torch::MeteredAllocator::instance().set_cap(100);
+    image_classifier::ImageClassifier images;
+    CHECK(predicted(images, image_job("mlp")).need > 100);
+    CHECK_FALSE(hpo::torch::MeteredAllocator::instance().reading().limit);
+}
+
 TEST_CASE("a dry run predicts the peak of linear layers under every lever, to the last few bytes") {
     image_classifier::ImageClassifier trainer;
     const std::vector<Case> cases{

@@ -180,10 +180,6 @@ TEST_CASE("an attempt that others wait for caps itself at what its first epoch h
     REQUIRE(outcome.failure);
     CHECK(outcome.failure->kind == hpo::FailureKind::out_of_memory);
     CHECK(outcome.failure->memory.limit == limits[0]);
-    // Nor has a prediction, which may hold more of the data.
-    trainer.change = [](Points& task) { task.x = torch::randn({1 << 17, 6}); };
-    Recorder recorder;
-    CHECK(trainer.predict(job(20, 20), hpo::PeakSource::dry_run, recorder).need > 0);
     trainer.change = [](Points&) {};
     CHECK(settled(job(20, 20), outcome).empty());
     CHECK(outcome.kind == hpo::OutcomeKind::complete);

@@ -19,8 +19,10 @@ namespace {
 
 /// The size in words that, read again, is no less.
 std::string enough(std::int64_t bytes) {
+    std::int64_t unit = 1;
+    while (bytes / unit >= 1024) unit *= 1024;
     std::string words = format_bytes(bytes);
-    for (std::int64_t more = bytes / 1000; parse_bytes(words).value_or(bytes) < bytes; more += bytes / 1000 + 1)
+    for (std::int64_t more = unit / 100 + 1; parse_bytes(words).value_or(bytes) < bytes; more += unit / 100 + 1)
         words = format_bytes(bytes + more);
     return words;
 }
