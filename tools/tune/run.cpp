@@ -286,7 +286,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     require_same_parameters(stored, proposals);  // before a trial is begun in vain
     if (!is_new) {
         std::vector<Attempt> elsewhere;
-        if (policies.guard.carries()) elsewhere = store.attempts_elsewhere(study.id, pool.runs_on().device_name, 5000);
+        if (policies.guard.carries()) elsewhere = tuner::Bookkeeping::attempts_elsewhere(store, study.id, pool.runs_on().device_name);
         if (too_small({study.name, study.directions, stored, {}, elsewhere})) return exit_code(Errc::bad_value);
     }
     if (info.checkpoints) {

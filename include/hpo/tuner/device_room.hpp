@@ -22,7 +22,7 @@ struct WaitingAttempt {
 };
 
 /// Holds back attempts until the keeper has room for what they are predicted to need. What nobody can predict is not held back; where
-/// others of the study were predicted, one that was not, such as after a question that took too long, has the device alone.
+/// needs are predicted, an attempt whose is not, such as after a question that took too long, has the device alone.
 class DeviceRoom {
 public:
     /// Null: there is always room. `predicts`: needs are known in advance, but for some answers that are missing.
@@ -44,24 +44,21 @@ public:
     }
     /// What the trial's attempt has of the device; nothing: nobody counts it.
     [[nodiscard]] std::optional<std::int64_t> promised(std::int64_t number) const {
-        const auto found = std::find(holders_.begin(), holders_.end(), number);
-        if (found == holders_.end()) return std::nullopt;
-        return bytes_[static_cast<std::size_t>(found - holders_.begin())];
+        const std::size_t at = place_of(number);
+        return at < bytes_.size() ? std::optional{bytes_[at]} : std::nullopt;
     }
     /// The trial's attempt takes no more than `bytes` from now on; the rest of what it was promised is for others.
     void settle(std::int64_t number, std::int64_t bytes) {
-        const auto found = std::find(holders_.begin(), holders_.end(), number);
-        if (found == holders_.end()) return;
-        std::int64_t& promised = bytes_[static_cast<std::size_t>(found - holders_.begin())];
-        if (bytes >= promised) return;
-        promised = bytes;
+        const std::size_t at = place_of(number);
+        if (at == bytes_.size() || bytes >= bytes_[at]) return;
+        bytes_[at] = bytes;
         keeper_->settle(number, bytes);
     }
     /// The trial's attempt is over, or will not be. What it was promised.
     std::optional<std::int64_t> leave(std::int64_t number) {
         const auto had = promised(number);
         if (had) {
-            const auto at = std::find(holders_.begin(), holders_.end(), number) - holders_.begin();
+            const auto at = static_cast<std::ptrdiff_t>(place_of(number));
             holders_.erase(holders_.begin() + at);
             bytes_.erase(bytes_.begin() + at);
         }
@@ -75,6 +72,10 @@ public:
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
 private:
+    /// In holders_ and bytes_; their size where the trial has no promise.
+    [[nodiscard]] std::size_t place_of(std::int64_t number) const {
+        return static_cast<std::size_t>(std::find(holders_.begin(), holders_.end(), number) - holders_.begin());
+    }
     [[nodiscard]] bool takes(const WaitingAttempt& each) {
         const auto& estimate = each.attempt.estimate;
         const bool predicted = estimate && estimate->need;
