@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/device/ledger_room.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -58,6 +59,30 @@ TEST_CASE("who needs more than the device has is promised all of it, alone") {
     room.leave(0);
     CHECK(room.take({.trial = 1, .need_bytes = 1000, .comfort_bytes = 2000}) == 100);
     CHECK_FALSE(room.take({.trial = 2, .need_bytes = 1, .comfort_bytes = 1}));
+}
+
+TEST_CASE("younger requests pass one that does not fit for as long as ten attempts take, and none after that") {
+    const hpo::tests::TemporaryDirectory folder;
+    double now = Ledger::host_seconds();
+    LedgerRoom room{Ledger{folder.path("ledger"), Ledger::standard_patience, [&] { return now; }}, {.budget_bytes = 100}};
+    const auto takes = [&](std::int64_t trial, std::int64_t bytes) {
+        return room.take({.trial = trial, .need_bytes = bytes, .comfort_bytes = bytes}).has_value();
+    };
+    REQUIRE(takes(0, 60));
+    REQUIRE(takes(1, 10));
+    now += 30;
+    room.leave(1);
+    CHECK_FALSE(takes(2, 90));
+    const auto asks_again_after = [&](double seconds) {  // it is forgotten where it does not ask once a minute
+        for (double left = seconds; left > 0; left -= 20) {
+            now += std::min(left, 20.0);
+            CHECK_FALSE(takes(2, 90));
+        }
+    };
+    asks_again_after(299);
+    CHECK(takes(3, 10));
+    asks_again_after(2);
+    CHECK_FALSE(takes(4, 10));
 }
 
 TEST_CASE("what an attempt turns out not to need is promised to others") {

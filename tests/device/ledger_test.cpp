@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/device/ledger.hpp"
 
+#include <grp.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -52,10 +56,10 @@ public:
             static_cast<void>(::write(ready[1], "y", 1));
             for (;;) then();
         }
+        ::close(ready[1]);
         char answer = 0;
         REQUIRE(::read(ready[0], &answer, 1) == 1);
         ::close(ready[0]);
-        ::close(ready[1]);
     }
     template <class Work>
     explicit Other(const Work& work) : Other{work, [] { ::pause(); }} {}
@@ -145,6 +149,53 @@ TEST_CASE("processes share a ledger, each within the budget that it sees; one th
     other.kill();
     CHECK(ask(ledger, 0, 301) == Answer::granted);
     CHECK(ledger.entries().size() == 3);
+}
+
+TEST_CASE("users who may write to a folder share its ledger; in a folder where each keeps his own they do not") {
+    if (::geteuid() != 0) return;  // only root can become others
+    constexpr ::gid_t group = 61234;
+    constexpr ::uid_t stranger = 61235;
+    const hpo::tests::TemporaryDirectory folder;
+    const auto become = [](::uid_t user) { return ::setgroups(0, nullptr) == 0 && ::setgid(group) == 0 && ::setuid(user) == 0; };
+    const auto in_folder = [&](::mode_t mode) {
+        const auto path = folder.path(std::to_string(mode));
+        std::filesystem::create_directory(path);
+        REQUIRE(::chown(path.c_str(), 0, group) == 0);
+        REQUIRE(::chmod(path.c_str(), mode) == 0);
+        return path / "ledger";
+    };
+    std::filesystem::permissions(folder.path("."), std::filesystem::perms::all);
+    for (const ::mode_t mode : {02770U, 0777U}) {
+        INFO(mode);
+        const auto file = in_folder(mode);
+        Other other{[&] {
+            if (!become(stranger)) std::abort();
+            Ledger own{file};
+            static_cast<void>(ask(own, 0, 700));
+        }};
+        Ledger ledger{file};
+        CHECK(granted_bytes(ledger) == 700);
+        CHECK(ask(ledger, 0, 400) == Answer::waits);
+        other.kill();
+        CHECK(ask(ledger, 0, 400) == Answer::granted);
+        struct ::stat status {};
+        REQUIRE(::stat(file.c_str(), &status) == 0);
+        CHECK((status.st_mode & 0777U) == (mode == 0777U ? 0666U : 0660U));
+        CHECK(status.st_gid == group);
+        Other second{[&] {  // the file is root's or his: both may be opened
+            if (!become(stranger + 1)) std::abort();
+            Ledger own{file};
+            static_cast<void>(ask(own, 0, 500));
+        }};
+        CHECK(granted_bytes(ledger) == 900);
+    }
+    const auto file = in_folder(01777);
+    Other other{[&] {
+        if (!become(stranger)) std::abort();
+        Ledger own{file};
+        static_cast<void>(ask(own, 0, 700));
+    }};
+    CHECK_THROWS_WITH(Ledger{file}, Catch::Contains("ledger: not a record of this version and user"));
 }
 
 TEST_CASE("a waiting attempt whose process no longer asks holds nobody up") {

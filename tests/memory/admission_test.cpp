@@ -117,3 +117,48 @@ TEST_CASE("activations are computed again only where no micro-batch is small eno
     CHECK(admit(292, true).answer == Answer::run);
     CHECK(admit(102, true).plan.micro_batch == 1);
 }
+
+TEST_CASE("what has to be shrunk leaves others their share of the device where up to two more halvings do, and else keeps the largest") {
+    const hpo::ParamSet params;
+    const hpo::History history{};
+    hpo::ExecutionPlan plan;
+    plan.effective_batch = 64;
+    std::optional<std::int64_t> unknown_at;  // a micro-batch whose prediction fails
+    std::vector<std::int64_t> asked;
+    const auto admit = [&](std::int64_t weights, double share, std::int64_t least = 1) {
+        asked.clear();
+        return hpo::admit(hpo::memory::DryRun{}, hpo::AdmissionQuery{params, plan, 1000, history, least, false, {}, share},
+                          [&](const hpo::ExecutionPlan& tried) {
+                              hpo::MemoryEvidence evidence;
+                              asked.push_back(*tried.effective_micro_batch());
+                              if (unknown_at == asked.back()) return evidence;
+                              evidence.prediction.emplace();
+                              evidence.prediction->need = evidence.prediction->comfort = weights + 20 * asked.back();
+                              return evidence;
+                          });
+    };
+    CHECK(admit(0, 1).plan.micro_batch == 32);  // 640
+    CHECK(asked == std::vector<std::int64_t>{64, 32});
+    const hpo::Admission half = admit(0, 0.5);
+    CHECK(half.answer == Answer::shrink);
+    CHECK(half.plan.micro_batch == 16);
+    CHECK(half.plan.effective_batch == 64);
+    CHECK(half.estimate.need == 320);
+    CHECK(admit(0, 0.32).plan.micro_batch == 16);  // to the last byte
+    CHECK(admit(0, 0.319).plan.micro_batch == 8);
+    CHECK(admit(340, 0.5).plan.micro_batch == 8);  // 980, 660, 500
+    const hpo::Admission heavy = admit(341, 0.5);  // 981, 661, 501
+    CHECK(asked == std::vector<std::int64_t>{64, 32, 16, 8});
+    CHECK(heavy.answer == Answer::shrink);
+    CHECK(heavy.plan.micro_batch == 32);
+    CHECK(heavy.estimate.need == 981);
+    CHECK(admit(0, 0.2, 20).plan.micro_batch == 32);  // 20 is the least, and needs 400
+    unknown_at = 16;
+    CHECK(admit(0, 0.5).plan.micro_batch == 8);
+    unknown_at = 8;
+    CHECK(admit(340, 0.5).plan.micro_batch == 32);
+    unknown_at.reset();
+    plan.micro_batch = 32;  // as it was asked for, it fits
+    CHECK(admit(0, 0.5).answer == Answer::run);
+    CHECK(admit(0, 0.5).plan.micro_batch == 32);
+}

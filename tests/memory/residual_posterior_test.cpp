@@ -78,6 +78,26 @@ TEST_CASE("residuals of another shape are found not to fit, and the quantiles be
     CHECK(above / 800 <= 0.02);
 }
 
+TEST_CASE("where the model does not fit, what is rarer than all recent residuals is not excluded") {
+    // Of each configuration's eight attempts all are off by the same: far fewer independent residuals than the model takes them for.
+    hpo::Rng rng = hpo::Seed{11}.rng();
+    ResidualPosterior posterior{tight, 60};
+    int looked = 0;
+    double least = 0;
+    for (int i = 0; i < 600; ++i) {
+        const double off = 0.2 * (rng.uniform() - 0.5);
+        least = std::min(least, off);
+        for (int again = 0; again < 8; ++again) posterior.observe("f", off, false);
+        if (i < 20 || !posterior.misfit()) continue;
+        ++looked;
+        CHECK(posterior.quantile("f", 0.02) >= least - 0.05);
+        CHECK(posterior.quantile("f", 1e-5) < -0.2);
+        CHECK(posterior.quantile("f", 1e-5) < posterior.quantile("f", 1e-3));
+        CHECK(posterior.quantile("f", 1e-3) <= posterior.quantile("f", 0.02));
+    }
+    CHECK(looked > 5);
+}
+
 TEST_CASE("attempts that only ran out of memory raise what is predicted") {
     ResidualPosterior posterior{tight, 60};
     double last = posterior.quantile("f", 0.99);

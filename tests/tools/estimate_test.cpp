@@ -211,6 +211,32 @@ TEST_CASE("estimate gives a plugin as long for an answer as --plugin-timeout say
     CHECK_THAT(hangs.out, Contains("by probe") && Contains("no answer within 2 s"));
 }
 
+TEST_CASE("estimate under the guard that learns begins with what the store's studies have measured on the device, as a run does") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const std::vector<std::string> question{"--guard", "calibrated", "--fix", "weights=1048000", "--fix", "batch=8"};
+    const auto asked = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), question.begin(), question.end());
+        return estimate(workshop, more);
+    };
+    const json new_to_it = asked({});
+    CHECK(new_to_it["learned_from_attempts"] == 0);
+    const auto run = tune(workshop, {"run", "s.lua", "--trials", "20", "--device-memory", "4MiB", "--store", "learned.db", "--guard", "dry_run",
+                                     "--fix", "weights=1048000", "--progress", "none"});
+    INFO(run.error);
+    REQUIRE(run.status == 0);
+    const json learned = asked({"--store", "learned.db"});
+    CHECK(learned["learned_from_attempts"] == 20);
+    CHECK(learned["need_bytes"] < new_to_it["need_bytes"]);
+    CHECK(learned["need_bytes"] >= 1048080);
+    CHECK(asked({"--store", "learned.db", "--device", "cuda"})["learned_from_attempts"] == 0);
+    CHECK(estimate(workshop, {"--fix", "weights=100", "--store", "learned.db"})["learned_from_attempts"] == 0);  // dry_run does not learn
+    const auto text = tune(workshop, {"estimate", "s.lua", "--guard", "calibrated", "--fix", "weights=100", "--store", "learned.db"});
+    CHECK_THAT(text.out, Contains("guard calibrated, with what 20 attempts of learned.db have taken on this device"));
+    const json kept_out = estimate(workshop, {"--guard", "calibrated:carry=false", "--fix", "weights=100", "--store", "learned.db"});
+    CHECK(kept_out["learned_from_attempts"] == 0);
+}
+
 TEST_CASE("estimate answers for a device that this machine lacks, and from a weaker source with its reason") {
     const Workshop workshop;
     workshop.write("s.lua", script);

@@ -8,7 +8,7 @@
 
 #include "commands.hpp"
 #include "hpo/core/error.hpp"
-#include "hpo/core/field.hpp"
+#include "support/options.hpp"
 
 namespace {
 
@@ -17,15 +17,6 @@ int refuse(const std::string& what, int status) {
     std::cout.flush();
     std::cerr << "hpo-analyze: error: " << what.substr(0, what.find('\n')) << '\n';
     return status;
-}
-
-/// For whole numbers of at least 1: CLI11's own check speaks of a range of doubles, with all their digits.
-CLI::Validator at_least_one() {
-    return CLI::Validator{[](const std::string& text) {
-                              const auto value = hpo::field_traits<std::int64_t>::parse(text);
-                              return value && *value >= 1 ? std::string{} : "got '" + text + "'; expected a whole number of at least 1";
-                          },
-                          "POSITIVE"};
 }
 
 /// A first word that is no subcommand, named with the nearest that is.
@@ -85,7 +76,7 @@ int main(int argc, char** argv) {
 
     BestOptions best_options;
     auto* winner = app.add_subcommand("best", "the best feasible trial, or the Pareto front of several objectives");
-    winner->add_option("--top", best_options.top, "the best N")->check(at_least_one())->capture_default_str();
+    winner->add_option("--top", best_options.top, "the best N")->check(hpo::tools::at_least_one())->capture_default_str();
     winner->callback([&] { work = [&] { best(query, best_options); }; });
 
     OomOptions oom_options;
@@ -97,7 +88,7 @@ int main(int argc, char** argv) {
     auto* use = app.add_subcommand("memory", "what trials used of the device, and how well that was predicted");
     std::string limit;
     auto* limited = use->add_option("--limit", limit, "list trials above it: a size such as 20GiB, or a share of the device such as 90%");
-    use->add_option("--top", memory_options.top, "rows of each list")->check(at_least_one())->capture_default_str();
+    use->add_option("--top", memory_options.top, "rows of each list")->check(hpo::tools::at_least_one())->capture_default_str();
     use->callback([&] {
         if (limited->count() > 0) memory_options.limit = limit;  // an empty one, too
         work = [&] { memory(query, memory_options); };

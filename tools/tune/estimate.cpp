@@ -10,6 +10,8 @@
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
 #include "hpo/core/time.hpp"
+#include "hpo/store/attempts_elsewhere.hpp"
+#include "hpo/store/location.hpp"
 #include "hpo/store/stored_predictions.hpp"
 #include "support/json.hpp"
 #include "surroundings.hpp"
@@ -76,9 +78,14 @@ public:
                  {"trainer", info.name},
                  {"device", estimator.options().device},
                  {"capacity_bytes", tools::or_null(capacity_)},
-                 {"guard", estimator.options().guard}};
+                 {"guard", estimator.options().guard},
+                 {"learned_from_attempts", estimator.learned()}};
         text_ =
             "trainer " + info.name + " on " + estimator.options().device + (capacity_ ? " with " + format_bytes(*capacity_) : "") + "\n";
+        if (estimator.learned() > 0) {
+            text_ += "guard " + estimator.options().guard + ", with what " + std::to_string(estimator.learned()) + " attempts of " +
+                     settings.text("store") + " have taken on this device\n";
+        }
     }
 
     void configuration() {
@@ -265,6 +272,15 @@ std::unique_ptr<store::StoredPredictions> known_predictions(const Settings& sett
     return found;
 }
 
+/// What all studies of the store have measured on a device.
+std::vector<Attempt> measured(const Settings& settings, const std::string& device_name) {
+    constexpr std::size_t most = 5000;
+    if (device_name.empty()) return {};
+    store::Connection connection{store::file_of(settings.text("store")), {.write = false}};
+    constexpr std::int64_t no_study = 0;
+    return connection.read([&] { return store::read_attempts_elsewhere(connection, no_study, device_name, most); });
+}
+
 int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     const Settings settings{arguments};
     const TrainerInfo info = describe_trainer(settings);
@@ -278,7 +294,8 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
                          .device = estimated_device(settings, info),
                          .capacity_bytes = device_budget(settings),
                          .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; },
-                         .kept = kept.get()}};
+                         .kept = kept.get(),
+                         .measured = [&](const std::string& name) { return kept ? measured(settings, name) : std::vector<Attempt>{}; }}};
     Report report{settings, info, estimator};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
     if (options.space && !options.per.empty()) throw Error{Errc::usage, "--space and --per exclude each other"};

@@ -22,6 +22,8 @@ Estimator::Estimator(const Settings& settings, const TrainerInfo& info, Options 
     : settings_{settings}, info_{info}, options_{std::move(options)}, guard_{make_guard(options_.guard)} {
     if (guard_.evidence() == Evidence::none) return;
     worker::PoolConfig config = question_config(settings, info_, options_.device);
+    config.device_name = device_name(options_.device);
+    if (options_.measured && guard_.carries()) measured_ = options_.measured(config.device_name);
     if (options_.answer_timeout) config.profile_timeout = config.prediction_timeout = *options_.answer_timeout;
     config.note = options_.note;
     config.threads = parallelism(settings, options_.device).threads;  // as a run's workers have: they share predictions
@@ -39,10 +41,15 @@ std::int64_t Estimator::predictions_made() const { return pool_ ? pool_->predict
 ExecutionPlan Estimator::plan(const ParamSet& params) const { return first_plan(settings_, info_, params, options_.device); }
 
 Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) {
-    const History nothing{};
+    const History history{.study = {}, .directions = {}, .trials = {}, .rejections = {}, .elsewhere = measured_};
     const MemoryEvidence known = pool_ ? pool_->evidence(params, plan, guard_.evidence()) : MemoryEvidence{};
-    Forecast forecast{.estimate = guard_.estimate({params, plan, known.profile ? &*known.profile : nullptr, options_.capacity_bytes,
-                                                   nothing, known.prediction ? &*known.prediction : nullptr}),
+    Forecast forecast{.estimate = guard_.estimate({.params = params,
+                                                   .plan = plan,
+                                                   .profile = known.profile ? &*known.profile : nullptr,
+                                                   .capacity_bytes = options_.capacity_bytes,
+                                                   .history = history,
+                                                   .prediction = known.prediction ? &*known.prediction : nullptr,
+                                                   .runs_on = pool_ ? pool_->runs_on() : RunsOn{}}),
                       .remark = known.remark};
     if (known.prediction) {
         forecast.predicted = true;

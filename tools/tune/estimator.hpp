@@ -8,7 +8,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "hpo/core/trial.hpp"
 #include "hpo/registry/any_memory_guard.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "settings.hpp"
@@ -56,6 +58,8 @@ public:
         std::optional<std::chrono::milliseconds> answer_timeout{};  ///< for each answer of a worker; `--plugin-timeout` when not set
         std::function<void(const std::string&)> note{};
         store::StoredPredictions* kept = nullptr;  ///< where predictions are looked up and kept; null: nowhere
+        /// What attempts on a device of this name have taken, for a guard that learns from it; not set: nothing.
+        std::function<std::vector<Attempt>(const std::string& device_name)> measured{};
     };
     /// Throws Error for a guard that there is not, and for a trainer that cannot be had.
     Estimator(const Settings& settings, const TrainerInfo& info, Options options);
@@ -75,6 +79,8 @@ public:
     [[nodiscard]] const Options& options() const noexcept { return options_; }
     /// Predictions that were asked of workers; the others were known already.
     [[nodiscard]] std::int64_t predictions_made() const;
+    /// Attempts that the guard has learned from.
+    [[nodiscard]] std::size_t learned() const noexcept { return measured_.size(); }
     /// What forecasts said of themselves so far, each once.
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 
@@ -88,6 +94,7 @@ private:
     Options options_;
     registry::AnyMemoryGuard guard_;
     std::unique_ptr<worker::Pool> pool_;  ///< null: the guard knows without asking
+    std::vector<Attempt> measured_;
     std::set<std::string> remarks_;
 };
 

@@ -195,6 +195,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     Progress* shown = nullptr;
     const auto capacity = device_capacity(settings, device);
     const Parallelism parallel = parallelism(settings, device);
+    tune.target_share = target_share(settings, parallel.workers);
     std::optional<SharedDevice> shared;
     if (options.verbose) {
         std::cerr << settings.report();
@@ -351,8 +352,8 @@ void add_run(CLI::App& app, Actions& actions) {
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
     add_study_arguments(command, arguments,
-                        {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "seed", "sampler",
-                         "pruner", "guard", "recovery", "plugin-timeout", "progress", "save-best"});
+                        {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "target-share",
+                         "seed", "sampler", "pruner", "guard", "recovery", "plugin-timeout", "progress", "save-best"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.");

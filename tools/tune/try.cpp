@@ -10,6 +10,7 @@
 #include "hpo/trainer/plugin_loader.hpp"
 #include "hpo/worker/metered_account.hpp"
 #include "proposals.hpp"
+#include "support/options.hpp"
 #include "surroundings.hpp"
 
 namespace hpo::tune {
@@ -129,7 +130,7 @@ void add_try(CLI::App& app, Actions& actions) {
     command->add_option("--trial", options->trial, "take the parameters and the plan of a stored trial: a number, or best")
         ->type_name("N|best");
     command->add_option("--micro-batch", options->micro_batch, "examples in one pass; the effective batch stays")
-        ->check(CLI::PositiveNumber);
+        ->check(tools::at_least_one());
     command->add_option("--save", options->save, "keep the finished model in this folder, which must be new")->type_name("FOLDER");
     command->add_flag("--json", options->json, "the result as JSON on stdout; what the trainer prints goes to stderr");
     command->footer(

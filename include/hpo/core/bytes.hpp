@@ -27,11 +27,11 @@ namespace hpo {
     return (bytes < 0 ? "-" : "") + std::string{text.data(), end.ptr} + " " + units[unit];
 }
 
-/// Reads "600MiB", "1.5 GiB", "11GB", "4096". Binary units end in iB, decimal ones in B; a bare number is bytes.
+/// Reads "600MiB", "1.5 GiB", "11GB", "4096", "1e9". Binary units end in iB, decimal ones in B; a bare number is bytes.
 /// Nothing for text that is not a size, for negative sizes and for more than 2^62 bytes.
 [[nodiscard]] inline std::optional<std::int64_t> parse_bytes(std::string_view text) {
     double value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc{}) return std::nullopt;
     std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
     while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
@@ -53,7 +53,7 @@ namespace hpo {
 /// parse_bytes, or an Error that names the place.
 [[nodiscard]] inline std::int64_t require_bytes(std::string_view place, std::string_view text) {
     if (const auto bytes = parse_bytes(text)) return *bytes;
-    throw bad_value(place, "'" + std::string{text} + "'", "a size such as 600MiB, 1.5GiB, 11GB or a number of bytes");
+    throw bad_value(place, "'" + std::string{text} + "'", "a size such as 600MiB, 1.5GiB, 11GB or a number of bytes, up to 2^62 of them");
 }
 
 }  // namespace hpo

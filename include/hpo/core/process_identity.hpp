@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -28,7 +29,10 @@ struct ProcessAnswer {
 };
 
 [[nodiscard]] inline ProcessAnswer ask_about_process(std::int64_t pid) {
-    const auto says_missing = [] { return errno == ENOENT || errno == ESRCH; };
+    // Where /proc hides other users' processes (hidepid), a signal that may not be sent still tells that there is one.
+    const auto says_missing = [pid] {
+        return (errno == ENOENT || errno == ESRCH) && !(::kill(static_cast<::pid_t>(pid), 0) != 0 && errno == EPERM);
+    };
     std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
     if (!file) return {.state = {}, .is_missing = says_missing()};
     std::array<char, 1024> buffer{};  // more than the first 22 fields can fill

@@ -21,7 +21,7 @@ namespace hpo::device {
 
 /// Packs a device's memory by a ledger: an attempt is promised its comfort where that is free at once, else its need, and no more of them
 /// share the device than makes all of them together faster. Who needs more than the device has is promised all of it, and runs alone. A
-/// request is passed by younger ones for as long as attempts take on average.
+/// request is passed by younger ones for as long as ten attempts take on average, one after the other.
 class LedgerRoom final : public RoomKeeper {
 public:
     struct Settings {
@@ -69,8 +69,8 @@ public:
         seconds_ += ledger_.now() - had->second.since;
         ++ended_;
         running_.erase(had);
-        ledger_.set_patience(
-            std::max<std::chrono::duration<double>>(Ledger::standard_patience, std::chrono::duration<double>{seconds_ / ended_}));
+        const std::chrono::duration<double> patience{patient_attempts * seconds_ / ended_};
+        ledger_.set_patience(std::max<std::chrono::duration<double>>(Ledger::standard_patience, patience));
         const std::size_t before = speed_.limit();
         speed_.ended(trial);
         tell_limit(before);
@@ -94,6 +94,9 @@ public:
 private:
     /// A 64th more than predicted is promised: predictions that are exact but for a few bytes must not end in a cap.
     static constexpr std::int64_t slack = 64;
+    /// How long younger requests may pass one: while the device is emptied for it, the room that it waits for is nobody's. By
+    /// bench/packing.cpp.
+    static constexpr double patient_attempts = 10;
 
     struct Running {
         std::int64_t bytes;

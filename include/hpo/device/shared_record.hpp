@@ -34,6 +34,9 @@ struct RecordKind {
 
 /// A record that all processes over one file share, one at a time. It stays when they end.
 ///
+/// Its folder says whose processes these may be: all who may write to it, where it is a group's or everybody's; only the user's own where
+/// each keeps what is his (a sticky folder, as /dev/shm). They trust each other: whoever may write to a record can spoil it.
+///
 /// Thread safety: all members of one object, and of objects in several processes over one file.
 ///
 /// Design note: the mutex is robust. A process may be killed between any two instructions; whoever comes next finds the record as it
@@ -42,8 +45,8 @@ struct RecordKind {
 template <class Content>
 class SharedRecord {
 public:
-    /// Opens the file's record, and makes it first where there is none. Throws Error{no_device} when the file is something else or another
-    /// user's.
+    /// Opens the file's record, and makes it first where there is none. Throws Error{no_device} when the file is something else, or another
+    /// user's in a folder that is not shared.
     SharedRecord(const std::filesystem::path& file, RecordKind kind) : file_{file}, kind_{kind} {
         constexpr int attempts = 8;  // between its making and its opening somebody may remove it
         for (int attempt = 0; attempt < attempts && !shared_; ++attempt) {
@@ -121,6 +124,26 @@ private:
         const std::string why = std::strerror(errno);
         return Error{Errc::no_device, file_.string() + ": cannot " + act + ": " + why};
     }
+    /// Of the record's folder.
+    struct Sharing {
+        ::mode_t mode = 0600;  ///< of its records
+        ::gid_t group = 0;
+        [[nodiscard]] bool with_others() const { return mode != 0600; }
+    };
+    [[nodiscard]] Sharing sharing() const {
+        const auto folder = file_.has_parent_path() ? file_.parent_path() : std::filesystem::path{"."};
+        struct ::stat status {};
+        if (::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_ISVTX) != 0) return {};
+        const ::mode_t writers = status.st_mode & (S_IWGRP | S_IWOTH);
+        return {.mode = 0600 | writers | writers << 1U, .group = status.st_gid};
+    }
+    /// Makes a new record one of those whom its folder is for; false, with errno, where that may not be.
+    [[nodiscard]] bool share(int descriptor) const {
+        const Sharing with = sharing();
+        if (!with.with_others()) return true;
+        const bool for_all = (with.mode & S_IWOTH) != 0;
+        return (for_all || ::fchown(descriptor, static_cast<::uid_t>(-1), with.group) == 0) && ::fchmod(descriptor, with.mode) == 0;
+    }
     [[nodiscard]] bool map(int descriptor) {
         void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
         ::close(descriptor);
@@ -136,8 +159,8 @@ private:
             throw cannot("be opened");
         }
         struct ::stat status {};
-        const bool ours = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
-                          status.st_size == static_cast<off_t>(sizeof(Shared));
+        const bool ours = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                          (status.st_uid == ::geteuid() || sharing().with_others()) && status.st_size == static_cast<off_t>(sizeof(Shared));
         if (!ours) ::close(descriptor);
         else if (!map(descriptor)) throw cannot("be read");
         if (ours && shared_->layout == kind_.layout) return true;
@@ -151,8 +174,10 @@ private:
         const std::filesystem::path draft = file_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(made++);
         const int descriptor = ::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (descriptor < 0) throw cannot("be made");
-        if (::ftruncate(descriptor, sizeof(Shared)) != 0 || !map(descriptor)) {
+        const bool ready = share(descriptor) && ::ftruncate(descriptor, sizeof(Shared)) == 0;
+        if (!ready || !map(descriptor)) {
             Error error = cannot("be made");  // while errno tells why
+            if (!ready) ::close(descriptor);
             ::unlink(draft.c_str());
             throw Error{std::move(error)};
         }

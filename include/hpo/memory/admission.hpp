@@ -36,6 +36,7 @@ struct AdmissionQuery {
     std::int64_t least_micro_batch = 1;
     bool may_checkpoint = false;  ///< activation checkpointing may be turned on
     RunsOn runs_on{};
+    double target_share = 1;  ///< of the capacity, above 0: a plan that has to be shrunk leaves the rest to others where it can
 };
 
 /// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch` (the effective
@@ -43,6 +44,9 @@ struct AdmissionQuery {
 /// the guard says what room there is now (LookingGuard), a plan is shrunk to that, too, and what fits the device but cannot be shrunk so
 /// far waits. The capacity is the query's or, where that is less, the evidence's. O(log(micro-batch)) estimates; `evidence(plan)`, a
 /// MemoryEvidence, is fetched for each.
+///
+/// Of the micro-batches that fit the largest would take the device for itself. So a plan whose micro-batch has to be shrunk is halved up to
+/// twice more until it needs no more than `target_share` of the capacity; where that does not do, it keeps the largest.
 template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 [[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
     Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
@@ -91,6 +95,19 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
             break;
         }
         admission.answer = Admission::Answer::shrink;
+    }
+    const auto leaves_room = [&] {
+        return admission.estimate.need && fits() &&
+               static_cast<double>(*admission.estimate.need) <= query.target_share * static_cast<double>(*capacity);
+    };
+    if (admission.answer == Admission::Answer::shrink && capacity) {
+        constexpr int most_halvings = 2;  // beyond, a step takes longer than the room that it leaves is worth
+        const Admission largest = admission;
+        for (int halvings = 0; halvings < most_halvings && !leaves_room() && may_shrink(); ++halvings) {
+            admission.plan.micro_batch = std::max(query.least_micro_batch, *admission.plan.effective_micro_batch() / 2);
+            estimate();
+        }
+        if (!leaves_room()) admission = largest;
     }
     admission.plan.cap_bytes = admission.estimate.cap_bytes;
     return admission;

@@ -117,10 +117,11 @@ private:
         if (base == Formula::name) return Evidence::shape;
         throw bad_value("base", "'" + base + "'", "dry_run, probe or formula");
     }
-    /// A formula's errors, and those of predictions that run the trainer's own code, by the tables of docs/memory-prediction.md.
+    /// A formula's errors, by the tables of docs/memory-prediction.md; those of predictions that run the trainer's own code are the
+    /// standard.
     [[nodiscard]] static ResidualPrior prior_of(const std::string& pool) {
         if (pool.starts_with(Formula::name)) return {.centre = 0.2, .between = 0.1, .within = 0.1};
-        return {.centre = 0.03, .between = 0.02, .within = 0.02};
+        return {};
     }
 
     double risk_;

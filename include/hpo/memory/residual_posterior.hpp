@@ -14,6 +14,7 @@
 namespace hpo::memory {
 
 /// How far a kind of prediction is thought to be off before anything was measured, as standard deviations of log(true need / predicted).
+/// The standard is for predictions that run the trainer's own code.
 struct ResidualPrior {
     double centre = 0.03;   ///< common to all families
     double between = 0.02;  ///< of families about the common centre
@@ -36,7 +37,8 @@ struct ResidualForecast {
 /// m, t and v are found by empirical Bayes, each with a weak prior (Gelman et al., Bayesian Data Analysis, chapter 5.4; the prior of m is
 /// Cauchy, so that a prediction that is wrong by a constant factor is believed after a few trials). A family nobody has seen is
 /// predicted from m, t and v; one that was seen often by itself. Forecasts are Student's, their degrees of freedom Satterthwaite's
-/// (1946) for the two variances. Where the misfit test fails, quantiles are the conformal ones (residual_scores.hpp).
+/// (1946) for the two variances. Where the misfit test fails, quantiles are the conformal ones (residual_scores.hpp); below the least that
+/// these can tell, Student's with a few degrees of freedom where those are lower.
 ///
 /// Drift: a shift common to all families follows what forecasts miss, as a local level does in a Kalman filter's steady state; each
 /// residual leaves the earlier ones of its family the share 1 - 1 / memory; and when a two-sided CUSUM of the scores (Page 1954; reference
@@ -82,9 +84,12 @@ public:
 
     /// What the next residual of `family` is at most with this probability.
     [[nodiscard]] double quantile(std::string_view family, double probability) const {
-        const ResidualForecast told = forecast(family);
+        ResidualForecast told = forecast(family);
         if (!scores_.misfit()) return told.quantile(probability);
-        return told.centre + told.scale * *scores_.quantile(probability);
+        const double by_scores = told.centre + told.scale * *scores_.quantile(probability);
+        if (probability >= scores_.rarest()) return by_scores;
+        told.freedom = std::min(told.freedom, within_freedom);  // the family's residuals tell less than they would if the model fitted
+        return std::min(by_scores, told.quantile(probability));
     }
     [[nodiscard]] bool misfit() const { return scores_.misfit(); }
     /// Times that a change was found.

@@ -53,6 +53,8 @@ public:
         return false;
     }
 
+    /// The least probability that the scores can tell the quantile of.
+    [[nodiscard]] double rarest() const { return 1 / static_cast<double>(scores_.size() + 1); }
     /// The conformal quantile of the scores; nothing when there are none.
     [[nodiscard]] std::optional<double> quantile(double probability) const {
         if (scores_.empty()) return std::nullopt;

@@ -18,6 +18,7 @@
 #include "hpo/memory/allocator_conf.hpp"
 #include "hpo/memory/capacity_need.hpp"
 #include "hpo/memory/cuda_overheads.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/memory/trace_file.hpp"
 #include "hpo/memory/trace_peak.hpp"
 #include "hpo/memory/trace_repetition.hpp"
@@ -98,7 +99,7 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
     prediction.comfort = found.comfort;
     const memory::TracePeak peak = memory::requested_peak(whole);
     prediction.parts = memory::parts_with_cublas(whole, peak.event);
-    prediction.parts.push_back({"context", overheads.context_bytes});
+    prediction.parts.push_back({memory::context_part, overheads.context_bytes});
     prediction.parts.push_back({"allocator", found.need - overheads.context_bytes - peak.bytes});
     prediction.uncertainty = plan.precision == Precision::fp32 ? 0.03 : 0.06;
     prediction.remark =

@@ -39,7 +39,7 @@ public:
             ParamSet params = suggest_params(policies_.sampler, space_, context, Seed{options_.seed}, fixed, round);
             ExecutionPlan plan = options_.plan;
             copy_effective_batch(params, options_, plan);
-            Admission admission = admission_of(params, plan);
+            Admission admission = admission_of(params, plan, options_.target_share);
             if (stop()) return std::nullopt;  // what was asked may not have been answered
             if (admission.answer != Admission::Answer::infeasible) {
                 books_.set_params(number, std::move(params));
@@ -64,10 +64,10 @@ public:
     }
 
     /// Asks about an attempt that recovery chose, or that goes on with a lost trial: its plan may be shrunk further. What the guard would
-    /// refuse is launched as it is.
+    /// refuse is launched as it is, and none is shrunk for the sake of others.
     void estimate(std::int64_t number, Attempt& attempt) {
         const ParamSet params = params_of(books_.trial(number), attempt);
-        Admission admission = admission_of(params, attempt.plan);
+        Admission admission = admission_of(params, attempt.plan, 1);
         if (admission.answer == Admission::Answer::infeasible) return;
         if (!admission.estimate.cap_bytes) admission.plan.cap_bytes = attempt.plan.cap_bytes;
         attempt.plan = std::move(admission.plan);
@@ -81,7 +81,7 @@ private:
         if (seen_) attempt.memory.push_back(MemoryMark{"admission", 0, std::nullopt, *seen_});
     }
     /// The trainer's levers bound what the guard may change.
-    [[nodiscard]] Admission admission_of(const ParamSet& params, const ExecutionPlan& plan) {
+    [[nodiscard]] Admission admission_of(const ParamSet& params, const ExecutionPlan& plan, double target_share) {
         ExecutionPlan checkpointing = plan;
         checkpointing.activation_checkpointing = true;
         const bool may_checkpoint = !options_.refuses_plan || !options_.refuses_plan(plan, checkpointing);
@@ -89,7 +89,7 @@ private:
         History history = books_.history();
         return admit(policies_.guard,
                      AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint,
-                                    executor_.runs_on()},
+                                    executor_.runs_on(), target_share},
                      [&](const ExecutionPlan& tried) {
                          MemoryEvidence evidence = executor_.evidence(params, tried, policies_.guard.evidence());
                          if (looks(policies_.guard)) evidence.device = seen_ = executor_.device_now();

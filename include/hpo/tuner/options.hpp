@@ -29,6 +29,7 @@ struct TuneOptions {
     ExecutionPlan plan{};                                ///< the first attempt's, before the guard
     std::string effective_batch_parameter{};             ///< copied into the plan; empty: none
     std::int64_t least_micro_batch = 1;                  ///< below which the guard does not shrink
+    double target_share = 1;                             ///< of the device, which a plan that has to be shrunk keeps to where it can
     /// Proposals that the guard may refuse in a row before the study gives up.
     int max_rejections = 1000;
     /// Why the trainer cannot go from one plan to another (trainer/levers.hpp has the answer for a trainer that names its levers);
