@@ -221,8 +221,8 @@ TEST_CASE("estimate under the guard that learns begins with what the store's stu
     };
     const json new_to_it = asked({});
     CHECK(new_to_it["learned_from_attempts"] == 0);
-    const auto run = tune(workshop, {"run", "s.lua", "--trials", "20", "--device-memory", "4MiB", "--store", "learned.db", "--guard", "dry_run",
-                                     "--fix", "weights=1048000", "--progress", "none"});
+    const auto run = tune(workshop, {"run", "s.lua", "--trials", "20", "--device-memory", "4MiB", "--store", "learned.db", "--guard",
+                                     "dry_run", "--fix", "weights=1048000", "--progress", "none"});
     INFO(run.error);
     REQUIRE(run.status == 0);
     const json learned = asked({"--store", "learned.db"});

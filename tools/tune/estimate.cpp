@@ -74,12 +74,9 @@ class Report {
 public:
     Report(const Settings& settings, const TrainerInfo& info, Estimator& estimator)
         : settings_{settings}, info_{info}, estimator_{estimator}, capacity_{estimator.options().capacity_bytes} {
-        json_ = {{"study", settings.description().name},
-                 {"trainer", info.name},
-                 {"device", estimator.options().device},
-                 {"capacity_bytes", tools::or_null(capacity_)},
-                 {"guard", estimator.options().guard},
-                 {"learned_from_attempts", estimator.learned()}};
+        json_ = {{"study", settings.description().name}, {"trainer", info.name},
+                 {"device", estimator.options().device}, {"capacity_bytes", tools::or_null(capacity_)},
+                 {"guard", estimator.options().guard},   {"learned_from_attempts", estimator.learned()}};
         text_ =
             "trainer " + info.name + " on " + estimator.options().device + (capacity_ ? " with " + format_bytes(*capacity_) : "") + "\n";
         if (estimator.learned() > 0) {
