@@ -310,7 +310,14 @@ void print_table(const Run& run) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto number = [&](int place, long standard) { return argc > place ? std::strtol(argv[place], nullptr, 10) : standard; };
+    const auto number = [&](int place, long standard) {
+        if (argc <= place) return standard;
+        char* end = nullptr;
+        const long value = std::strtol(argv[place], &end, 10);
+        if (*argv[place] != '\0' && *end == '\0' && value >= (place == 1 ? 0 : 1)) return value;
+        std::fprintf(stderr, "memory_edge: got '%s'; expected a number. memory_edge [first seed] [seeds] [trials]\n", argv[place]);
+        std::exit(2);
+    };
     Run run{.first_seed = static_cast<std::uint64_t>(number(1, 20000)), .seeds = static_cast<int>(number(2, 20)), .trials = number(3, 300)};
     for (const bool shrinking : {true, false}) {
         run.shrinking = shrinking;

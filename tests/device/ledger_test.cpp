@@ -2,6 +2,7 @@
 #include "hpo/device/ledger.hpp"
 
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -151,11 +152,15 @@ TEST_CASE("processes share a ledger, each within the budget that it sees; one th
     CHECK(ledger.entries().size() == 3);
 }
 
-TEST_CASE("users who may write to a folder share its ledger; in a folder where each keeps his own they do not") {
-    if (::geteuid() != 0) return;  // only root can become others
+TEST_CASE("a group shares the ledgers of its folder; elsewhere each user has his own") {
+    if (::geteuid() != 0) {
+        WARN("skipped: only root can become other users");
+        return;
+    }
     constexpr ::gid_t group = 61234;
     constexpr ::uid_t stranger = 61235;
     const hpo::tests::TemporaryDirectory folder;
+    std::filesystem::permissions(folder.path("."), std::filesystem::perms::all);
     const auto become = [](::uid_t user) { return ::setgroups(0, nullptr) == 0 && ::setgid(group) == 0 && ::setuid(user) == 0; };
     const auto in_folder = [&](::mode_t mode) {
         const auto path = folder.path(std::to_string(mode));
@@ -164,15 +169,17 @@ TEST_CASE("users who may write to a folder share its ledger; in a folder where e
         REQUIRE(::chmod(path.c_str(), mode) == 0);
         return path / "ledger";
     };
-    std::filesystem::permissions(folder.path("."), std::filesystem::perms::all);
-    for (const ::mode_t mode : {02770U, 0777U}) {
+    const auto asks = [&](const std::filesystem::path& file, ::uid_t user, std::int64_t bytes) {
+        return [=] {
+            if (!become(user)) std::abort();
+            Ledger own{file};
+            static_cast<void>(ask(own, 0, bytes));
+        };
+    };
+    for (const ::mode_t mode : {02770U, 0770U}) {
         INFO(mode);
         const auto file = in_folder(mode);
-        Other other{[&] {
-            if (!become(stranger)) std::abort();
-            Ledger own{file};
-            static_cast<void>(ask(own, 0, 700));
-        }};
+        Other other{asks(file, stranger, 700)};
         Ledger ledger{file};
         CHECK(granted_bytes(ledger) == 700);
         CHECK(ask(ledger, 0, 400) == Answer::waits);
@@ -180,22 +187,74 @@ TEST_CASE("users who may write to a folder share its ledger; in a folder where e
         CHECK(ask(ledger, 0, 400) == Answer::granted);
         struct ::stat status {};
         REQUIRE(::stat(file.c_str(), &status) == 0);
-        CHECK((status.st_mode & 0777U) == (mode == 0777U ? 0666U : 0660U));
+        CHECK((status.st_mode & 0777U) == 0660U);
         CHECK(status.st_gid == group);
-        Other second{[&] {  // the file is root's or his: both may be opened
-            if (!become(stranger + 1)) std::abort();
-            Ledger own{file};
-            static_cast<void>(ask(own, 0, 500));
-        }};
+        Other second{asks(file, stranger + 1, 500)};
         CHECK(granted_bytes(ledger) == 900);
     }
-    const auto file = in_folder(01777);
-    Other other{[&] {
-        if (!become(stranger)) std::abort();
-        Ledger own{file};
-        static_cast<void>(ask(own, 0, 700));
-    }};
-    CHECK_THROWS_WITH(Ledger{file}, Catch::Contains("ledger: not a record of this version and user"));
+    for (const ::mode_t mode : {01777U, 01770U, 0777U}) {
+        INFO(mode);
+        const auto file = in_folder(mode);
+        Other other{asks(file, stranger, 700)};
+        CHECK_THROWS_WITH(Ledger{file},
+                          Catch::Contains("ledger: a ledger of another user, in a folder that is not a group's; name another"));
+        struct ::stat status {};
+        REQUIRE(::stat(file.c_str(), &status) == 0);
+        CHECK((status.st_mode & 0777U) == 0600U);
+    }
+}
+
+TEST_CASE("a ledger of processes that cannot be seen is refused, and taken over when nobody has a part in it") {
+    const Host host;
+    /// What a process in a new space of process ids gets: 0 the ledger, 1 an error that says why not, 77 no such space.
+    const auto from_elsewhere = [&] {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            if (::unshare(CLONE_NEWPID) != 0) ::_exit(77);
+            const pid_t inner = ::fork();
+            if (inner == 0) {
+                try {
+                    const Ledger ledger = host.ledger();
+                    ::_exit(0);
+                } catch (const hpo::Error& error) {
+                    ::_exit(std::string{error.what()}.find("processes that cannot be seen from here") != std::string::npos ? 1 : 2);
+                }
+            }
+            int status = 0;
+            ::waitpid(inner, &status, 0);
+            ::_exit(WEXITSTATUS(status));
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        return WEXITSTATUS(status);
+    };
+    const int alone = from_elsewhere();
+    if (alone == 77) {
+        WARN("skipped: this user may not make a space of process ids");
+        return;
+    }
+    CHECK(alone == 0);
+    Ledger ledger = host.ledger();  // nobody had a part in it
+    CHECK(ask(ledger, 0, 10) == Answer::granted);
+    CHECK(from_elsewhere() == 1);
+    CHECK(granted_bytes(ledger) == 10);
+    ledger.give_back(0);
+    CHECK(from_elsewhere() == 0);
+}
+
+TEST_CASE("a request's patience is its own ledger's, whoever would pass it") {
+    const Host host;
+    double now = Ledger::host_seconds();
+    const auto clock = [&] { return now; };
+    Ledger hasty{host.folder.path("ledger"), 100s, clock};
+    Ledger patient{host.folder.path("ledger"), 1h, clock};
+    CHECK(ask(patient, 0, 600) == Answer::granted);
+    CHECK(ask(hasty, 0, 900) == Answer::waits);
+    CHECK(ask(patient, 1, 100) == Answer::granted);
+    now += 55;
+    CHECK(ask(hasty, 0, 900) == Answer::waits);
+    now += 50;
+    CHECK(ask(patient, 2, 100) == Answer::waits);
 }
 
 TEST_CASE("a waiting attempt whose process no longer asks holds nobody up") {
@@ -273,7 +332,7 @@ TEST_CASE("with attempts of many sizes from several ledgers, every request is se
 TEST_CASE("a file that is no ledger is refused, and a full ledger says so") {
     const Host host;
     std::ofstream{host.folder.path("text")} << "no ledger";
-    CHECK_THROWS_WITH(Ledger{host.folder.path("text")}, Catch::Contains("text: not a record of this version and user"));
+    CHECK_THROWS_WITH(Ledger{host.folder.path("text")}, Catch::Contains("text: not a ledger; name another file"));
     CHECK_THROWS_WITH(Ledger{host.folder.path("no/folder")}, Catch::Contains("no/folder: cannot be made: "));
     std::filesystem::create_symlink(host.folder.path("text"), host.folder.path("link"));
     CHECK_THROWS_WITH(Ledger{host.folder.path("link")}, Catch::Contains("link: cannot be opened: "));

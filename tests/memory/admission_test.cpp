@@ -125,6 +125,7 @@ TEST_CASE("what has to be shrunk leaves others their share of the device where u
     plan.effective_batch = 64;
     std::optional<std::int64_t> unknown_at;  // a micro-batch whose prediction fails
     std::vector<std::int64_t> asked;
+    std::int64_t comfort = 0;  // beyond the need
     const auto admit = [&](std::int64_t weights, double share, std::int64_t least = 1) {
         asked.clear();
         return hpo::admit(hpo::memory::DryRun{}, hpo::AdmissionQuery{params, plan, 1000, history, least, false, {}, share},
@@ -133,7 +134,8 @@ TEST_CASE("what has to be shrunk leaves others their share of the device where u
                               asked.push_back(*tried.effective_micro_batch());
                               if (unknown_at == asked.back()) return evidence;
                               evidence.prediction.emplace();
-                              evidence.prediction->need = evidence.prediction->comfort = weights + 20 * asked.back();
+                              evidence.prediction->need = weights + 20 * asked.back();
+                              evidence.prediction->comfort = evidence.prediction->need + comfort;
                               return evidence;
                           });
     };
@@ -157,7 +159,14 @@ TEST_CASE("what has to be shrunk leaves others their share of the device where u
     CHECK(admit(0, 0.5).plan.micro_batch == 8);
     unknown_at = 8;
     CHECK(admit(340, 0.5).plan.micro_batch == 32);
+    unknown_at = 32;
+    CHECK(admit(0, 0.5).plan.micro_batch == 32);  // nobody knows what it needs
+    CHECK(admit(0, 1).plan.micro_batch == 32);
+    CHECK(asked == std::vector<std::int64_t>{64, 32});
     unknown_at.reset();
+    comfort = 260;
+    CHECK(admit(0, 0.5).plan.micro_batch == 8);  // 160 and 420, after 320 and 580
+    comfort = 0;
     plan.micro_batch = 32;  // as it was asked for, it fits
     CHECK(admit(0, 0.5).answer == Answer::run);
     CHECK(admit(0, 0.5).plan.micro_batch == 32);

@@ -94,6 +94,7 @@ TEST_CASE("where the model does not fit, what is rarer than all recent residuals
         CHECK(posterior.quantile("f", 1e-5) < -0.2);
         CHECK(posterior.quantile("f", 1e-5) < posterior.quantile("f", 1e-3));
         CHECK(posterior.quantile("f", 1e-3) <= posterior.quantile("f", 0.02));
+        CHECK(posterior.quantile("f", 1 - 1e-5) > posterior.quantile("f", 0.99));
     }
     CHECK(looked > 5);
 }

@@ -232,7 +232,9 @@ TEST_CASE("estimate under the guard that learns begins with what the store's stu
     CHECK(asked({"--store", "learned.db", "--device", "cuda"})["learned_from_attempts"] == 0);
     CHECK(estimate(workshop, {"--fix", "weights=100", "--store", "learned.db"})["learned_from_attempts"] == 0);  // dry_run does not learn
     const auto text = tune(workshop, {"estimate", "s.lua", "--guard", "calibrated", "--fix", "weights=100", "--store", "learned.db"});
-    CHECK_THAT(text.out, Contains("guard calibrated, with what 20 attempts of learned.db have taken on this device"));
+    CHECK_THAT(text.out, Contains("guard calibrated has learned from 20 attempts of learned.db on this device"));
+    CHECK(asked({"--store", "learned.db", "--set", "fault=throw_in_dry_run"})["learned_from_attempts"] ==
+          0);  // a probe's errors are others
     const json kept_out = estimate(workshop, {"--guard", "calibrated:carry=false", "--fix", "weights=100", "--store", "learned.db"});
     CHECK(kept_out["learned_from_attempts"] == 0);
 }

@@ -183,8 +183,8 @@ void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
     auto arguments = std::make_shared<StudyArguments>();
     add_study_arguments(command, arguments,
-                        {"store", "study", "trials", "time", "device", "device-memory", "workers", "threads", "seed", "sampler", "pruner",
-                         "guard", "recovery", "plugin-timeout", "save-best"});
+                        {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "target-share",
+                         "seed", "sampler", "pruner", "guard", "recovery", "plugin-timeout", "save-best"});
     command->footer(
         "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels; tells what the trainer says of "
         "its data.\nExit 0: no problems; 2: each problem on a line.");

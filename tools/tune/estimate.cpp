@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -10,8 +11,8 @@
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
 #include "hpo/core/time.hpp"
-#include "hpo/store/attempts_elsewhere.hpp"
 #include "hpo/store/location.hpp"
+#include "hpo/store/snapshot.hpp"
 #include "hpo/store/stored_predictions.hpp"
 #include "support/json.hpp"
 #include "surroundings.hpp"
@@ -74,15 +75,13 @@ class Report {
 public:
     Report(const Settings& settings, const TrainerInfo& info, Estimator& estimator)
         : settings_{settings}, info_{info}, estimator_{estimator}, capacity_{estimator.options().capacity_bytes} {
-        json_ = {{"study", settings.description().name}, {"trainer", info.name},
-                 {"device", estimator.options().device}, {"capacity_bytes", tools::or_null(capacity_)},
-                 {"guard", estimator.options().guard},   {"learned_from_attempts", estimator.learned()}};
+        json_ = {{"study", settings.description().name},
+                 {"trainer", info.name},
+                 {"device", estimator.options().device},
+                 {"capacity_bytes", tools::or_null(capacity_)},
+                 {"guard", estimator.options().guard}};
         text_ =
             "trainer " + info.name + " on " + estimator.options().device + (capacity_ ? " with " + format_bytes(*capacity_) : "") + "\n";
-        if (estimator.learned() > 0) {
-            text_ += "guard " + estimator.options().guard + ", with what " + std::to_string(estimator.learned()) + " attempts of " +
-                     settings.text("store") + " have taken on this device\n";
-        }
     }
 
     void configuration() {
@@ -221,12 +220,18 @@ public:
         for (const std::string& remark : estimator_.remarks()) text_ += "predictions: " + remark + "\n";
     }
 
-    void print(bool as_json) const {
+    void print(bool as_json) {
+        json_["learned_from_attempts"] = estimator_.learned();
         if (as_json) tools::print(json_);
-        else std::cout << text_;
+        else std::cout << text_ << learned_text();
     }
 
 private:
+    [[nodiscard]] std::string learned_text() const {
+        if (!estimator_.learns()) return {};
+        return "guard " + estimator_.options().guard + " has learned from " + tools::counted(estimator_.learned(), "attempt") + " of " +
+               settings_.text("store") + " on this device\n";
+    }
     [[nodiscard]] std::string of_device(std::int64_t bytes) const { return percent_near_all(bytes, *capacity_) + " of the device"; }
     static std::string share_of_need(std::int64_t bytes, const Estimate& estimate) {
         return estimate.need && *estimate.need > 0 ? percent_of(bytes, *estimate.need) : "";
@@ -264,18 +269,23 @@ private:
 /// What earlier runs and estimates have left in the store, if there is one; none is made.
 std::unique_ptr<store::StoredPredictions> known_predictions(const Settings& settings) {
     auto found = store::StoredPredictions::of_existing(settings.text("store"));
-    if (!found && settings.all().at("store").origin == "command line")
-        std::cerr << "hpo-tune: note: --store " << settings.text("store") << ": no store; predictions are neither taken from it nor kept\n";
+    if (!found && settings.all().at("store").origin == "command line") {
+        const bool is_there = std::filesystem::exists(store::file_of(settings.text("store")));
+        std::cerr << "hpo-tune: note: --store " << settings.text("store") << ": "
+                  << (is_there ? "no store that can be written here" : "no store")
+                  << "; predictions are neither taken from it nor kept\n";
+    }
     return found;
 }
 
-/// What all studies of the store have measured on a device.
+/// What all studies of the store have measured on a device, as far as it can be read.
 std::vector<Attempt> measured(const Settings& settings, const std::string& device_name) {
-    constexpr std::size_t most = 5000;
     if (device_name.empty()) return {};
-    store::Connection connection{store::file_of(settings.text("store")), {.write = false}};
-    constexpr std::int64_t no_study = 0;
-    return connection.read([&] { return store::read_attempts_elsewhere(connection, no_study, device_name, most); });
+    try {
+        return store::Snapshot{settings.text("store")}.attempts_on(device_name, History::most_elsewhere);
+    } catch (const Error&) {
+        return {};
+    }
 }
 
 int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
@@ -292,7 +302,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
                          .capacity_bytes = device_budget(settings),
                          .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; },
                          .kept = kept.get(),
-                         .measured = [&](const std::string& name) { return kept ? measured(settings, name) : std::vector<Attempt>{}; }}};
+                         .measured = [&](const std::string& name) { return measured(settings, name); }}};
     Report report{settings, info, estimator};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
     if (options.space && !options.per.empty()) throw Error{Errc::usage, "--space and --per exclude each other"};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hpo/memory/residual_observation.hpp"
 #include "hpo/store/stored_predictions.hpp"
 #include "hpo/worker/pool.hpp"
 #include "proposals.hpp"
@@ -38,6 +39,13 @@ Estimator::~Estimator() = default;
 
 std::int64_t Estimator::predictions_made() const { return pool_ ? pool_->predictions_made() : 0; }
 
+std::size_t Estimator::learned() const {
+    return static_cast<std::size_t>(std::ranges::count_if(measured_, [&](const Attempt& attempt) {
+        const auto residual = memory::residual_of(ParamSet{}, attempt);
+        return residual && pools_.contains(residual->group.pool);
+    }));
+}
+
 ExecutionPlan Estimator::plan(const ParamSet& params) const { return first_plan(settings_, info_, params, options_.device); }
 
 Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) {
@@ -51,6 +59,7 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
                                                    .prediction = known.prediction ? &*known.prediction : nullptr,
                                                    .runs_on = pool_ ? pool_->runs_on() : RunsOn{}}),
                       .remark = known.remark};
+    if (pool_) pools_.insert(memory::residual_group(forecast.estimate.source, pool_->runs_on(), params, plan).pool);
     if (known.prediction) {
         forecast.predicted = true;
         forecast.uncertainty = known.prediction->uncertainty;

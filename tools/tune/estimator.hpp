@@ -79,8 +79,10 @@ public:
     [[nodiscard]] const Options& options() const noexcept { return options_; }
     /// Predictions that were asked of workers; the others were known already.
     [[nodiscard]] std::int64_t predictions_made() const;
-    /// Attempts that the guard has learned from.
-    [[nodiscard]] std::size_t learned() const noexcept { return measured_.size(); }
+    /// Whether the guard learns from attempts.
+    [[nodiscard]] bool learns() const { return guard_.carries(); }
+    /// Attempts that teach it something about one of the kinds of predictions that it was asked about so far.
+    [[nodiscard]] std::size_t learned() const;
     /// What forecasts said of themselves so far, each once.
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 
@@ -95,6 +97,7 @@ private:
     registry::AnyMemoryGuard guard_;
     std::unique_ptr<worker::Pool> pool_;  ///< null: the guard knows without asking
     std::vector<Attempt> measured_;
+    std::set<std::string> pools_;  ///< kinds of predictions, as ResidualGroup names them
     std::set<std::string> remarks_;
 };
 

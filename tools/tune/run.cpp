@@ -195,7 +195,6 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     Progress* shown = nullptr;
     const auto capacity = device_capacity(settings, device);
     const Parallelism parallel = parallelism(settings, device);
-    tune.target_share = target_share(settings, parallel.workers);
     std::optional<SharedDevice> shared;
     if (options.verbose) {
         std::cerr << settings.report();
@@ -230,6 +229,8 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
         });
         if (now) shared->room().watch_others([&pool] { return pool.device_now(); });
         tune.room = &shared->room();
+        const bool has_company = parallel.workers > 1 || device != "cpu" || settings.text("ledger") != "auto";
+        tune.target_share = settings.target_share().value_or(has_company ? SharedDevice::half : 1);
         tune.predicts = !info.peak_sources.empty();
     }
     if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))

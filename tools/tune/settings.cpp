@@ -144,6 +144,7 @@ Settings::Settings(StudyArguments arguments)
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
     static_cast<void>(compute_capability());
+    static_cast<void>(target_share());
 }
 
 script::StudyScript Settings::fresh_script() const { return load(arguments_, {}); }
@@ -181,6 +182,14 @@ std::optional<memory::ComputeCapability> Settings::compute_capability() const {
         known.push_back(to_text(each));
     }
     throw bad_value(place("compute-capability"), "'" + given + "'", "one that LibTorch knows: " + join_names(known));
+}
+
+std::optional<double> Settings::target_share() const {
+    const std::string& given = text("target-share");
+    if (given == "auto") return std::nullopt;
+    const auto share = field_traits<double>::parse(given);
+    if (!share || !(*share > 0 && *share <= 1)) throw bad_value(place("target-share"), "'" + given + "'", "auto, or above 0 to 1");
+    return share;
 }
 
 std::chrono::milliseconds Settings::plugin_timeout() const { return require_timeout(place("plugin-timeout"), text("plugin-timeout")); }

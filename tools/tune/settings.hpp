@@ -70,6 +70,8 @@ public:
     [[nodiscard]] std::optional<double> time_seconds() const;
     /// Of the GPU that is predicted for; nothing where nobody says. One that LibTorch does not know is refused when the script is loaded.
     [[nodiscard]] std::optional<memory::ComputeCapability> compute_capability() const;
+    /// TuneOptions::target_share where somebody says it; nothing: auto.
+    [[nodiscard]] std::optional<double> target_share() const;
     /// What a trainer plugin may take to say what it is, to come up in a worker, and to check one proposal.
     [[nodiscard]] std::chrono::milliseconds plugin_timeout() const;
     [[nodiscard]] std::vector<Direction> directions() const;

@@ -10,6 +10,7 @@
 
 #include "cards.hpp"
 #include "hpo/device/orphaned_files.hpp"
+#include "hpo/store/location.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -40,6 +41,8 @@ SharedDevice::SharedDevice(const Settings& settings, const std::string& device, 
         device::remove_orphaned_files(folder, own);  // of runs that were killed
         if (!shared) own_file_ = file;
     }
+    if (std::filesystem::absolute(file) == std::filesystem::absolute(store::file_of(settings.text("store"))))
+        throw bad_value(settings.place("ledger"), "'" + chosen + "', which is the store", "another file");
     if (!own_file_.empty()) std::filesystem::remove(own_file_);  // of a process that had this id and was killed
     room_.emplace(device::Ledger{std::filesystem::absolute(file)},
                   device::LedgerRoom::Settings{.budget_bytes = budget_bytes, .note = std::move(note)});

@@ -7,7 +7,6 @@
 
 #include "cards.hpp"
 #include "hpo/core/bytes.hpp"
-#include "hpo/core/field.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/device/processor_name.hpp"
 #include "hpo/device/visible_cards.hpp"
@@ -241,14 +240,6 @@ Parallelism parallelism(const Settings& settings, const std::string& device) {
     if (settings.text("threads") == "auto") result.threads = static_cast<int>(std::max<std::size_t>(1, cores / result.workers));
     else result.threads = static_cast<int>(settings.whole("threads", 1, 1024));
     return result;
-}
-
-double target_share(const Settings& settings, std::size_t workers) {
-    const std::string& text = settings.text("target-share");
-    if (text == "auto") return workers > 1 ? 0.49 : 1;
-    const auto share = field_traits<double>::parse(text);
-    if (!share || !(*share > 0 && *share <= 1)) throw bad_value(settings.place("target-share"), "'" + text + "'", "auto, or above 0 to 1");
-    return *share;
 }
 
 }  // namespace hpo::tune

@@ -92,8 +92,4 @@ struct Parallelism {
 /// then decides how many of them work at a time; otherwise it gets one.
 [[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device);
 
-/// TuneOptions::target_share by `--target-share`. Automatically half of the device where `workers` share it, less the 64th that its ledger
-/// adds.
-[[nodiscard]] double target_share(const Settings& settings, std::size_t workers);
-
 }  // namespace hpo::tune

@@ -12,6 +12,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/store/store.hpp"
 
 namespace hpo::analysis {
 
@@ -77,7 +78,7 @@ namespace detail {
     }
     const bool failed = trial.state == TrialState::fail;
     if (!marked && message.empty() && !attribute_is_set(attributes, "cuda_error")) {
-        if (!failed) return std::nullopt;
+        if (!failed || attributes.contains(std::string{lost_attribute})) return std::nullopt;  // lost: ended before it was launched
         Failure silent;
         silent.kind = FailureKind::lost_worker;
         silent.message = "the trial failed and left no word";

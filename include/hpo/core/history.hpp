@@ -34,6 +34,7 @@ struct History {
     /// What ended in other studies of the store on the same device, from the oldest, as Store::attempts_elsewhere reads it; for guards
     /// that carry.
     std::span<const Attempt> elsewhere{};
+    static constexpr std::size_t most_elsewhere = 5000;
 };
 
 }  // namespace hpo

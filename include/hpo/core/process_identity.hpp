@@ -2,6 +2,7 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,9 +30,10 @@ struct ProcessAnswer {
 };
 
 [[nodiscard]] inline ProcessAnswer ask_about_process(std::int64_t pid) {
-    // Where /proc hides other users' processes (hidepid), a signal that may not be sent still tells that there is one.
+    // Where /proc hides other users' processes (hidepid), a signal tells whether there is one, though not when it began.
     const auto says_missing = [pid] {
-        return (errno == ENOENT || errno == ESRCH) && !(::kill(static_cast<::pid_t>(pid), 0) != 0 && errno == EPERM);
+        if (errno != ENOENT && errno != ESRCH) return false;
+        return pid <= 0 || (::kill(static_cast<::pid_t>(pid), 0) != 0 && errno == ESRCH);
     };
     std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
     if (!file) return {.state = {}, .is_missing = says_missing()};
@@ -79,6 +81,12 @@ struct ProcessIdentity {
     const ProcessAnswer answer = ask_about_process(process.pid);
     if (!answer.state) return !answer.is_missing;
     return !answer.state->is_dead() && (process.start_ticks == 0 || process.start_ticks == answer.state->start_ticks);
+}
+
+/// Tells apart the spaces in which the ids of processes mean something: the host's, each container's. 0: not known.
+[[nodiscard]] inline std::uint64_t process_id_space() {
+    struct ::stat status {};
+    return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
 [[nodiscard]] inline ProcessIdentity this_process() { return identify_process(::getpid()).value_or(ProcessIdentity{::getpid(), 0}); }

@@ -34,9 +34,9 @@ struct LedgerEntry {
 /// Which attempts may be on a device at a time: those whose predicted needs together are within its budget. All processes on a host that
 /// name the same file share it; what a process that died held or waited for is gone at the next question of any other.
 ///
-/// Who asks first is served first; a request that fits passes older ones that do not, until one of those has waited for `patience`: from
-/// then on nothing younger is granted before it. So a request waits at most `patience` and, after it, the longest
-/// that an attempt which is granted by then still runs, for each aged request before it.
+/// Who asks first is served first; a request that fits passes older ones that do not, until one of those has waited for its patience, which
+/// is that of the ledger it was asked through: from then on nothing younger is granted before it. So a request waits at most for its
+/// patience and, after it, the longest that an attempt which is granted by then still runs, for each aged request before it.
 ///
 /// Thread safety: as of SharedRecord. A question costs one pass over the entries, and a look at /proc for each other process.
 class Ledger {
@@ -56,10 +56,13 @@ public:
     static constexpr double forgotten_seconds = 60;  ///< longer than a supervisor waits for a prediction
     static constexpr std::chrono::seconds standard_patience{60};
 
-    /// `clock` tells seconds that all who use the file share.
+    /// `clock` tells seconds that all who use the file share. Throws Error{no_device} as SharedRecord does, and for a ledger of processes
+    /// that this one cannot see, as those of another container.
     explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = standard_patience,
                     std::function<double()> clock = host_seconds)
-        : record_{file, layout}, patience_seconds_{std::chrono::duration<double>{patience}.count()}, clock_{std::move(clock)} {}
+        : record_{file, kind}, patience_seconds_{std::chrono::duration<double>{patience}.count()}, clock_{std::move(clock)} {
+        require_same_id_space();
+    }
 
     /// Asks for an attempt's memory, again and again until it is granted; repeating the question keeps its place. Throws no_device when
     /// max_entries attempts are there already, and bad_value for negative bytes.
@@ -76,6 +79,7 @@ public:
             if (entry.granted) return Answer::granted;
             entry.bytes = request.bytes;
             entry.repeated_at = now;
+            entry.patience = patience_seconds_;
             if (!has_room(content, entry, request.budget_bytes, now)) return Answer::waits;
             entry.since = now;
             entry.granted = true;
@@ -142,7 +146,7 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t layout = 0x4C45'4447'4552'0002;
+    static constexpr RecordKind kind{0x4C45'4447'4552'0003, "a ledger"};
 
     struct Entry {
         std::uint64_t number;  ///< in the order of asking; 0: free. Written last
@@ -152,17 +156,19 @@ private:
         std::int64_t bytes;
         double since;        ///< when it was asked for, then when it was granted, on the host's monotonic clock
         double repeated_at;  ///< when it was last asked for
+        double patience;     ///< seconds
         bool granted;
     };
     struct Content {
         std::uint64_t asked = 0;
+        std::uint64_t id_space = 0;  ///< of the owners
         std::array<Entry, max_entries> entries;
     };
 
     /// Whether somebody still waits for what the entry asks.
     [[nodiscard]] static bool asks(const Entry& entry, double now) { return now - entry.repeated_at < forgotten_seconds; }
     /// Whether the entry fits beside what is granted and beside those older ones that fit, too; and none of the others is aged.
-    [[nodiscard]] bool has_room(const Content& content, const Entry& entry, std::int64_t budget_bytes, double now) const {
+    [[nodiscard]] static bool has_room(const Content& content, const Entry& entry, std::int64_t budget_bytes, double now) {
         std::vector<const Entry*> older;
         std::int64_t left = budget_bytes;
         for (const Entry& other : content.entries) {
@@ -173,9 +179,23 @@ private:
         std::sort(older.begin(), older.end(), [](const Entry* a, const Entry* b) { return a->number < b->number; });
         for (const Entry* const other : older) {
             if (other->bytes <= left) left -= other->bytes;
-            else if (now - other->since >= patience_seconds_) return false;
+            else if (now - other->since >= other->patience) return false;
         }
         return entry.bytes <= left;
+    }
+    /// A ledger that nobody has a part in is taken over.
+    void require_same_id_space() const {
+        const std::uint64_t own = process_id_space();
+        const bool same = record_.with([&](Content& content) {
+            if (std::ranges::all_of(content.entries, [](const Entry& entry) { return entry.number == 0; })) content.id_space = own;
+            return content.id_space == own;
+        });
+        if (!same) {
+            throw Error{Errc::no_device,
+                        file().string() +
+                            ": a ledger of processes that cannot be seen from here, as those of another container; name another "
+                            "file, or remove it when no study runs"};
+        }
     }
     /// Of this process, also after a fork; read once. Call it inside the record.
     [[nodiscard]] const ProcessIdentity& own_identity() const {
@@ -205,7 +225,8 @@ private:
             std::find_if(content.entries.begin(), content.entries.end(), [](const Entry& entry) { return entry.number == 0; });
         if (free == content.entries.end())
             throw Error{Errc::no_device, file().string() + ": " + std::to_string(max_entries) + " attempts are on this device already"};
-        *free = Entry{.owner = own_identity(), .user = user_, .trial = trial, .since = now, .repeated_at = now};
+        *free =
+            Entry{.owner = own_identity(), .user = user_, .trial = trial, .since = now, .repeated_at = now, .patience = patience_seconds_};
         free->number = ++content.asked;
         return *free;
     }

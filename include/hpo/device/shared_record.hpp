@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,7 +25,7 @@
 
 namespace hpo::device {
 
-/// What a record is: `layout` tells kinds and versions apart, `what` is for messages. A literal.
+/// What a record is: `layout` tells kinds and, in its lowest 16 bits, versions apart; `what` is for messages. A literal.
 struct RecordKind {
     constexpr RecordKind(std::uint64_t number, std::string_view name = "a record") : layout{number}, what{name} {}
     std::uint64_t layout;
@@ -34,8 +35,9 @@ struct RecordKind {
 
 /// A record that all processes over one file share, one at a time. It stays when they end.
 ///
-/// Its folder says whose processes these may be: all who may write to it, where it is a group's or everybody's; only the user's own where
-/// each keeps what is his (a sticky folder, as /dev/shm). They trust each other: whoever may write to a record can spoil it.
+/// Its folder says whose processes these may be: a group's, where that group and nobody else may write to it; else only the user's own.
+/// They have to trust each other as much as those who run each other's programs: the record holds a lock, and who writes nonsense into that
+/// can crash whoever takes it, or do worse.
 ///
 /// Thread safety: all members of one object, and of objects in several processes over one file.
 ///
@@ -46,7 +48,7 @@ template <class Content>
 class SharedRecord {
 public:
     /// Opens the file's record, and makes it first where there is none. Throws Error{no_device} when the file is something else, or another
-    /// user's in a folder that is not shared.
+    /// user's in a folder that is not a group's.
     SharedRecord(const std::filesystem::path& file, RecordKind kind) : file_{file}, kind_{kind} {
         constexpr int attempts = 8;  // between its making and its opening somebody may remove it
         for (int attempt = 0; attempt < attempts && !shared_; ++attempt) {
@@ -124,25 +126,22 @@ private:
         const std::string why = std::strerror(errno);
         return Error{Errc::no_device, file_.string() + ": cannot " + act + ": " + why};
     }
-    /// Of the record's folder.
-    struct Sharing {
-        ::mode_t mode = 0600;  ///< of its records
-        ::gid_t group = 0;
-        [[nodiscard]] bool with_others() const { return mode != 0600; }
-    };
-    [[nodiscard]] Sharing sharing() const {
+    /// The group whose folder the record is in; nothing: it is not a group's, or everybody may write there, or each only what is his.
+    [[nodiscard]] std::optional<::gid_t> group_of_folder() const {
         const auto folder = file_.has_parent_path() ? file_.parent_path() : std::filesystem::path{"."};
         struct ::stat status {};
-        if (::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_ISVTX) != 0) return {};
-        const ::mode_t writers = status.st_mode & (S_IWGRP | S_IWOTH);
-        return {.mode = 0600 | writers | writers << 1U, .group = status.st_gid};
+        if (::stat(folder.c_str(), &status) != 0) return std::nullopt;
+        const bool is_groups = (status.st_mode & S_IWGRP) != 0 && (status.st_mode & (S_IWOTH | S_ISVTX)) == 0;
+        return is_groups ? std::optional{status.st_gid} : std::nullopt;
     }
-    /// Makes a new record one of those whom its folder is for; false, with errno, where that may not be.
-    [[nodiscard]] bool share(int descriptor) const {
-        const Sharing with = sharing();
-        if (!with.with_others()) return true;
-        const bool for_all = (with.mode & S_IWOTH) != 0;
-        return (for_all || ::fchown(descriptor, static_cast<::uid_t>(-1), with.group) == 0) && ::fchmod(descriptor, with.mode) == 0;
+    /// Gives a new record to its folder's group. It stays the user's own where he is not in that group.
+    void share(int descriptor) const {
+        const auto group = group_of_folder();
+        if (group && ::fchown(descriptor, static_cast<::uid_t>(-1), *group) == 0) static_cast<void>(::fchmod(descriptor, 0660));
+    }
+    /// Whether another user's file may be trusted.
+    [[nodiscard]] bool is_groups(const struct ::stat& status) const {
+        return group_of_folder() == status.st_gid && (status.st_mode & S_IWOTH) == 0;
     }
     [[nodiscard]] bool map(int descriptor) {
         void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -159,14 +158,22 @@ private:
             throw cannot("be opened");
         }
         struct ::stat status {};
-        const bool ours = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-                          (status.st_uid == ::geteuid() || sharing().with_others()) && status.st_size == static_cast<off_t>(sizeof(Shared));
-        if (!ours) ::close(descriptor);
-        else if (!map(descriptor)) throw cannot("be read");
-        if (ours && shared_->layout == kind_.layout) return true;
-        if (shared_) ::munmap(std::exchange(shared_, nullptr), sizeof(Shared));
+        std::uint64_t layout = 0;
+        const bool is_file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                             ::pread(descriptor, &layout, sizeof layout, 0) == static_cast<ssize_t>(sizeof layout);
+        const bool may = status.st_uid == ::geteuid() || is_groups(status);
+        if (is_file && may && layout == kind_.layout && status.st_size == static_cast<off_t>(sizeof(Shared))) {
+            if (!map(descriptor)) throw cannot("be read");
+            return true;
+        }
+        ::close(descriptor);
+        const std::string what{kind_.what};
+        constexpr int version_bits = 16;
         throw Error{Errc::no_device,
-                    file_.string() + ": not " + std::string{kind_.what} + " of this version and user; remove it when no study runs"};
+                    file_.string() + ": " +
+                        (!is_file || layout >> version_bits != kind_.layout >> version_bits ? "not " + what + "; name another file"
+                         : !may ? what + " of another user, in a folder that is not a group's; name another file"
+                                : what + " of another version, or cut short; remove it when no study runs")};
     }
     /// Makes the whole record under another name first, so that nobody sees a part of it. False, with errno, when there is one already.
     [[nodiscard]] bool make(const Content& content) {
@@ -174,10 +181,11 @@ private:
         const std::filesystem::path draft = file_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(made++);
         const int descriptor = ::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (descriptor < 0) throw cannot("be made");
-        const bool ready = share(descriptor) && ::ftruncate(descriptor, sizeof(Shared)) == 0;
-        if (!ready || !map(descriptor)) {
+        share(descriptor);
+        const bool sized = ::ftruncate(descriptor, sizeof(Shared)) == 0;
+        if (!sized || !map(descriptor)) {
             Error error = cannot("be made");  // while errno tells why
-            if (!ready) ::close(descriptor);
+            if (!sized) ::close(descriptor);
             ::unlink(draft.c_str());
             throw Error{std::move(error)};
         }

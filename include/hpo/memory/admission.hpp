@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/memory_evidence.hpp"
@@ -36,7 +37,7 @@ struct AdmissionQuery {
     std::int64_t least_micro_batch = 1;
     bool may_checkpoint = false;  ///< activation checkpointing may be turned on
     RunsOn runs_on{};
-    double target_share = 1;  ///< of the capacity, above 0: a plan that has to be shrunk leaves the rest to others where it can
+    double target_share = 1;  ///< of the capacity, above 0: a micro-batch that has to be shrunk leaves the rest to others where it can
 };
 
 /// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch` (the effective
@@ -45,8 +46,9 @@ struct AdmissionQuery {
 /// far waits. The capacity is the query's or, where that is less, the evidence's. O(log(micro-batch)) estimates; `evidence(plan)`, a
 /// MemoryEvidence, is fetched for each.
 ///
-/// Of the micro-batches that fit the largest would take the device for itself. So a plan whose micro-batch has to be shrunk is halved up to
-/// twice more until it needs no more than `target_share` of the capacity; where that does not do, it keeps the largest.
+/// The largest micro-batch that fits would have the device for itself. So where `target_share` is below 1, a micro-batch that had to be
+/// shrunk is halved up to twice more until the plan's need and comfort are within that share of the capacity; where they are not even then,
+/// the largest that fits stays.
 template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 [[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
     Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
@@ -97,10 +99,13 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
         admission.answer = Admission::Answer::shrink;
     }
     const auto leaves_room = [&] {
-        return admission.estimate.need && fits() &&
-               static_cast<double>(*admission.estimate.need) <= query.target_share * static_cast<double>(*capacity);
+        const auto& [need, comfort] = std::tie(admission.estimate.need, admission.estimate.comfort);
+        return need && fits() &&
+               static_cast<double>(std::max(*need, comfort.value_or(0))) <= query.target_share * static_cast<double>(*capacity);
     };
-    if (admission.answer == Admission::Answer::shrink && capacity) {
+    const bool is_smaller =
+        admission.answer == Admission::Answer::shrink && admission.plan.effective_micro_batch() != query.plan.effective_micro_batch();
+    if (is_smaller && capacity && admission.estimate.need && query.target_share < 1) {
         constexpr int most_halvings = 2;  // beyond, a step takes longer than the room that it leaves is worth
         const Admission largest = admission;
         for (int halvings = 0; halvings < most_halvings && !leaves_room() && may_shrink(); ++halvings) {

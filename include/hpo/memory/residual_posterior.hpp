@@ -37,8 +37,8 @@ struct ResidualForecast {
 /// m, t and v are found by empirical Bayes, each with a weak prior (Gelman et al., Bayesian Data Analysis, chapter 5.4; the prior of m is
 /// Cauchy, so that a prediction that is wrong by a constant factor is believed after a few trials). A family nobody has seen is
 /// predicted from m, t and v; one that was seen often by itself. Forecasts are Student's, their degrees of freedom Satterthwaite's
-/// (1946) for the two variances. Where the misfit test fails, quantiles are the conformal ones (residual_scores.hpp); below the least that
-/// these can tell, Student's with a few degrees of freedom where those are lower.
+/// (1946) for the two variances. Where the misfit test fails, quantiles are the conformal ones (residual_scores.hpp); what is rarer than
+/// these can tell is Student's with a few degrees of freedom, where that lies further out.
 ///
 /// Drift: a shift common to all families follows what forecasts miss, as a local level does in a Kalman filter's steady state; each
 /// residual leaves the earlier ones of its family the share 1 - 1 / memory; and when a two-sided CUSUM of the scores (Page 1954; reference
@@ -87,9 +87,10 @@ public:
         ResidualForecast told = forecast(family);
         if (!scores_.misfit()) return told.quantile(probability);
         const double by_scores = told.centre + told.scale * *scores_.quantile(probability);
-        if (probability >= scores_.rarest()) return by_scores;
         told.freedom = std::min(told.freedom, within_freedom);  // the family's residuals tell less than they would if the model fitted
-        return std::min(by_scores, told.quantile(probability));
+        if (probability < scores_.rarest()) return std::min(by_scores, told.quantile(probability));
+        if (probability > 1 - scores_.rarest()) return std::max(by_scores, told.quantile(probability));
+        return by_scores;
     }
     [[nodiscard]] bool misfit() const { return scores_.misfit(); }
     /// Times that a change was found.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/store/attempts_elsewhere.hpp"
 #include "hpo/store/hpo_layout.hpp"
 #include "hpo/store/optuna_shape.hpp"
 #include "hpo/store/run_liveness.hpp"
@@ -45,6 +46,13 @@ public:
     [[nodiscard]] std::vector<Rejection> rejections(const Study& study) {
         return consistent([&] {
             return shape().has_hpo_tables ? read_rejections(*connection_, study.id, reader_->distributions()) : std::vector<Rejection>{};
+        });
+    }
+    /// The latest attempts of all studies that were predicted and have ended on a device of this name, from the oldest.
+    [[nodiscard]] std::vector<Attempt> attempts_on(const std::string& device_name, std::size_t most) {
+        constexpr std::int64_t no_study = 0;
+        return consistent([&] {
+            return shape().has_hpo_tables ? read_attempts_elsewhere(*connection_, no_study, device_name, most) : std::vector<Attempt>{};
         });
     }
     /// The processes that have worked on the study, with their last signs of life.

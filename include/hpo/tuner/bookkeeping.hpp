@@ -55,8 +55,7 @@ public:
     void read_elsewhere(const std::string& device_name) { elsewhere_ = attempts_elsewhere(store_, study_.id, device_name); }
     /// The latest of them, from the oldest. Without a name of the device there are none.
     [[nodiscard]] static std::vector<Attempt> attempts_elsewhere(Store& store, std::int64_t study_id, const std::string& device_name) {
-        constexpr std::size_t most = 5000;
-        return device_name.empty() ? std::vector<Attempt>{} : store.attempts_elsewhere(study_id, device_name, most);
+        return device_name.empty() ? std::vector<Attempt>{} : store.attempts_elsewhere(study_id, device_name, History::most_elsewhere);
     }
 
     /// Trials that count towards the asked number.
