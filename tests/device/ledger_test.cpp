@@ -263,7 +263,7 @@ TEST_CASE("a waiting attempt whose process no longer asks holds nobody up") {
     Ledger ledger{host.folder.path("ledger"), 1ms, [&] { return now; }};
     CHECK(ask(ledger, 0, 600) == Answer::granted);
     Other silent{[&] {
-        Ledger own = host.ledger();
+        Ledger own = host.ledger(1ms);
         static_cast<void>(ask(own, 0, 900));
     }};
     now = Ledger::host_seconds() + 1;
