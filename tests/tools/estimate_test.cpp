@@ -225,6 +225,12 @@ TEST_CASE("estimate under the guard that learns begins with what the store's stu
                                      "dry_run", "--fix", "weights=1048000", "--progress", "none"});
     INFO(run.error);
     REQUIRE(run.status == 0);
+    CHECK(asked({"--store", "learned.db"})["learned_from_attempts"] == 0);  // this trainer does not tell its peaks
+    const auto measured =
+        run_command(workshop, {"/usr/bin/python3", "-c",
+                               "import sqlite3\nd = sqlite3.connect('learned.db')\n"
+                               "d.execute('UPDATE hpo_attempts SET peak_allocated_bytes = predicted_bytes')\nd.commit()"});
+    REQUIRE(measured.status == 0);
     const json learned = asked({"--store", "learned.db"});
     CHECK(learned["learned_from_attempts"] == 20);
     CHECK(learned["need_bytes"] < new_to_it["need_bytes"]);

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
-#include <tuple>
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/memory_evidence.hpp"
@@ -99,9 +98,9 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
         admission.answer = Admission::Answer::shrink;
     }
     const auto leaves_room = [&] {
-        const auto& [need, comfort] = std::tie(admission.estimate.need, admission.estimate.comfort);
-        return need && fits() &&
-               static_cast<double>(std::max(*need, comfort.value_or(0))) <= query.target_share * static_cast<double>(*capacity);
+        const Estimate& told = admission.estimate;
+        return told.need && fits() &&
+               static_cast<double>(std::max(*told.need, told.comfort.value_or(0))) <= query.target_share * static_cast<double>(*capacity);
     };
     const bool is_smaller =
         admission.answer == Admission::Answer::shrink && admission.plan.effective_micro_batch() != query.plan.effective_micro_batch();
