@@ -61,7 +61,7 @@ public:
     explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = standard_patience,
                     std::function<double()> clock = host_seconds)
         : record_{file, kind}, patience_seconds_{std::chrono::duration<double>{patience}.count()}, clock_{std::move(clock)} {
-        require_same_id_space();
+        record_.with([this](Content& content) { require_same_id_space(content); });
     }
 
     /// Asks for an attempt's memory, again and again until it is granted; repeating the question keeps its place. Throws no_device when
@@ -183,19 +183,16 @@ private:
         }
         return entry.bytes <= left;
     }
-    /// A ledger that nobody has a part in is taken over.
-    void require_same_id_space() const {
-        const std::uint64_t own = process_id_space();
-        const bool same = record_.with([&](Content& content) {
-            if (std::ranges::all_of(content.entries, [](const Entry& entry) { return entry.number == 0; })) content.id_space = own;
-            return content.id_space == own;
-        });
-        if (!same) {
+    /// Call it before looking at owners. A ledger that nobody has a part in is taken over.
+    void require_same_id_space(Content& content) const {
+        if (content.id_space == id_space_) return;
+        if (std::ranges::any_of(content.entries, [](const Entry& entry) { return entry.number != 0; })) {
             throw Error{Errc::no_device,
                         file().string() +
                             ": a ledger of processes that cannot be seen from here, as those of another container; name another "
                             "file, or remove it when no study runs"};
         }
+        content.id_space = id_space_;
     }
     /// Of this process, also after a fork; read once. Call it inside the record.
     [[nodiscard]] const ProcessIdentity& own_identity() const {
@@ -204,6 +201,7 @@ private:
     }
     /// Asks of each owner once whether it lives: that is a file to be read.
     void forget_dead(Content& content) const {
+        require_same_id_space(content);
         std::vector<ProcessIdentity> alive{own_identity()};
         for (Entry& entry : content.entries) {
             if (entry.number == 0 || std::find(alive.begin(), alive.end(), entry.owner) != alive.end()) continue;
@@ -239,6 +237,7 @@ private:
     double patience_seconds_;
     std::function<double()> clock_;
     std::int64_t user_ = next_user();
+    std::uint64_t id_space_ = process_id_space();
     mutable ProcessIdentity self_;
 };
 
