@@ -153,3 +153,13 @@ TEST_CASE("a summary counts what the study holds") {
     CHECK(summary.by_state == std::array<std::size_t, 5>{2, 42, 44, 5, 1});
     CHECK(summary.trial_seconds == Approx(168453));
 }
+
+TEST_CASE("a trial that was interrupted before it was launched has not failed; one that failed without a word has") {
+    std::vector<hpo::Trial> trials(2);
+    for (hpo::Trial& trial : trials) trial.state = hpo::TrialState::fail;
+    trials[1].number = 1;
+    trials[0].user_attributes[std::string{hpo::lost_attribute}] = "true";
+    const auto cases = hpo::analysis::failure_cases(trials);
+    REQUIRE(cases.size() == 1);
+    CHECK(cases[0].failure.kind == hpo::FailureKind::lost_worker);
+}

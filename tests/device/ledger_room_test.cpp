@@ -42,6 +42,18 @@ TEST_CASE("an attempt is promised its comfort where nobody waits for the room, e
     CHECK(device.notes.size() == 1);
 }
 
+TEST_CASE("who waits for no room but for his turn is told that") {
+    Device device;
+    LedgerRoom room = device.room();
+    Ledger older{device.folder.path("ledger")};
+    REQUIRE(room.take({.trial = 0, .need_bytes = 60, .comfort_bytes = 60}));
+    REQUIRE(older.ask({.trial = 0, .bytes = 40, .budget_bytes = 30}) == Ledger::Answer::never);
+    REQUIRE(older.ask({.trial = 0, .bytes = 30, .budget_bytes = 30}) == Ledger::Answer::waits);  // of a smaller budget, which is full
+    CHECK_FALSE(room.take({.trial = 1, .need_bytes = 20, .comfort_bytes = 20}));
+    REQUIRE(device.notes.size() == 1);
+    CHECK(device.notes[0] == "trial 1 waits for 20 bytes of the device: an older request comes first");
+}
+
 TEST_CASE("a little more is promised than is predicted") {
     Device device;
     LedgerRoom room = device.room(65'000);

@@ -212,6 +212,7 @@ TEST_CASE("a ledger that cannot be is one clear error") {
     const auto text = run("packed.lua");
     CHECK(text.status == 4);
     CHECK_THAT(text.error, Contains("packed.lua: not a ledger; name another file"));
+    CHECK_THAT(run("hpo.db").error, Contains("--ledger: got 'hpo.db', which is the store; expected another file"));
     CHECK_THAT(run("no/folder/ledger").error, Contains("no/folder/ledger: cannot be made: "));
     CHECK(run("").status == 2);
 }
