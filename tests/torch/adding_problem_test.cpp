@@ -63,7 +63,7 @@ TEST_CASE("the contracts of trainers hold for the example plugin, with two layer
     CHECK(trainer.check(wrong).size() == 1);
 }
 
-TEST_CASE("the example plugin takes part in levers") {
+TEST_CASE("the example plugin takes part in levers", "[bf16]") {
     const auto held_by = [](const std::string& name, const hpo::Value& value) {
         hpo::TrainerJob job = adding_job();
         job.params[name] = value;

@@ -5,8 +5,11 @@
 #include <c10/core/Device.h>
 #include <torch/version.h>
 
+#include <optional>
+
 #include "hpo/core/plan.hpp"
 #include "hpo/torch/meta_casts.hpp"
+#include "hpo/torch/onednn.hpp"
 
 namespace hpo::torch {
 
@@ -47,6 +50,7 @@ struct AutocastState {
 class Autocast {
 public:
     Autocast(c10::DeviceType kind, AutocastState state) : kind_{kind}, before_{AutocastState::of(kind)} {
+        if (state.enabled) onednn_.emplace(kind, state.type);
         at::autocast::increment_nesting();
         state.apply_to(kind_);
     }
@@ -73,6 +77,7 @@ private:
 
     c10::DeviceType kind_;
     AutocastState before_;
+    std::optional<OneDnnWhereItCasts> onednn_;
 };
 
 /// While it lives, weights are cast each time they are used.
