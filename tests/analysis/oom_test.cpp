@@ -7,11 +7,12 @@
 #include <string>
 
 #include "hpo/script/study_script.hpp"
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 
-namespace {
+using hpo::tests::mib;
 
-constexpr std::int64_t mib = 1 << 20;
+namespace {
 
 hpo::Failure device_oom(std::int64_t asked, std::int64_t held, std::int64_t capacity) {
     hpo::Failure failure = hpo::classify_text(

@@ -6,14 +6,14 @@
 #include <fstream>
 #include <string>
 
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
 using hpo::device::host_memory;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 /// A machine of 8 GiB of which 6 are available, made of files.
 class Machine {

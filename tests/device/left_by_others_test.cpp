@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "hpo/device/host_occupancy.hpp"
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace hpo::device;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 void write(const std::filesystem::path& file, const std::string& text) {
     std::filesystem::create_directories(file.parent_path());

@@ -108,22 +108,22 @@ TEST_CASE("a process that is killed at any moment gives everything back") {
 }
 
 TEST_CASE("a supervisor's cap refuses its process alone, and tells that from a full device") {
-    using Answer = hpo::device::Charge::Answer;
+    using Charged = hpo::device::Charge::Answer;
     const auto file = account_file("cap");
     auto device = MeteredDevice::create(file, 1000);
     CHECK_FALSE(device.own_cap());
     device.set_cap(hpo::this_process(), 300);
     CHECK(device.own_cap() == 300);
     CHECK(device.charge(300));
-    CHECK(device.charge(1).answer == Answer::above_cap);
+    CHECK(device.charge(1).answer == Charged::above_cap);
     device.set_cap(hpo::this_process(), 100);  // what it has stays
     CHECK(device.occupancy().used_bytes == 300);
     device.release(250);
     CHECK(device.charge(50));
-    CHECK(device.charge(1).answer == Answer::above_cap);
+    CHECK(device.charge(1).answer == Charged::above_cap);
     device.set_cap(hpo::this_process(), std::nullopt);
     CHECK(device.charge(900));
-    CHECK(device.charge(1).answer == Answer::full);
+    CHECK(device.charge(1).answer == Charged::full);
     device.release(1000);
 
     int go[2];
@@ -134,7 +134,7 @@ TEST_CASE("a supervisor's cap refuses its process alone, and tells that from a f
         char word = 0;
         if (::read(go[0], &word, 1) != 1) return;
         auto own = MeteredDevice::open(file);
-        const char answers[] = {own.charge(400) ? 'y' : 'n', own.charge(1).answer == Answer::above_cap ? 'c' : 'f'};
+        const char answers[] = {own.charge(400) ? 'y' : 'n', own.charge(1).answer == Charged::above_cap ? 'c' : 'f'};
         static_cast<void>(::write(told[1], answers, 2));
         ::pause();
     });
@@ -146,7 +146,7 @@ TEST_CASE("a supervisor's cap refuses its process alone, and tells that from a f
     CHECK(answers[0] == 'y');
     CHECK(answers[1] == 'c');
     CHECK(device.charge(600));  // the neighbour has all that is left
-    CHECK(device.charge(1).answer == Answer::full);
+    CHECK(device.charge(1).answer == Charged::full);
     ::kill(child, SIGKILL);
     wait_for(child);
     CHECK(device.reclaim_dead() == 400);
@@ -200,13 +200,13 @@ TEST_CASE("a process that cannot be asked about keeps its memory") {
 }
 
 TEST_CASE("an absurd request is refused") {
-    using Answer = hpo::device::Charge::Answer;
+    using Charged = hpo::device::Charge::Answer;
     constexpr auto absurd = std::numeric_limits<std::int64_t>::max();
     auto device = MeteredDevice::create(account_file("absurd"), 1000);
     REQUIRE(device.charge(10));
-    CHECK(device.charge(absurd).answer == Answer::full);
+    CHECK(device.charge(absurd).answer == Charged::full);
     device.set_cap(hpo::this_process(), 300);
-    CHECK(device.charge(absurd).answer == Answer::above_cap);
+    CHECK(device.charge(absurd).answer == Charged::above_cap);
     CHECK(device.occupancy().used_bytes == 10);
     device.release(10);
 }

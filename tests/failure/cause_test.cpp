@@ -3,14 +3,14 @@
 
 #include <string>
 
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 
 using hpo::OomCause;
+using hpo::tests::gib;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
-constexpr std::int64_t gib = 1 << 30;
 
 hpo::Failure failure(const std::string& message) { return hpo::classify_text({.type = "torch.OutOfMemoryError", .message = message}); }
 

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 
 using hpo::parse_oom_message;
+using hpo::tests::gib;
+using hpo::tests::kib;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr double kib = 1024.0;
-constexpr double mib = 1024 * kib;
-constexpr double gib = 1024 * mib;
 
 std::int64_t bytes(double value) { return static_cast<std::int64_t>(value < 0 ? value - 0.5 : value + 0.5); }
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::memory;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 AllocatorSettings read(const std::string& text, LibTorchVersion version = {2, 11}) { return read_allocator_conf(text, version); }
 std::vector<std::uint32_t> divisions(const std::string& text, LibTorchVersion version = {2, 11}) {

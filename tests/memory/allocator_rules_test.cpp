@@ -6,14 +6,14 @@
 #include "hpo/memory/allocator_replay.hpp"
 #include "hpo/memory/capacity_need.hpp"
 #include "memory/random_trace.hpp"
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::memory;
+using hpo::tests::kib;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr std::int64_t kib = 1 << 10;
-constexpr std::int64_t mib = 1 << 20;
 
 /// Positive: takes a block of so many bytes; negative -n: gives the n-th block back.
 AllocationTrace trace_of(const std::vector<std::int64_t>& steps) {

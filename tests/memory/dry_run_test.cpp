@@ -3,15 +3,15 @@
 
 #include <limits>
 
+#include "memory/nothing.hpp"
 #include "support/catch.hpp"
 
 using hpo::EstimatePart;
 using hpo::memory::DryRun;
+using hpo::tests::no_params;
+using hpo::tests::no_plan;
 
 namespace {
-
-const hpo::ParamSet no_params;
-const hpo::ExecutionPlan no_plan;
 
 hpo::PeakPrediction thousand() {
     hpo::PeakPrediction prediction;

@@ -3,13 +3,13 @@
 
 #include <limits>
 
+#include "memory/nothing.hpp"
 #include "support/catch.hpp"
 
 using hpo::memory::Formula;
+using hpo::tests::no_params;
 
 namespace {
-
-const hpo::ParamSet no_params;
 
 /// BERT-base in fp32 with Adam, 12 layers of width 768 with 12 heads at length 128, by the closed form.
 hpo::Profile bert_base() {

@@ -10,6 +10,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/memory/allocator_settings.hpp"
+#include "support/bytes.hpp"
 
 namespace hpo::tests {
 
@@ -19,8 +20,6 @@ inline std::int64_t draw(Rng& rng, std::int64_t from, std::int64_t to) {
 
 /// Blocks of all pools and segment sizes; of a few sizes each time, so that they fit each other's holes.
 inline memory::AllocationTrace random_trace(Rng& rng, std::int64_t events) {
-    static constexpr std::int64_t kib = 1024;
-    static constexpr std::int64_t mib = 1024 * kib;
     std::vector<std::int64_t> sizes;
     for (std::int64_t i = draw(rng, 1, 6); i > 0; --i) {
         switch (rng.below(6)) {
@@ -48,7 +47,6 @@ inline memory::AllocationTrace random_trace(Rng& rng, std::int64_t events) {
 
 /// Settings that LibTorch accepts.
 inline memory::AllocatorSettings random_settings(Rng& rng) {
-    static constexpr std::int64_t mib = 1 << 20;
     memory::AllocatorSettings settings;
     if (rng.below(3) == 0) settings.large_segment_bytes = settings.max_non_split_rounding_bytes = mib * draw(rng, 11, 40);
     if (rng.below(3) == 0) settings.max_split_bytes = settings.large_segment_bytes + mib * draw(rng, 0, 20);

@@ -15,7 +15,7 @@ struct Least final : hpo::ParamSource {
         ++draws;
         const auto part = *hpo::narrowed(distribution, within);
         if (const auto* real = hpo::get_if<hpo::FloatDistribution>(&part)) return real->low;
-        if (const auto* whole = hpo::get_if<hpo::IntDistribution>(&part)) return static_cast<double>(whole->low);
+        if (const auto* integer = hpo::get_if<hpo::IntDistribution>(&part)) return static_cast<double>(integer->low);
         std::size_t index = 0;
         while (!within.admits(static_cast<double>(index))) ++index;
         return static_cast<double>(index);

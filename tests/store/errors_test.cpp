@@ -6,6 +6,7 @@
 
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "store/directions.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
 #include "support/files.hpp"
@@ -16,11 +17,10 @@ using hpo::store::Sqlite;
 using hpo::test::read_file;
 using hpo::test::write_file;
 using hpo::tests::ChildProcess;
+using hpo::tests::minimize;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
-
-const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
 
 /// "code: message" of the Error that `work` throws.
 template <class Work>

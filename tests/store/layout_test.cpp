@@ -5,6 +5,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "hpo/testing/sample_trial.hpp"
 #include "hpo/testing/trial_text.hpp"
+#include "store/directions.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
 #include "support/files.hpp"
@@ -17,11 +18,10 @@ using hpo::testing::sample_attempt;
 using hpo::testing::sample_rejection;
 using hpo::testing::text_of;
 using hpo::tests::ChildProcess;
+using hpo::tests::minimize;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
-
-const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
 
 /// What an earlier version would have made: fewer columns, one table less, a trigger that does not know it, an index less.
 constexpr const char* to_earlier_layout = R"sql(
@@ -45,7 +45,7 @@ constexpr const char* to_earlier_layout = R"sql(
 SQLite::Database database_of(const std::string& path) { return {path, SQLite::OPEN_READWRITE}; }
 
 /// A file with one running trial, its attempt and a rejection, all with every member.
-void make_store(const std::string& path) {
+void make_full_store(const std::string& path) {
     Sqlite store{path};
     const hpo::Study study = store.open_study("s", minimize, hpo::Store::Open::create);
     store.begin_attempt(store.begin_trial(study.id, std::nullopt), sample_attempt(0));
@@ -80,7 +80,7 @@ std::int64_t count(const std::string& path, const std::string& from) {
 TEST_CASE("a file of an earlier layout is read as it is, and what it lacks is not known") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
-    make_store(path);
+    make_full_store(path);
     database_of(path).exec(to_earlier_layout);
     {
         Snapshot snapshot{path};
@@ -94,7 +94,7 @@ TEST_CASE("a file of an earlier layout is read as it is, and what it lacks is no
         Snapshot snapshot{path};
         CHECK(snapshot.rejections(snapshot.study("s")).empty());
     }
-    make_store(directory.file("other.db"));
+    make_full_store(directory.file("other.db"));
     CHECK_FALSE(is_complete(path));
     CHECK(is_complete(directory.file("other.db")));
 }
@@ -102,7 +102,7 @@ TEST_CASE("a file of an earlier layout is read as it is, and what it lacks is no
 TEST_CASE("looking at a file of an earlier layout changes no byte") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
-    make_store(path);
+    make_full_store(path);
     database_of(path).exec(to_earlier_layout);
     const std::string before = read_file(path);
     {
@@ -115,7 +115,7 @@ TEST_CASE("looking at a file of an earlier layout changes no byte") {
 TEST_CASE("a file of an earlier layout gains what came since when it is opened, and keeps what it has") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
-    make_store(path);
+    make_full_store(path);
     database_of(path).exec(to_earlier_layout);
     {
         Sqlite store{path};
@@ -144,7 +144,7 @@ TEST_CASE("a file of an earlier layout gains what came since when it is opened, 
 TEST_CASE("rows that a trigger of an earlier layout left behind do not come back as another trial's") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
-    make_store(path);
+    make_full_store(path);
     database_of(path).exec(to_earlier_layout);
     database_of(path).exec("DELETE FROM trials");
     REQUIRE(count(path, "hpo_memory") > 0);
@@ -156,7 +156,7 @@ TEST_CASE("rows that a trigger of an earlier layout left behind do not come back
 TEST_CASE("processes that open a file of an earlier layout at once all find it whole") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
-    make_store(path);
+    make_full_store(path);
     database_of(path).exec(to_earlier_layout);
     const auto work = [&](const auto& write) {
         Sqlite store{path};
@@ -174,7 +174,7 @@ TEST_CASE("processes that open a file of an earlier layout at once all find it w
 TEST_CASE("what a later version added to a file is left alone") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
-    make_store(path);
+    make_full_store(path);
     const std::string trigger = database_of(path).execAndGet("SELECT sql FROM sqlite_master WHERE name = 'hpo_trial_deleted'").getString();
     const std::string later = trigger.substr(0, trigger.rfind("END")) + "    DELETE FROM hpo_later WHERE trial_id = OLD.trial_id;\nEND";
     database_of(path).exec(R"sql(
@@ -201,7 +201,7 @@ TEST_CASE("what a later version added to a file is left alone") {
 TEST_CASE("a file without a column that every version writes is refused for writing, and gains nothing") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
-    make_store(path);
+    make_full_store(path);
     database_of(path).exec("ALTER TABLE hpo_attempts DROP COLUMN decision; DROP TABLE hpo_attempt_reports");
     const std::string before = read_file(path);
     CHECK_THROWS_WITH(Sqlite{path}, Catch::Contains("has no column hpo_attempts.decision"));

@@ -2,10 +2,12 @@
 #include "hpo/memory/calibrated.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "store/directions.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace hpo;
+using hpo::tests::minimize;
 
 namespace {
 
@@ -19,7 +21,6 @@ ParamSet params_of_trial(int number) {
 
 /// A study of 30 trials whose predictions were a third too low and sometimes were found so by running out of memory.
 Study learn(Store& store, const char* name) {
-    const std::vector<Direction> minimize{Direction::minimize};
     const Study study = store.open_study(name, minimize, Store::Open::create);
     for (int number = 0; number < 30; ++number) {
         Trial trial = store.begin_trial(study.id, std::nullopt);
@@ -72,7 +73,6 @@ TEST_CASE("what a guard has learned is in the file: a restarted study, and anoth
         learn(file, "s");
     }
     store::Sqlite again{path};
-    const std::vector<Direction> minimize{Direction::minimize};
     const Study study = again.open_study("s", minimize, Store::Open::resume);
     std::vector<Trial> remembered;
     alive.refresh(known.id, remembered);

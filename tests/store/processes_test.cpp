@@ -7,17 +7,17 @@
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/testing/trial_text.hpp"
+#include "store/directions.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
 #include "support/temporary_directory.hpp"
 
 using hpo::store::Sqlite;
 using hpo::tests::ChildProcess;
+using hpo::tests::minimize;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
-
-const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
 
 hpo::Study open(Sqlite& store) { return store.open_study("s", minimize, hpo::Store::Open::create_or_resume); }
 

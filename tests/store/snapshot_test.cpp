@@ -11,6 +11,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "hpo/testing/sample_trial.hpp"
 #include "hpo/testing/trial_text.hpp"
+#include "store/directions.hpp"
 #include "support/catch.hpp"
 #include "support/child_process.hpp"
 #include "support/files.hpp"
@@ -19,6 +20,7 @@
 using hpo::store::Json;
 using hpo::store::Snapshot;
 using hpo::test::read_file;
+using hpo::tests::minimize;
 using hpo::tests::TemporaryDirectory;
 
 namespace {
@@ -221,7 +223,6 @@ TEST_CASE("a file of before Optuna 2.4, with its values among the trials, is rea
 TEST_CASE("a snapshot shows attempts, rejections and runs of our own files, while they are written and after") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("a%20b ?#.db");  // characters that mean something in an address
-    const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
     auto store = std::make_unique<hpo::store::Sqlite>(path);
     const auto study = store->open_study("s", minimize, hpo::Store::Open::create);
     const auto run = store->begin_run(study.id, {.id = -1, .host = "", .pid = 0, .started_ticks = "", .configuration = "{\"seed\": 1}"});
@@ -253,7 +254,6 @@ TEST_CASE("looking at a file that this process writes keeps its locks") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("hpo.db");
     hpo::store::Sqlite store{path};
-    const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
     const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
     for (int i = 0; i < 3; ++i) CHECK(Snapshot{path}.studies().size() == 1);
     // A connection that finds no lock on the file takes itself for the last one and, when it closes, removes the log.
@@ -272,7 +272,6 @@ TEST_CASE("looking changes no byte, not even beside a file whose writer was kill
     const pid_t writer = fork();
     if (writer == 0) {
         hpo::store::Sqlite store{path};
-        const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
         const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
         for (int i = 0; i < 5; ++i) (void)store.begin_trial(study.id, std::nullopt);
         kill(getpid(), SIGKILL);
@@ -296,7 +295,6 @@ TEST_CASE("a file in a directory that cannot be written is read, and nothing app
     const std::string path = directory.file("hpo.db");
     {
         hpo::store::Sqlite store{path};
-        const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
         (void)store.begin_trial(store.open_study("s", minimize, hpo::Store::Open::create).id, std::nullopt);
     }
     const std::string file = read_file(path);

@@ -3,13 +3,10 @@
 
 #include <filesystem>
 
+#include "store/directions.hpp"
 #include "support/catch.hpp"
 
-namespace {
-
-const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
-
-}  // namespace
+using hpo::tests::minimize;
 
 TEST_CASE("a study goes on in a file that was closed") {
     const auto path = std::filesystem::temp_directory_path() / ("hpo-goes-on-" + std::to_string(getpid()) + ".db");

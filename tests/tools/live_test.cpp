@@ -6,16 +6,16 @@
 
 #include "hpo/device/metered_device.hpp"
 #include "hpo/store/snapshot.hpp"
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
 using namespace std::chrono_literals;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 /// A study whose attempts are predicted to need 8 MiB and 10 bytes for each example of a micro-batch, on a device of 64 MiB; each waits for
 /// the file `go`.

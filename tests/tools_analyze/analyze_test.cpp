@@ -11,10 +11,12 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
 
 using namespace hpo::test;
+using hpo::tests::mib;
 using nlohmann::json;
 
 namespace {
@@ -269,7 +271,6 @@ TEST_CASE("reading leaves a database and its folder as they are, byte for byte, 
 TEST_CASE("a study of ours is explained from its file") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();
-    constexpr std::int64_t mib = 1 << 20;
     {
         hpo::store::Sqlite store{path};
         const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
@@ -337,7 +338,6 @@ TEST_CASE("a study of ours is explained from its file") {
 TEST_CASE("a wrong prediction is explained by what the next attempt had of the device") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();
-    constexpr std::int64_t mib = 1 << 20;
     {
         hpo::store::Sqlite store{path};
         const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
@@ -389,7 +389,6 @@ TEST_CASE("a wrong prediction is explained by what the next attempt had of the d
 TEST_CASE("sizes that no run can have written are refused by their place, and the largest ones make no figures of their own") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();
-    constexpr std::int64_t mib = 1 << 20;
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     const auto write = [&](const std::string& name, std::optional<std::int64_t> predicted, std::optional<std::int64_t> peak) {
         hpo::store::Sqlite store{path};
@@ -426,7 +425,6 @@ TEST_CASE("sizes that no run can have written are refused by their place, and th
 TEST_CASE("a trial shows what its attempt held over time, and what it left behind") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();
-    constexpr std::int64_t mib = 1 << 20;
     {
         hpo::store::Sqlite store{path};
         const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
@@ -484,7 +482,6 @@ TEST_CASE("a trial shows what its attempt held over time, and what it left behin
 TEST_CASE("compare sets a study with failures beside one without, and says null for what a study of others does not know") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();
-    constexpr std::int64_t mib = 1 << 20;
     {
         hpo::store::Sqlite store{path};
         const std::vector<hpo::Direction> directions{hpo::Direction::maximize};

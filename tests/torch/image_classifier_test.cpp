@@ -17,25 +17,15 @@
 #include "hpo/torch/classification.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/weights/write_safetensors.hpp"
+#include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
 using hpo::torch::MeteredAllocator;
 using image_classifier::ImageClassifier;
+using points::Recorder;
 
 namespace {
-
-struct Recorder final : hpo::Progress {
-    std::vector<hpo::Report> reports;
-    std::vector<hpo::MemoryMark> marks;
-    bool report(std::int64_t step, double value) override {
-        reports.push_back({step, value});
-        return true;
-    }
-    [[nodiscard]] bool stop_requested() const override { return false; }
-    void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
-    void log(std::string_view) override {}
-};
 
 /// A small job on the real images: a few hundred of them, one epoch.
 hpo::TrainerJob small_job(const std::string& kind) {

@@ -10,8 +10,10 @@
 
 #include "hpo/device/metered_device.hpp"
 #include "hpo/torch/memory_reading.hpp"
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 
+using hpo::tests::mib;
 using hpo::torch::MeteredAllocator;
 
 namespace {
@@ -29,8 +31,6 @@ struct Meter {
     }
     MeteredAllocator& allocator = MeteredAllocator::instance();
 };
-
-constexpr std::int64_t mib = 1 << 20;
 
 torch::Tensor bytes(std::int64_t count) { return torch::empty({count}, torch::kByte); }
 

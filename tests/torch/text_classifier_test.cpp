@@ -19,23 +19,17 @@
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/optimizer.hpp"
+#include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/tiny_encoders.hpp"
 
 using namespace text_classifier;
 using hpo::torch::MeteredAllocator;
+using points::Recorder;
 using torch::Tensor;
 
 namespace {
-
-struct Recorder final : hpo::Progress {
-    std::vector<std::string> lines;
-    bool report(std::int64_t, double) override { return true; }
-    [[nodiscard]] bool stop_requested() const override { return false; }
-    void memory(const hpo::MemoryMark&) override {}
-    void log(std::string_view line) override { lines.emplace_back(line); }
-};
 
 /// 240 texts of 1 to 12 words; one of the words tells the class, and half of the texts are of the first.
 std::string write_texts(const std::filesystem::path& folder) {

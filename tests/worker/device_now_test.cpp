@@ -3,16 +3,14 @@
 
 #include <unistd.h>
 
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
 using namespace hpo::device;
+using hpo::tests::mib;
 
-namespace {
-
-constexpr std::int64_t mib = 1 << 20;
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a driver's library tells devices and who is on them") {
     const auto nvml = Nvml::load(HPO_FAKE_NVML);

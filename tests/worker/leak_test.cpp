@@ -5,15 +5,15 @@
 
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/worker/leak_watch.hpp"
+#include "support/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/pool.hpp"
 
 using namespace hpo;
 using namespace hpo::test;
+using hpo::tests::mib;
 
 namespace {
-
-constexpr std::int64_t mib = 1 << 20;
 
 MemoryMark mark(const char* name, std::int64_t allocated, std::optional<std::int64_t> capacity = std::nullopt) {
     MemoryMark mark{name, 1, std::nullopt, {}};

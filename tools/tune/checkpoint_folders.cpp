@@ -2,19 +2,19 @@
 #include "checkpoint_folders.hpp"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "hpo/core/error.hpp"
 #include "hpo/store/retries.hpp"
+#include "support/json.hpp"
 
 namespace hpo::tune {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using tools::Json;
 
 void add_file(CheckpointConditions& conditions, const fs::path& file) {
     std::error_code error;

@@ -127,7 +127,7 @@ private:
     }
 
     void print_text(const AttemptOutcome& outcome) const {
-        for (const auto& [name, json] : outcome.attributes) std::cout << name << ": " << json << "\n";
+        for (const auto& [name, value] : outcome.attributes) std::cout << name << ": " << value << "\n";
         if (outcome.failure) {
             const Failure& failure = *outcome.failure;
             std::cout << "failed after " << duration(printer_.elapsed()) << ": " << to_text(failure.kind)

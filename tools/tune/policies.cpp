@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "hpo/registry/builtins.hpp"
+#include "support/json.hpp"
 #include "surroundings.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
 namespace {
 
-using nlohmann::json;
+using tools::Json;
 
 template <class Any>
-json entries_of(const registry::Registry<Any>& registry) {
-    json list = json::array();
+Json entries_of(const registry::Registry<Any>& registry) {
+    Json list = Json::array();
     for (const auto& entry : registry.entries()) {
-        json options = json::array();
+        Json options = Json::array();
         for (const auto& option : entry.options) {
             options.push_back(
                 {{"name", option.name}, {"default", option.default_text}, {"expected", option.expected}, {"help", option.help}});
@@ -26,10 +26,10 @@ json entries_of(const registry::Registry<Any>& registry) {
     return list;
 }
 
-json trainers_of(const worker::WorkerDescription& description) {
-    json list = json::array();
+Json trainers_of(const worker::WorkerDescription& description) {
+    Json list = Json::array();
     for (const worker::PluginDescription& plugin : description.plugins) {
-        json item{{"name", plugin.name}, {"file", plugin.path}};
+        Json item{{"name", plugin.name}, {"file", plugin.path}};
         if (plugin.info) item["info"] = encode(*plugin.info);
         else item["problem"] = plugin.error.value_or("it says nothing");
         list.push_back(item);
@@ -37,11 +37,11 @@ json trainers_of(const worker::WorkerDescription& description) {
     return list;
 }
 
-void print_policies(const std::string& kind, const json& list) {
+void print_policies(const std::string& kind, const Json& list) {
     std::cout << kind << "\n";
-    for (const json& item : list) {
+    for (const Json& item : list) {
         std::cout << "  " << item["name"].get<std::string>() << "  " << item["summary"].get<std::string>() << "\n";
-        for (const json& option : item["options"]) {
+        for (const Json& option : item["options"]) {
             std::cout << "      " << option["name"].get<std::string>() << "=" << option["default"].get<std::string>() << "  "
                       << option["help"].get<std::string>() << " (" << option["expected"].get<std::string>() << ")\n";
         }
@@ -102,7 +102,7 @@ void add_policies(CLI::App& app, Actions& actions) {
         const auto plugin_timeout = require_timeout("--plugin-timeout", options->plugin_timeout);
         const auto wanted = [&](const char* name) { return kind.empty() || kind == name; };
         const registry::Registries registries = registry::builtin_registries();
-        json all = json::object();
+        Json all = Json::object();
         if (wanted("sampler")) all["sampler"] = entries_of(registries.samplers);
         if (wanted("pruner")) all["pruner"] = entries_of(registries.pruners);
         if (wanted("guard")) all["guard"] = entries_of(registries.guards);
@@ -113,7 +113,7 @@ void add_policies(CLI::App& app, Actions& actions) {
             all["trainer"] = trainers_of(trainers);
         }
         if (options->as_json) {
-            std::cout << all.dump(2) << "\n";
+            tools::print(all);
             return 0;
         }
         for (const std::string& name : kinds) {
