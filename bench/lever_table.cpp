@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "bench/measured_job.hpp"
+#include "bench/number_argument.hpp"
 #include "bench/own_process.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "text_classifier/text_classifier.hpp"
@@ -105,7 +105,7 @@ double median(std::vector<double> numbers) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int rounds = argc > 1 ? std::atoi(argv[1]) : 3;
+    const long rounds = bench::number_argument(argc, argv, 1, 3, 1, "lever_table [rounds]");
     const auto place = std::filesystem::temp_directory_path() / ("lever_table_" + std::to_string(::getpid()));
     std::filesystem::create_directory(place);
     bench::write_texts(place / "texts.tsv", 200, {.fewest = 40, .most = 126});
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     std::vector<std::vector<double>> seconds(all.size());
     std::vector<std::vector<double>> ratios(all.size());
     std::vector<double> bytes(all.size());
-    for (int round = 0; round < rounds; ++round) {
+    for (long round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             const auto measured = bench::in_own_process([&] {
                 const auto device = hpo::device::MeteredDevice::create(place / "device", std::int64_t{8} << 30);

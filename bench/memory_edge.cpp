@@ -8,12 +8,12 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bench/number_argument.hpp"
 #include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
@@ -310,15 +310,12 @@ void print_table(const Run& run) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto number = [&](int place, long standard) {
-        if (argc <= place) return standard;
-        char* end = nullptr;
-        const long value = std::strtol(argv[place], &end, 10);
-        if (*argv[place] != '\0' && *end == '\0' && value >= (place == 1 ? 0 : 1)) return value;
-        std::fprintf(stderr, "memory_edge: got '%s'; expected a number. memory_edge [first seed] [seeds] [trials]\n", argv[place]);
-        std::exit(2);
+    const auto number = [&](int place, long standard, long least) {
+        return bench::number_argument(argc, argv, place, standard, least, "memory_edge [first seed] [seeds] [trials]");
     };
-    Run run{.first_seed = static_cast<std::uint64_t>(number(1, 20000)), .seeds = static_cast<int>(number(2, 20)), .trials = number(3, 300)};
+    Run run{.first_seed = static_cast<std::uint64_t>(number(1, 20000, 0)),
+            .seeds = static_cast<int>(number(2, 20, 1)),
+            .trials = number(3, 300, 1)};
     for (const bool shrinking : {true, false}) {
         run.shrinking = shrinking;
         print_table(run);

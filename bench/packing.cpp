@@ -35,6 +35,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/number_argument.hpp"
 #include "hpo/device/ledger_room.hpp"
 
 namespace {
@@ -310,13 +311,10 @@ void print(const std::vector<Row>& rows) {
 }  // namespace
 
 int main(int count, char** words) {
-    Seeds seeds;
-    if (count > 1) seeds.count = std::atoi(words[1]);
-    if (count > 2) seeds.first = std::strtoull(words[2], nullptr, 10);
-    if (seeds.count < 1) {
-        std::fprintf(stderr, "packing: got '%s'; expected a number of seeds\n", words[1]);
-        return 2;
-    }
+    const auto number = [&](int place, long standard, long least) {
+        return bench::number_argument(count, words, place, standard, least, "packing [seeds] [first seed]");
+    };
+    const Seeds seeds{.first = static_cast<std::uint64_t>(number(2, 1, 0)), .count = static_cast<int>(number(1, 20, 1))};
     std::printf("%d trials, %d seeds from %llu on; means, and the worst of all seeds for wait, row and peak (of the whole card)\n", trials,
                 seeds.count, static_cast<unsigned long long>(seeds.first));
     for (const double share : {1.0, part}) {

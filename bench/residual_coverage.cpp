@@ -3,9 +3,10 @@
 // above that of 0.99, on simulated families of predictions (tests/memory/residual_generator.hpp). Prints a table.
 //
 //     residual_coverage [first seed] [seeds]
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 
+#include "bench/number_argument.hpp"
 #include "tests/memory/residual_generator.hpp"
 
 using namespace hpo::tests;
@@ -20,10 +21,11 @@ void print(const char* what, const Coverage& coverage) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto number = [&](int place, std::uint64_t standard) {
-        return argc > place ? std::strtoull(argv[place], nullptr, 10) : standard;
+    const auto number = [&](int place, long standard, long least) {
+        return static_cast<std::uint64_t>(
+            bench::number_argument(argc, argv, place, standard, least, "residual_coverage [first seed] [seeds]"));
     };
-    const Seeds seeds{.first = number(1, 1000), .count = number(2, 100)};
+    const Seeds seeds{.first = number(1, 1000, 0), .count = number(2, 100, 1)};
     std::printf("| residuals | censored | below 0.5 | below 0.8 | below 0.95 | above 0.99 |\n|---|---:|---:|---:|---:|---:|\n");
     print("families that were never seen", of_unseen_families(tight, {}, seeds));
     print("the same, some out of memory", of_unseen_families(tight, {.censored = true}, seeds));

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "bench/measured_job.hpp"
+#include "bench/number_argument.hpp"
 #include "bench/own_process.hpp"
 #include "hpo/dataset/text_dataset.hpp"
 #include "hpo/torch/metered_allocator.hpp"
@@ -164,7 +164,7 @@ void compare(const std::string& name, const Case& each, int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
+    const int rounds = static_cast<int>(bench::number_argument(argc, argv, 1, 20, 1, "training_overhead [rounds]"));
     const auto file = std::filesystem::temp_directory_path() / ("training_overhead_" + std::to_string(::getpid()) + ".tsv");
     bench::write_texts(file, 64 * 26, {.fewest = 62, .most = 62});
     std::printf("| model | bare, ms/step | plugin / bare (quartiles) | plugin / bare over the same allocator |\n|---|---:|---:|---:|\n");

@@ -211,6 +211,19 @@ TEST_CASE("estimate gives a plugin as long for an answer as --plugin-timeout say
     CHECK_THAT(hangs.out, Contains("by probe") && Contains("no answer within 2 s"));
 }
 
+TEST_CASE("plain progress tells the micro-batches that a trial was shrunk to") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto run = tune(workshop, {"run", "s.lua", "--trials", "2", "--device-memory", "1MiB", "--fix", "weights=1048000", "--fix",
+                                     "batch=64", "--progress", "plain"});
+    CHECK(run.status == 0);
+    CHECK_THAT(run.error, Contains("trial 0: weights=1048000 batch=64 seconds=") && Contains("; batch 64 as 2 x 32\n"));
+    const auto whole = tune(workshop, {"run", "s.lua", "--trials", "1", "--device-memory", "1MiB", "--fix", "weights=100", "--fix",
+                                       "batch=64", "--progress", "plain", "--store", "whole.db"});
+    CHECK(whole.status == 0);
+    CHECK_THAT(whole.error, !Contains("batch 64 as"));
+}
+
 TEST_CASE("estimate under the guard that learns begins with what the store's studies have measured on the device, as a run does") {
     const Workshop workshop;
     workshop.write("s.lua", script);

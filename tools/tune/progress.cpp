@@ -3,9 +3,9 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <chrono>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "hpo/core/bytes.hpp"
