@@ -10,28 +10,28 @@ using hpo::memory::ReplayedTrace;
 
 namespace {
 
-enum Verdict { served, ran_out, differs, verdicts };
+enum Comparison { served, ran_out, unequal, comparisons };
 
-Verdict compare(std::uint64_t number) {
+Comparison compare(std::uint64_t number) {
     const RandomReplay replay = random_replay(number);
     prepare_allocator(replay);
     const ReplayedTrace model = simulate(replay.trace, replay.settings, replay.device);
     const ReplayedTrace real = replay_natively(replay.trace);
     const bool same = model.counts == real.counts && model.survived() == real.survived() &&
                       (model.survived() || model.refused->event == real.refused->event);
-    return !same ? differs : model.survived() ? served : ran_out;
+    return !same ? unequal : model.survived() ? served : ran_out;
 }
 
 }  // namespace
 
 TEST_CASE("the model equals LibTorch's own allocator on 10000 random traces with random settings") {
-    int counts[verdicts] = {};
+    int counts[comparisons] = {};
     for (std::uint64_t number = 1; number <= 10000; ++number) {
-        const int verdict = in_own_process([&] { return compare(number); });
+        const int comparison = in_own_process([&] { return compare(number); });
         CAPTURE(number);
-        REQUIRE(verdict >= 0);
-        ++counts[verdict];
-        CHECK(verdict != differs);
+        REQUIRE(comparison >= 0);
+        ++counts[comparison];
+        CHECK(comparison != unequal);
     }
     CHECK(counts[served] > 2000);
     CHECK(counts[ran_out] > 2000);
