@@ -228,6 +228,25 @@ TEST_CASE("a dry run knows most of what oneDNN makes on the way of a convolution
     }
 }
 
+TEST_CASE("a convolution in bf16 is predicted where oneDNN computes it, and left to the probe elsewhere", "[bf16]") {
+    image_classifier::ImageClassifier images;
+    points::Recorder nobody;
+    for (const char* kind : {"cnn", "resnet"}) {
+        CAPTURE(kind);
+        TrainerJob job = image_job(kind);
+        job.plan.precision = hpo::Precision::bf16;
+        if (hpo::torch::onednn_has(torch::kBFloat16)) {
+            compare(images, job, 0.05);
+            continue;
+        }
+        CHECK_THROWS_WITH(predicted(images, job), Catch::Contains("a convolution of BFloat16, which this processor's oneDNN has not"));
+        CHECK(static_cast<double>(images.predict(job, PeakSource::probe, nobody).need) ==
+              Approx(static_cast<double>(measured(images, job))).epsilon(0.02));
+        job.plan.device = "cuda:0";
+        CHECK(predicted(images, job).need > 0);
+    }
+}
+
 TEST_CASE("a dry run of what no machine has costs no memory and touches no device") {
     image_classifier::ImageClassifier trainer;
     TrainerJob job = image_job("mlp");

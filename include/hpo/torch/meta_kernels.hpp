@@ -14,6 +14,7 @@
 
 #include "hpo/torch/doubt.hpp"
 #include "hpo/torch/meta_factories.hpp"
+#include "hpo/torch/onednn.hpp"
 
 /// What LibTorch computes on the meta device from Python only, for C++: the shapes of outputs, and the tensors that the CPU's kernels
 /// make on the way. Named as the operators of aten that they stand for. Where an output depends on numbers, which a meta tensor has
@@ -211,10 +212,18 @@ inline void require_whole_blocks(const Tensor& input, const Tensor& weight, bool
     throw std::runtime_error{"a convolution from " + std::to_string(input.size(1)) + " to " + std::to_string(outputs) +
                              " channels, which oneDNN fills up to blocks of 16: only a probe tells its memory"};
 }
-/// What oneDNN, which convolves fp32 on the CPU, makes on the way: its own arrangement of weights and outputs, and of their gradients.
+/// Throws where oneDNN does not convolve this type on this processor, so that a probe is asked: LibTorch's own convolution unfolds its
+/// input, and took up to a third more than oneDNN's.
+inline void require_onednn(const Tensor& input) {
+    if (onednn_has(input.scalar_type())) return;
+    throw std::runtime_error{"a convolution of " + std::string{c10::toString(input.scalar_type())} +
+                             ", which this processor's oneDNN has not: only a probe tells its memory"};
+}
+/// What oneDNN, which convolves on the CPU, makes on the way: its own arrangement of weights and outputs, and of their gradients.
 /// Channels that it fills up to whole blocks, and the scratch of its algorithms, are left out: up to 0.7 % of a ResNet's peak.
 [[nodiscard]] inline Tensor onednn_convolution(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, Sizes stride,
                                                Sizes padding, Sizes dilation, bool transposed, Sizes output_padding, std::int64_t groups) {
+    require_onednn(input);
     require_whole_blocks(input, weight, transposed);
     Doubt::note(0.01, "a convolution");
     const auto output = [&] {
