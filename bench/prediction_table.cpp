@@ -154,6 +154,10 @@ void print_errors(const char* title, const std::vector<Column>& columns,
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 2) {
+        std::fprintf(stderr, "usage: prediction_table [PART-OF-A-NAME]\n");
+        return 2;
+    }
     const auto place = std::filesystem::temp_directory_path() / ("prediction_table_" + std::to_string(::getpid()));
     std::filesystem::create_directory(place);
     bench::write_texts(place / "texts.tsv", 200, {.fewest = 20, .most = 160});
