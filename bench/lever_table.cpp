@@ -105,7 +105,7 @@ double median(std::vector<double> numbers) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const long rounds = bench::number_argument(argc, argv, 1, 3, 1, "lever_table [rounds]");
+    const long rounds = bench::NumberArguments{argc, argv, 1, "lever_table [rounds]"}.at(1, {.standard = 3, .least = 1});
     const auto place = std::filesystem::temp_directory_path() / ("lever_table_" + std::to_string(::getpid()));
     std::filesystem::create_directory(place);
     bench::write_texts(place / "texts.tsv", 200, {.fewest = 40, .most = 126});

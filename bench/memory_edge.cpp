@@ -310,12 +310,10 @@ void print_table(const Run& run) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto number = [&](int place, long standard, long least) {
-        return bench::number_argument(argc, argv, place, standard, least, "memory_edge [first seed] [seeds] [trials]");
-    };
-    Run run{.first_seed = static_cast<std::uint64_t>(number(1, 20000, 0)),
-            .seeds = static_cast<int>(number(2, 20, 1)),
-            .trials = number(3, 300, 1)};
+    const bench::NumberArguments numbers{argc, argv, 3, "memory_edge [first seed] [seeds] [trials]"};
+    Run run{.first_seed = static_cast<std::uint64_t>(numbers.at(1, {.standard = 20000})),
+            .seeds = static_cast<int>(numbers.at(2, {.standard = 20, .least = 1})),
+            .trials = numbers.at(3, {.standard = 300, .least = 1})};
     for (const bool shrinking : {true, false}) {
         run.shrinking = shrinking;
         print_table(run);

@@ -7,15 +7,36 @@
 
 namespace bench {
 
-/// The whole number that the program was called with at `place`, at least `least`; `standard` where nothing stands there. Anything else
-/// ends the program with a message that ends in `usage`.
-[[nodiscard]] inline long number_argument(int count, char** words, int place, long standard, long least, const char* usage) {
-    if (count <= place) return standard;
-    char* end = nullptr;
-    const long value = std::strtol(words[place], &end, 10);
-    if (*words[place] != '\0' && *end == '\0' && value >= least && value < std::numeric_limits<int>::max()) return value;
-    std::fprintf(stderr, "%s: got '%s'; expected a whole number, at least %ld: %s\n", words[0], words[place], least, usage);
-    std::exit(2);
-}
+/// The whole numbers that a program is called with. What it cannot take ends it with a message that holds `usage`.
+class NumberArguments {
+public:
+    NumberArguments(int count, char** words, int most, const char* usage) : count_{count}, words_{words}, usage_{usage} {
+        if (count <= most + 1) return;
+        std::fprintf(stderr, "%s: got %d arguments; expected at most %d: %s\n", words[0], count - 1, most, usage);
+        std::exit(2);
+    }
+
+    struct Expected {
+        long standard = 0;  ///< where nothing stands there
+        long least = 0;
+    };
+    /// The number at a place, counted from 1.
+    [[nodiscard]] long at(int place, Expected expected) const {
+        if (count_ <= place) return expected.standard;
+        char* end = nullptr;
+        const long value = std::strtol(words_[place], &end, 10);
+        if (*words_[place] != '\0' && *end == '\0' && value >= expected.least && value <= most) return value;
+        std::fprintf(stderr, "%s: got '%s'; expected a whole number from %ld to %ld: %s\n", words_[0], words_[place], expected.least, most,
+                     usage_);
+        std::exit(2);
+    }
+
+private:
+    static constexpr long most = std::numeric_limits<int>::max();
+
+    int count_;
+    char** words_;
+    const char* usage_;
+};
 
 }  // namespace bench

@@ -311,10 +311,9 @@ void print(const std::vector<Row>& rows) {
 }  // namespace
 
 int main(int count, char** words) {
-    const auto number = [&](int place, long standard, long least) {
-        return bench::number_argument(count, words, place, standard, least, "packing [seeds] [first seed]");
-    };
-    const Seeds seeds{.first = static_cast<std::uint64_t>(number(2, 1, 0)), .count = static_cast<int>(number(1, 20, 1))};
+    const bench::NumberArguments numbers{count, words, 2, "packing [seeds] [first seed]"};
+    const Seeds seeds{.first = static_cast<std::uint64_t>(numbers.at(2, {.standard = 1})),
+                      .count = static_cast<int>(numbers.at(1, {.standard = 20, .least = 1}))};
     std::printf("%d trials, %d seeds from %llu on; means, and the worst of all seeds for wait, row and peak (of the whole card)\n", trials,
                 seeds.count, static_cast<unsigned long long>(seeds.first));
     for (const double share : {1.0, part}) {

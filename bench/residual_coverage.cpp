@@ -21,11 +21,9 @@ void print(const char* what, const Coverage& coverage) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto number = [&](int place, long standard, long least) {
-        return static_cast<std::uint64_t>(
-            bench::number_argument(argc, argv, place, standard, least, "residual_coverage [first seed] [seeds]"));
-    };
-    const Seeds seeds{.first = number(1, 1000, 0), .count = number(2, 100, 1)};
+    const bench::NumberArguments numbers{argc, argv, 2, "residual_coverage [first seed] [seeds]"};
+    const Seeds seeds{.first = static_cast<std::uint64_t>(numbers.at(1, {.standard = 1000})),
+                      .count = static_cast<std::uint64_t>(numbers.at(2, {.standard = 100, .least = 1}))};
     std::printf("| residuals | censored | below 0.5 | below 0.8 | below 0.95 | above 0.99 |\n|---|---:|---:|---:|---:|---:|\n");
     print("families that were never seen", of_unseen_families(tight, {}, seeds));
     print("the same, some out of memory", of_unseen_families(tight, {.censored = true}, seeds));

@@ -164,7 +164,8 @@ void compare(const std::string& name, const Case& each, int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int rounds = static_cast<int>(bench::number_argument(argc, argv, 1, 20, 1, "training_overhead [rounds]"));
+    const bench::NumberArguments numbers{argc, argv, 1, "training_overhead [rounds]"};
+    const int rounds = static_cast<int>(numbers.at(1, {.standard = 20, .least = 1}));
     const auto file = std::filesystem::temp_directory_path() / ("training_overhead_" + std::to_string(::getpid()) + ".tsv");
     bench::write_texts(file, 64 * 26, {.fewest = 62, .most = 62});
     std::printf("| model | bare, ms/step | plugin / bare (quartiles) | plugin / bare over the same allocator |\n|---|---:|---:|---:|\n");

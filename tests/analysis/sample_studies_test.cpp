@@ -162,4 +162,7 @@ TEST_CASE("a trial that was interrupted before it was launched has not failed; o
     const auto cases = hpo::analysis::failure_cases(trials);
     REQUIRE(cases.size() == 1);
     CHECK(cases[0].failure.kind == hpo::FailureKind::lost_worker);
+    const auto summary = hpo::analysis::summarise({.directions = {hpo::Direction::minimize}}, trials, {});
+    CHECK(summary.interrupted == 1);
+    CHECK(summary.failed() == 1);
 }

@@ -13,7 +13,7 @@ using namespace hpo::memory;
 namespace {
 
 /// One step: 100 bytes of weights, 10 of a batch, 40 of activations, 60 of a gradient beside 5 of workspace, 200 of the optimizer.
-AllocationTrace one_step() {
+AllocationTrace one_whole_step() {
     AllocationTrace trace;
     trace.scopes = {"", "encoder", "head <&>"};
     trace.enter("build");
@@ -38,7 +38,7 @@ AllocationTrace one_step() {
 }  // namespace
 
 TEST_CASE("a moment tells what was alive by part and by scope") {
-    const AllocationTrace trace = one_step();
+    const AllocationTrace trace = one_whole_step();
     const TraceMoment backward = moment_after(trace, 5);
     CHECK(backward.phase == "backward");
     CHECK(backward.bytes == 215);
@@ -53,7 +53,7 @@ TEST_CASE("a moment tells what was alive by part and by scope") {
 }
 
 TEST_CASE("each phase has its peak") {
-    const AllocationTrace trace = one_step();
+    const AllocationTrace trace = one_whole_step();
     const auto peaks = phase_peaks(trace);
     CHECK(peaks == std::vector<PhasePeak>{
                        {"build", 100, 1, 1}, {"batch", 110, 2, 1}, {"forward", 150, 3, 1}, {"backward", 215, 5, 1}, {"step", 360, 9, 1}});
@@ -80,7 +80,7 @@ TEST_CASE("the parts of any moment sum up to its bytes, and to what the peak say
 }
 
 TEST_CASE("the timeline is one document that shows the peak, the phases and the parts") {
-    const std::string svg = timeline_svg(one_step(), "one <step>");
+    const std::string svg = timeline_svg(one_whole_step(), "one <step>");
     CHECK(svg.starts_with("<svg xmlns="));
     CHECK(svg.ends_with("</svg>\n"));
     CHECK(svg.find(">one &lt;step></text>") != std::string::npos);

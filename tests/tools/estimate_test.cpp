@@ -28,9 +28,21 @@ return hpo.study {
 }
 )";
 
-CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
+std::vector<std::string> tune_command(std::vector<std::string> words) {
     words.insert(words.begin(), tool("hpo-tune"));
     for (const char* word : {"--plugin-dir", HPO_BINARY_DIR "/tests/trainers"}) words.emplace_back(word);
+    return words;
+}
+CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
+    return run_command(workshop, tune_command(std::move(words)));
+}
+/// The same as somebody whom permissions bind, as they do not bind root.
+CommandResult bound_tune(const Workshop& workshop, std::vector<std::string> words) {
+    words = tune_command(std::move(words));
+    if (geteuid() == 0) {
+        const auto as_bound = {"/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"};
+        words.insert(words.begin(), as_bound.begin(), as_bound.end());
+    }
     return run_command(workshop, words);
 }
 
@@ -221,7 +233,7 @@ TEST_CASE("plain progress tells the micro-batches that a trial was shrunk to") {
     const auto whole = tune(workshop, {"run", "s.lua", "--trials", "1", "--device-memory", "1MiB", "--fix", "weights=100", "--fix",
                                        "batch=64", "--progress", "plain", "--store", "whole.db"});
     CHECK(whole.status == 0);
-    CHECK_THAT(whole.error, !Contains("batch 64 as"));
+    CHECK_THAT(whole.error, Contains("trial 0: weights=100 batch=64 seconds=") && !Contains("batch 64 as"));
 }
 
 TEST_CASE("estimate under the guard that learns begins with what the store's studies have measured on the device, as a run does") {
@@ -462,4 +474,28 @@ TEST_CASE("estimate takes predictions from a store that is there and leaves its 
     CHECK(after_run["predictions_made"] < 7);
     CHECK(after_run["fit_as_they_are"] == 3);
     CHECK(estimate(workshop, words)["space"]["predictions_made"] == 0);
+}
+
+TEST_CASE("estimate reads a store that cannot be written, says so, and leaves it as it is") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto folder = workshop.path("archive");
+    std::filesystem::create_directory(folder);
+    const std::string store = (folder / "kept.db").string();
+    REQUIRE(tune(workshop, {"run", "s.lua", "--store", store, "--device-memory", "4MiB", "--trials", "8", "--progress", "none"}).status ==
+            0);
+    const std::string before = read_file(store);
+    using std::filesystem::perms;
+    std::filesystem::permissions(store, perms::owner_read);
+    std::filesystem::permissions(folder, perms::owner_read | perms::owner_exec);
+    const auto read = bound_tune(workshop, {"estimate", "s.lua", "--json", "--store", store, "--device-memory", "4MiB"});
+    const auto run = bound_tune(workshop, {"run", "s.lua", "--store", store, "--device-memory", "4MiB"});
+    std::filesystem::permissions(folder, perms::owner_all);
+    INFO(read.error);
+    CHECK(read.status == 0);
+    CHECK_THAT(read.error,
+               Contains("note: --store " + store + ": no store that can be written here; predictions are neither taken from it"));
+    CHECK(json::parse(read.out)["space"]["predictions_made"] == 5);
+    CHECK(run.status != 0);  // else nothing bound it
+    CHECK(read_file(store) == before);
 }

@@ -65,6 +65,7 @@ public:
         } else {
             outcome.kind = OutcomeKind::complete;
             outcome.values = {static_cast<double>(need)};
+            outcome.attributes = attributes;
             outcome.peak_allocated = need;
         }
         queue_.pop_back();
@@ -85,6 +86,7 @@ public:
     }
 
     std::string device_name = "Card of 100 MiB";
+    Attributes attributes;  ///< told of each attempt that reaches its end
     std::vector<ExecutionPlan> asked;
     double lie = 1;
     std::vector<ExecutionPlan> plans;
@@ -436,6 +438,23 @@ TEST_CASE("require draws again in a live trial") {
                                        {.trials = 20});
     CHECK(result.trials.size() == 20);
     for (const Trial& trial : result.trials) CHECK(trial.values.at(0) > 0.9);
+}
+
+TEST_CASE("an attribute that is no JSON fails its own attempt, and the study goes on") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    executor.attributes = {{"accuracy", "0.5"}, {"notes", "not json {"}};
+    const auto result = tuner.optimize(store, "s", batches, executor, {.trials = 2});
+    REQUIRE(result.trials.size() == 2);
+    for (const Trial& trial : result.trials) {
+        CHECK(trial.state == TrialState::fail);
+        CHECK(trial.user_attributes.at("accuracy") == "0.5");
+        CHECK_FALSE(trial.user_attributes.contains("notes"));
+        REQUIRE(trial.attempts.back().failure);
+        CHECK(trial.attempts.back().failure->kind == FailureKind::trainer_error);
+        CHECK_THAT(trial.attempts.back().failure->message, Catch::Contains("attribute 'notes': got not json {; expected JSON text"));
+    }
 }
 
 TEST_CASE("fixed values win over the sampler") {

@@ -10,8 +10,6 @@ using namespace hpo;
 using namespace hpo::device;
 using hpo::tests::mib;
 
-namespace {}  // namespace
-
 TEST_CASE("a driver's library tells devices and who is on them") {
     const auto nvml = Nvml::load(HPO_FAKE_NVML);
     REQUIRE(nvml);

@@ -66,17 +66,17 @@ int main(int argc, char** argv) {
     TrialsOptions trials_options;
     auto* list = app.add_subcommand("trials", "one line for each trial");
     list->add_option("--state", trials_options.state, "only these: complete, pruned, failed, running, waiting");
-    list->add_option("--last", trials_options.limit, "only the last N");
+    list->add_option("--last", trials_options.limit, "only the last N; 0: all")->check(hpo::tools::at_least(0));
     list->callback([&] { work = [&] { trials(query, trials_options); }; });
 
     std::int64_t number = -1;
     auto* one = app.add_subcommand("trial", "all that is known of one trial");
-    one->add_option("number", number, "the trial's number within its study")->required();
+    one->add_option("number", number, "the trial's number within its study")->required()->check(hpo::tools::at_least(0));
     one->callback([&] { work = [&] { trial(query, number); }; });
 
     BestOptions best_options;
     auto* winner = app.add_subcommand("best", "the best feasible trial, or the Pareto front of several objectives");
-    winner->add_option("--top", best_options.top, "the best N")->check(hpo::tools::at_least_one())->capture_default_str();
+    winner->add_option("--top", best_options.top, "the best N")->check(hpo::tools::at_least(1))->capture_default_str();
     winner->callback([&] { work = [&] { best(query, best_options); }; });
 
     OomOptions oom_options;
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     auto* use = app.add_subcommand("memory", "what trials used of the device, and how well that was predicted");
     std::string limit;
     auto* limited = use->add_option("--limit", limit, "list trials above it: a size such as 20GiB, or a share of the device such as 90%");
-    use->add_option("--top", memory_options.top, "rows of each list")->check(hpo::tools::at_least_one())->capture_default_str();
+    use->add_option("--top", memory_options.top, "rows of each list")->check(hpo::tools::at_least(1))->capture_default_str();
     use->callback([&] {
         if (limited->count() > 0) memory_options.limit = limit;  // an empty one, too
         work = [&] { memory(query, memory_options); };

@@ -228,7 +228,8 @@ void print_prediction(const Page& page, const OomReport& report) {
     page.heading("Predictions");
     const auto& p = report.prediction;
     if (p.attempts > 0) {
-        page.paragraph("  " + counted(p.attempts, "attempt") + " with prediction and measured peak: off by " +
+        page.paragraph("  " + counted(p.attempts, "attempt") +
+                           " with prediction and measured peak: what was promised, the guard's margin included, was off by " +
                            percent(p.median_relative_error.value_or(0)) + " in the median, too low in " + std::to_string(p.underestimated) +
                            " (" + percent(static_cast<double>(p.underestimated) / static_cast<double>(p.attempts)) + ").",
                        2);

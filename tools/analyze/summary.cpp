@@ -26,6 +26,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary, 
             {"directions", std::move(directions)},
             {"trials", summary.trials},
             {"states", std::move(states)},
+            {"interrupted", summary.interrupted},
             {"infeasible", summary.infeasible},
             {"rejections", summary.rejections},
             {"best", std::move(best)},
@@ -45,9 +46,10 @@ std::string states_text(const hpo::analysis::Summary& summary) {
     std::string text;
     for (const hpo::TrialState state :
          {hpo::TrialState::complete, hpo::TrialState::pruned, hpo::TrialState::fail, hpo::TrialState::running, hpo::TrialState::waiting}) {
-        const std::size_t count = summary.by_state[static_cast<std::size_t>(state)];
+        const std::size_t count = state == hpo::TrialState::fail ? summary.failed() : summary.by_state[static_cast<std::size_t>(state)];
         if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + lower_state(state);
     }
+    if (summary.interrupted > 0) text += (text.empty() ? "" : ", ") + std::to_string(summary.interrupted) + " interrupted";
     return text;
 }
 

@@ -80,8 +80,8 @@ public:
                  {"device", estimator.options().device},
                  {"capacity_bytes", tools::or_null(capacity_)},
                  {"guard", estimator.options().guard}};
-        text_ =
-            "trainer " + info.name + " on " + estimator.options().device + (capacity_ ? " with " + format_bytes(*capacity_) : "") + "\n";
+        text_ = "trainer " + info.name + " on " + estimator.options().device + (capacity_ ? " with " + format_bytes(*capacity_) : "") +
+                ", guard " + estimator.options().guard + "\n";
     }
 
     void configuration() {

@@ -76,7 +76,7 @@ void Progress::study_opened(const Study& study, const std::vector<Trial>& trials
     for (const Trial& trial : trials) count(trial);
     if (trials.empty()) line("study " + study.name + ": new, " + std::to_string(settings_.trials) + " trials");
     else
-        line("study " + study.name + ": going on with " + std::to_string(trials.size()) + " trials, to " +
+        line("study " + study.name + ": going on with " + tools::counted(trials.size(), "trial") + ", to " +
              std::to_string(settings_.trials));
 }
 

@@ -187,7 +187,7 @@ void add_trace(CLI::App& app, Actions& actions) {
     command->add_option("--capacity", options->capacity, "say whether it fits so much memory, and which allocation would not")
         ->type_name("SIZE")
         ->check(not_empty("SIZE"));
-    command->add_option("--top", options->top, "scopes that are shown")->check(tools::at_least_one())->capture_default_str();
+    command->add_option("--top", options->top, "scopes that are shown")->check(tools::at_least(1))->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
         "Parameters that are not fixed are drawn at random (--seed). Without --train nothing is trained, and no device is touched.");

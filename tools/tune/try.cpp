@@ -130,7 +130,7 @@ void add_try(CLI::App& app, Actions& actions) {
     command->add_option("--trial", options->trial, "take the parameters and the plan of a stored trial: a number, or best")
         ->type_name("N|best");
     command->add_option("--micro-batch", options->micro_batch, "examples in one pass; the effective batch stays")
-        ->check(tools::at_least_one());
+        ->check(tools::at_least(1));
     command->add_option("--save", options->save, "keep the finished model in this folder, which must be new")->type_name("FOLDER");
     command->add_flag("--json", options->json, "the result as JSON on stdout; what the trainer prints goes to stderr");
     command->footer(

@@ -200,7 +200,7 @@ public:
             if (!run || !is_gone(run->known, now(), grace_seconds)) continue;
             run->known.ended = true;
             trial.state = TrialState::fail;
-            trial.completed = now();
+            trial.completed = end_of_lost(trial.started, run->known.heartbeat);
             trial.user_attributes[std::string{lost_attribute}] = "true";
             for (Attempt& attempt : trial.attempts) {
                 if (!attempt.outcome) mark_lost(attempt, run->known.run);

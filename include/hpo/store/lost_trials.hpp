@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "hpo/store/attempt_rows.hpp"
@@ -42,8 +43,14 @@ struct BusyRun {
 }
 
 /// Ends one trial of a run that is gone: FAIL, marked as lost, its unfinished attempts interrupted.
-inline void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_t trial_id, const Run& run) {
-    connection.run("UPDATE trials SET state = 'FAIL', datetime_complete = ?2 WHERE trial_id = ?1", trial_id, time_text(now(), zone));
+inline void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_t trial_id, const KnownRun& known) {
+    std::optional<Time> started;
+    {
+        Rows row = connection.query("SELECT datetime_start FROM trials WHERE trial_id = ?1", trial_id);
+        if (row.next() && !row.is_null(0)) started = parse_time(row.text(0), zone);
+    }
+    connection.run("UPDATE trials SET state = 'FAIL', datetime_complete = ?2 WHERE trial_id = ?1", trial_id,
+                   time_text(end_of_lost(started, known.heartbeat), zone));
     connection.run(
         "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, 'true') "
         "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
@@ -53,7 +60,7 @@ inline void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_
         Rows row = connection.query("SELECT attempt FROM hpo_attempts WHERE trial_id = ?1 AND outcome IS NULL", trial_id);
         while (row.next()) unfinished.push_back(static_cast<int>(row.integer(0)));
     }
-    for (const int attempt : unfinished) write_failure(connection, trial_id, attempt, lost_failure(run));
+    for (const int attempt : unfinished) write_failure(connection, trial_id, attempt, lost_failure(known.run));
     connection.run("UPDATE hpo_attempts SET outcome = 'interrupted' WHERE trial_id = ?1 AND outcome IS NULL", trial_id);
 }
 
@@ -65,7 +72,7 @@ inline void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_
         if (!is_gone(busy.known, now(), grace_seconds)) continue;
         connection.run("UPDATE hpo_runs SET ended_at = coalesce(ended_at, ?2) WHERE run_id = ?1", run_id, time_text(now()));
         for (const std::int64_t trial_id : busy.trial_ids) {
-            settle_lost_trial(connection, zone, trial_id, busy.known.run);
+            settle_lost_trial(connection, zone, trial_id, busy.known);
             settled.push_back(trial_id);
         }
     }

@@ -86,7 +86,7 @@ public:
     virtual void heartbeat(const Run& run) = 0;
     virtual void end_run(const Run& run) = 0;
     /// Ends the RUNNING trials of runs that are gone (their process on this host has died, or the heartbeat of another host is
-    /// older than `grace_seconds`) as FAIL with the user attribute `lost`, and returns how many.
+    /// older than `grace_seconds`) as FAIL with the user attribute `lost`, complete at the run's last sign of life, and returns how many.
     virtual std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) = 0;
 };
 

@@ -104,6 +104,11 @@ inline Attempt& merge_attempt(Trial& stored, const Attempt& attempt) {
     failure.message = "process " + std::to_string(run.pid) + " on host '" + run.host + "', which supervised the trial, is gone";
     return failure;
 }
+/// When a trial of a run that is gone ended, as far as is known: at the run's last sign of life. What passed until somebody noticed is
+/// nobody's time.
+[[nodiscard]] inline Time end_of_lost(std::optional<Time> started, Time heartbeat) {
+    return std::min(now(), std::max(started.value_or(heartbeat), heartbeat));
+}
 inline void mark_lost(Attempt& attempt, const Run& run) {
     attempt.outcome = OutcomeKind::interrupted;
     attempt.failure = lost_failure(run);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "hpo/core/error.hpp"
@@ -159,6 +161,7 @@ inline void check_store_runs(Store& store) {
         const Trial nobodys = store.begin_trial(study.id, std::nullopt);
         Attempt attempt;
         store.begin_attempt(lost, attempt);
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
         CHECK(store.settle_lost_trials(study.id, 3600) == 1);
         CHECK(store.settle_lost_trials(study.id, 3600) == 0);
         auto trials = all_trials(store, study);
@@ -167,7 +170,8 @@ inline void check_store_runs(Store& store) {
         CHECK(trials.at(nobodys.number).state == TrialState::running);
         const Trial& settled = trials.at(lost.number);
         CHECK(settled.state == TrialState::fail);
-        CHECK(settled.completed);
+        REQUIRE(settled.completed);
+        CHECK(settled.completed == settled.started);  // the run's last sign of life was its begin
         CHECK(settled.user_attributes == Attributes{{std::string{lost_attribute}, "true"}});
         CHECK_FALSE(counts_as_done(settled));
         CHECK(settled.attempts.at(0).outcome == OutcomeKind::interrupted);

@@ -46,7 +46,8 @@ struct AutocastState {
 };
 
 /// While it lives, this thread computes matrix products and convolutions on a kind of device in another type; weights stay what they
-/// are, and are cast once in the outermost of nested regions. Gradients must be asked for outside of it.
+/// are, and are cast once in the outermost of nested regions. Gradients must be asked for outside of it. Where this processor's oneDNN has
+/// not the type, no thread is given oneDNN meanwhile (onednn.hpp).
 class Autocast {
 public:
     Autocast(c10::DeviceType kind, AutocastState state) : kind_{kind}, before_{AutocastState::of(kind)} {

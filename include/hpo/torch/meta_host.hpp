@@ -81,7 +81,8 @@ private:
                                                    std::int64_t layers, double dropout, bool training, bool bidirectional,
                                                    bool batch_first) {
 #if TORCH_VERSION_MAJOR >= 2
-        throw std::runtime_error{"LibTorch " TORCH_VERSION " leaves an LSTM on the CPU to oneDNN, whose memory only a probe tells"};
+        throw std::runtime_error{"LibTorch " TORCH_VERSION
+                                 " leaves an LSTM on the CPU to oneDNN where that has the type; only a probe tells its memory"};
 #endif
         const std::size_t directions = bidirectional ? 2 : 1;
         const std::size_t of_direction = biases ? 4 : 2;

@@ -8,10 +8,10 @@
 
 namespace hpo::torch {
 
-/// Whether LibTorch gives tensors of the type to oneDNN on this processor, as LibTorch decides it: from version 2 on it can be asked;
-/// before, bf16 took AVX-512's BW, VL and DQ, and there was no fp16.
+/// Whether LibTorch gives tensors of the type to oneDNN on this processor, as LibTorch decides it: fp32 wherever there is oneDNN; of bf16
+/// and fp16 it can be asked from version 2 on, before bf16 took AVX-512's BW, VL and DQ, and there was no fp16. No other floating type.
 [[nodiscard]] inline bool onednn_has(c10::ScalarType type) {
-    if (type != c10::ScalarType::BFloat16 && type != c10::ScalarType::Half) return at::hasMKLDNN();
+    if (type != c10::ScalarType::BFloat16 && type != c10::ScalarType::Half) return type == c10::ScalarType::Float && at::hasMKLDNN();
     const auto answer = [](const char* question, bool otherwise) {
         const auto asked = c10::Dispatcher::singleton().findSchema({question, ""});
         return at::hasMKLDNN() && (asked ? asked->typed<bool()>().call() : otherwise);
@@ -29,19 +29,23 @@ namespace hpo::torch {
 
 /// While it lives, LibTorch leaves nothing to oneDNN where this processor's oneDNN has not the type that autocast casts to: autocast hands
 /// it an LSTM all the same, and that is an error (seen with 2.11 on a processor without AVX-512). LibTorch's own kernels take its place.
-/// Holds for the process, not for a thread alone.
+/// An fp32 region inside of it computes without oneDNN, too.
+/// Thread safety: one thread of the process at a time. What others compute meanwhile is computed without oneDNN.
 class OneDnnWhereItCasts {
 public:
     /// For a region that casts to `type` on devices of the kind `kind`.
-    OneDnnWhereItCasts(c10::DeviceType kind, c10::ScalarType type) : before_{at::globalContext().userEnabledMkldnn()} {
-        if (kind == c10::DeviceType::CPU && before_ && !onednn_has(type)) at::globalContext().setUserEnabledMkldnn(false);
+    OneDnnWhereItCasts(c10::DeviceType kind, c10::ScalarType type)
+        : turned_off_{kind == c10::DeviceType::CPU && at::globalContext().userEnabledMkldnn() && !onednn_has(type)} {
+        if (turned_off_) at::globalContext().setUserEnabledMkldnn(false);
     }
-    ~OneDnnWhereItCasts() { at::globalContext().setUserEnabledMkldnn(before_); }
+    ~OneDnnWhereItCasts() {
+        if (turned_off_) at::globalContext().setUserEnabledMkldnn(true);
+    }
     OneDnnWhereItCasts(const OneDnnWhereItCasts&) = delete;
     OneDnnWhereItCasts& operator=(const OneDnnWhereItCasts&) = delete;
 
 private:
-    bool before_;
+    bool turned_off_;
 };
 
 }  // namespace hpo::torch

@@ -212,6 +212,7 @@ private:
         const auto promised = room_.leave(number);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         Trial& trial = books_.trial(number);
+        attach(trial, outcome);
         Attempt& attempt = trial.attempts.back();
         attempt.seconds = outcome.seconds;
         attempt.outcome = outcome.kind;
@@ -220,7 +221,6 @@ private:
         attempt.peak_reserved = outcome.peak_reserved;
         attempt.approximate = outcome.approximate;
         if (outcome.worker_pid != 0) attempt.worker_pid = outcome.worker_pid;
-        for (auto& [name, json] : outcome.attributes) trial.user_attributes[name] = std::move(json);
 
         switch (outcome.kind) {
             case OutcomeKind::interrupted: books_.end_attempt(number); return give_up(number);

@@ -12,6 +12,7 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/recovery/concept.hpp"
+#include "hpo/store/json_text.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {
@@ -27,6 +28,22 @@ inline constexpr const char* memory_constraint = "memory";
     if (!capacity || *capacity <= 0 || !failure.requested_bytes) return least;
     const auto held = static_cast<double>(failure.memory.allocated.value_or(0));
     return std::max(least, (held + static_cast<double>(*failure.requested_bytes)) / static_cast<double>(*capacity) - 1);
+}
+
+/// Attaches what the trainer told of a trial. An attribute that is no JSON breaks its contract: it is left out, and makes an attempt that
+/// reached its end a failed one.
+inline void attach(Trial& trial, AttemptOutcome& outcome) {
+    for (const auto& [name, json] : outcome.attributes) {
+        try {
+            trial.user_attributes[name] = store::checked_json("the trainer's outcome", name, json);
+        } catch (const Error& error) {
+            if (outcome.kind != OutcomeKind::complete && outcome.kind != OutcomeKind::stopped) continue;
+            outcome.kind = OutcomeKind::failed;
+            outcome.failure.emplace();
+            outcome.failure->kind = FailureKind::trainer_error;
+            outcome.failure->message = error.what();
+        }
+    }
 }
 
 /// Ends a trial whose attempt reached its end: COMPLETE with its values, FAIL when one is NaN or their number is wrong.
