@@ -162,6 +162,8 @@ TEST_CASE("a trial that was interrupted before it was launched has not failed; o
     const auto cases = hpo::analysis::failure_cases(trials);
     REQUIRE(cases.size() == 1);
     CHECK(cases[0].failure.kind == hpo::FailureKind::lost_worker);
+    trials.push_back({.number = 2, .state = hpo::TrialState::complete});  // somebody else's use of the name
+    trials.back().user_attributes[std::string{hpo::lost_attribute}] = "true";
     const auto summary = hpo::analysis::summarise({.directions = {hpo::Direction::minimize}}, trials, {});
     CHECK(summary.interrupted == 1);
     CHECK(summary.failed() == 1);

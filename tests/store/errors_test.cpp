@@ -254,6 +254,8 @@ TEST_CASE("text that is not JSON or not UTF-8 cannot spoil a study for other rea
     const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
     hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
     trial.state = hpo::TrialState::fail;
+    CHECK_FALSE(store.can_keep("{not json"));
+    for (const char* kept : {"0.5", "NaN", "-Infinity", "[1, NaN]", "\"text\"", "\"\xff\"", "null"}) CHECK(store.can_keep(kept));
     trial.user_attributes["bad"] = "{not json";
     CHECK_THAT(error_of([&] { store.finish(trial); }), Catch::Contains("attribute 'bad'") && Catch::Contains("expected JSON text"));
     trial.user_attributes = {{"broken", "\"a\xFFz \xE2\x82\""}, {"python", "[NaN, -Infinity, \"NaN\"]"}};

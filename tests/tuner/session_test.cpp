@@ -442,7 +442,9 @@ TEST_CASE("require draws again in a live trial") {
 
 TEST_CASE("an attribute that is no JSON fails its own attempt, and the study goes on") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
-    store::InMemory store;
+    struct : store::InMemory {
+        [[nodiscard]] bool can_keep(std::string_view json) const override { return json != "not json {"; }
+    } store;
     MemoryBound executor{100 * mebibyte};
     executor.attributes = {{"accuracy", "0.5"}, {"notes", "not json {"}};
     const auto result = tuner.optimize(store, "s", batches, executor, {.trials = 2});

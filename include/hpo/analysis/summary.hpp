@@ -48,7 +48,7 @@ struct Summary {
         if (trial.started && (!summary.first_start || *trial.started < *summary.first_start)) summary.first_start = trial.started;
         if (!is_finished(trial.state)) continue;
         if (trial.completed && (!summary.last_end || *trial.completed > *summary.last_end)) summary.last_end = trial.completed;
-        if (!counts_as_done(trial)) ++summary.interrupted;
+        if (trial.state == TrialState::fail && !counts_as_done(trial)) ++summary.interrupted;
         if (!trial.feasible()) ++summary.infeasible;
         if (const auto seconds = detail::trial_seconds(trial)) {
             summary.trial_seconds += *seconds;

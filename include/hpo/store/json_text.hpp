@@ -90,6 +90,8 @@ template <class AnyJson>
     return value;
 }
 
+/// Whether the text, once it is well-formed UTF-8, may be stored as an attribute.
+[[nodiscard]] inline bool is_json(std::string_view text) { return !parse_json(valid_utf8(text)).is_discarded(); }
 /// The text of an attribute as it may be stored: well-formed UTF-8 and JSON, since one bad attribute would make every other
 /// program refuse the whole study. Throws bad_value.
 [[nodiscard]] inline std::string checked_json(std::string_view place, std::string_view key, std::string_view json) {

@@ -179,6 +179,7 @@ public:
         });
     }
 
+    [[nodiscard]] bool can_keep(std::string_view json) const override { return is_json(json); }
     Run begin_run(std::int64_t study_id, Run run) override {
         run = identified(std::move(run));
         connection_->write([&] {

@@ -73,6 +73,8 @@ public:
     /// `last_kept`, where it goes on from a checkpoint, stay the trial's. Nothing: it begins at step 0.
     virtual void restart_reports(const Trial& trial, const Attempt& superseded, std::optional<std::int64_t> last_kept) = 0;
     virtual void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) = 0;
+    /// False for an attribute's text that `finish` would refuse, because it is no JSON.
+    [[nodiscard]] virtual bool can_keep(std::string_view /*json*/) const { return true; }
     /// State, values, attributes, constraints and completion time, in one transaction.
     virtual void finish(const Trial& trial) = 0;
     virtual void reject(std::int64_t study_id, const Rejection& rejection) = 0;

@@ -107,7 +107,7 @@ inline Attempt& merge_attempt(Trial& stored, const Attempt& attempt) {
 /// When a trial of a run that is gone ended, as far as is known: at the run's last sign of life. What passed until somebody noticed is
 /// nobody's time.
 [[nodiscard]] inline Time end_of_lost(std::optional<Time> started, Time heartbeat) {
-    return std::min(now(), std::max(started.value_or(heartbeat), heartbeat));
+    return started && *started > heartbeat ? *started : heartbeat;
 }
 inline void mark_lost(Attempt& attempt, const Run& run) {
     attempt.outcome = OutcomeKind::interrupted;

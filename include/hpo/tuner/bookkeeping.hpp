@@ -46,6 +46,7 @@ public:
         }
     }
 
+    [[nodiscard]] const Store& store() const noexcept { return store_; }
     [[nodiscard]] const Study& study() const noexcept { return study_; }
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
     [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, elsewhere_}; }

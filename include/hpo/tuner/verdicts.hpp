@@ -12,7 +12,7 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/recovery/concept.hpp"
-#include "hpo/store/json_text.hpp"
+#include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {
@@ -30,18 +30,17 @@ inline constexpr const char* memory_constraint = "memory";
     return std::max(least, (held + static_cast<double>(*failure.requested_bytes)) / static_cast<double>(*capacity) - 1);
 }
 
-/// Attaches what the trainer told of a trial. An attribute that is no JSON breaks its contract: it is left out, and makes an attempt that
-/// reached its end a failed one.
-inline void attach(Trial& trial, AttemptOutcome& outcome) {
-    for (const auto& [name, json] : outcome.attributes) {
-        try {
-            trial.user_attributes[name] = store::checked_json("the trainer's outcome", name, json);
-        } catch (const Error& error) {
-            if (outcome.kind != OutcomeKind::complete && outcome.kind != OutcomeKind::stopped) continue;
+/// Attaches what the trainer told of a trial. An attribute that the store could not keep breaks its contract: it is left out, and makes an
+/// attempt that reached its end a failed one.
+inline void attach(Trial& trial, AttemptOutcome& outcome, const Store& store) {
+    for (auto& [name, json] : outcome.attributes) {
+        if (store.can_keep(json)) {
+            trial.user_attributes[name] = std::move(json);
+        } else if (outcome.kind == OutcomeKind::complete || outcome.kind == OutcomeKind::stopped) {
             outcome.kind = OutcomeKind::failed;
             outcome.failure.emplace();
             outcome.failure->kind = FailureKind::trainer_error;
-            outcome.failure->message = error.what();
+            outcome.failure->message = bad_value("attribute '" + name + "'", json.substr(0, 60), "JSON text").what();
         }
     }
 }
@@ -52,11 +51,13 @@ inline void attach(Trial& trial, AttemptOutcome& outcome) {
     Failure failure;
     failure.kind = FailureKind::non_finite;
     failure.where = "objective";
+    bool has_nan = false;
+    for (const double value : values) has_nan = has_nan || std::isnan(value);
     if (values.size() != objectives) {
         failure.kind = FailureKind::trainer_error;
         failure.message =
             "the trainer returned " + std::to_string(values.size()) + " values for " + std::to_string(objectives) + " objectives";
-    } else if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) {
+    } else if (has_nan) {
         failure.message = "the objective is NaN";
     } else {
         trial.state = TrialState::complete;
