@@ -25,14 +25,14 @@ public:
         if (count_ <= place) return expected.standard;
         char* end = nullptr;
         const long value = std::strtol(words_[place], &end, 10);
-        if (*words_[place] != '\0' && *end == '\0' && value >= expected.least && value <= most) return value;
-        std::fprintf(stderr, "%s: got '%s'; expected a whole number from %ld to %ld: %s\n", words_[0], words_[place], expected.least, most,
-                     usage_);
+        if (*words_[place] != '\0' && *end == '\0' && value >= expected.least && value <= largest) return value;
+        std::fprintf(stderr, "%s: got '%s'; expected a whole number from %ld to %ld: %s\n", words_[0], words_[place], expected.least,
+                     largest, usage_);
         std::exit(2);
     }
 
 private:
-    static constexpr long most = std::numeric_limits<int>::max();
+    static constexpr long largest = std::numeric_limits<int>::max();
 
     int count_;
     char** words_;
