@@ -634,6 +634,31 @@ TEST_CASE("an interrupt ends running trials, loses no finished one, and the stud
     CHECK(done(trials_of(workshop)) == 10);
 }
 
+TEST_CASE("a terminal that hangs up ends a study like an interrupt, and not under nohup") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", quadratic);
+    const std::vector<std::string> run{tool("hpo-tune"), "run", "bowl.lua", "--set", "sleep_ms=150", "--progress", "plain"};
+    const auto hung_up = [&](const std::vector<std::string>& command) {
+        const pid_t child = start_command(workshop, command);
+        const bool started = has_said(workshop, "\ntrial ");
+        kill(child, SIGHUP);
+        const auto result = finish_command(workshop, child);
+        CHECK(started);
+        return result;
+    };
+    const auto result = hung_up(run);
+    INFO(result.error);
+    CHECK(result.status == 130);
+    CHECK_THAT(result.error, Contains("hpo-tune: note: interrupted: ending the running trials"));
+    for (const auto& trial : trials_of(workshop)) CHECK(hpo::is_finished(trial.state));
+    CHECK(done(trials_of(workshop)) < 10);
+
+    std::vector<std::string> under_nohup{"/usr/bin/nohup"};
+    under_nohup.insert(under_nohup.end(), run.begin(), run.end());
+    CHECK(hung_up(under_nohup).status == 0);
+    CHECK(done(trials_of(workshop)) == 10);
+}
+
 TEST_CASE("killed at random moments, a study loses and doubles nothing, and its workers are gone within two seconds") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);

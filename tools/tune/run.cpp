@@ -43,7 +43,10 @@ void watch_interrupts() {
     struct sigaction action {};
     action.sa_handler = on_interrupt;
     for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-    action.sa_handler = SIG_IGN;  // a reader of the progress that leaves must not end the study
+    struct sigaction hangup {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // not under nohup, where a study outlives its terminal
+    action.sa_handler = SIG_IGN;                                            // a reader of the progress that leaves must not end the study
     sigaction(SIGPIPE, &action, nullptr);
 }
 
