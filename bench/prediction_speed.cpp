@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench/measured_job.hpp"
+#include "bench/number_argument.hpp"
 #include "text_classifier/text_classifier.hpp"
 
 namespace {
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
         const Clock::time_point began{Clock::duration{std::atoll(argv[4])}};
         return measure(argv[1], argv[2], std::atoi(argv[3]), began);
     }
-    const std::string repetitions = argc > 1 ? argv[1] : "21";
+    const bench::NumberArguments numbers{argc, argv, 1, "prediction_speed [repetitions]"};
+    const std::string repetitions = std::to_string(numbers.at(1, {.standard = 21, .least = 1}));
     std::printf(
         "| model | device | need, MiB | cold, s | warm, ms (median) | slowest | resident, MiB |\n"
         "|---|---|---:|---:|---:|---:|---:|\n");

@@ -59,6 +59,16 @@ bool has_said(const Workshop& workshop, const std::string& words) {
     return true;
 }
 
+/// What comes of a command that is sent a signal once it has written `words` on stderr.
+CommandResult signalled(const Workshop& workshop, const std::vector<std::string>& command, const std::string& words, int signal) {
+    const pid_t child = start_command(workshop, command);
+    const bool said = has_said(workshop, words);
+    kill(child, signal);
+    const auto result = finish_command(workshop, child);
+    CHECK(said);
+    return result;
+}
+
 /// Living processes whose command line has `words` in it.
 int processes_with(const std::string& words) {
     int count = 0;
@@ -620,12 +630,9 @@ TEST_CASE("a trainer that hangs is named after the time that it is given") {
 TEST_CASE("an interrupt ends running trials, loses no finished one, and the study goes on") {
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);
-    const pid_t child =
-        start_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--set", "sleep_ms=150", "--workers", "2", "--progress", "plain"});
-    const bool started = has_said(workshop, "trial 0");
-    kill(child, SIGINT);
-    const auto result = finish_command(workshop, child);
-    CHECK(started);
+    const auto result =
+        signalled(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--set", "sleep_ms=150", "--workers", "2", "--progress", "plain"},
+                  "trial 0", SIGINT);
     INFO(result.error);
     CHECK(result.status == 130);
     CHECK_THAT(result.error, Contains("hpo-tune: note: interrupted: ending the running trials; again to leave at once\n"));
@@ -638,15 +645,7 @@ TEST_CASE("a terminal that hangs up ends a study like an interrupt, and not unde
     const Workshop workshop;
     workshop.write("bowl.lua", quadratic);
     const std::vector<std::string> run{tool("hpo-tune"), "run", "bowl.lua", "--set", "sleep_ms=150", "--progress", "plain"};
-    const auto hung_up = [&](const std::vector<std::string>& command) {
-        const pid_t child = start_command(workshop, command);
-        const bool started = has_said(workshop, "\ntrial ");
-        kill(child, SIGHUP);
-        const auto result = finish_command(workshop, child);
-        CHECK(started);
-        return result;
-    };
-    const auto result = hung_up(run);
+    const auto result = signalled(workshop, run, "\ntrial ", SIGHUP);
     INFO(result.error);
     CHECK(result.status == 130);
     CHECK_THAT(result.error, Contains("hpo-tune: note: interrupted: ending the running trials"));
@@ -655,7 +654,7 @@ TEST_CASE("a terminal that hangs up ends a study like an interrupt, and not unde
 
     std::vector<std::string> under_nohup{"/usr/bin/nohup"};
     under_nohup.insert(under_nohup.end(), run.begin(), run.end());
-    CHECK(hung_up(under_nohup).status == 0);
+    CHECK(signalled(workshop, under_nohup, "\ntrial ", SIGHUP).status == 0);
     CHECK(done(trials_of(workshop)) == 10);
 }
 

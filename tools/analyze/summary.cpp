@@ -44,12 +44,14 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary, 
 
 std::string states_text(const hpo::analysis::Summary& summary) {
     std::string text;
+    const auto add = [&](std::size_t count, const std::string& name) {
+        if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+    };
     for (const hpo::TrialState state :
          {hpo::TrialState::complete, hpo::TrialState::pruned, hpo::TrialState::fail, hpo::TrialState::running, hpo::TrialState::waiting}) {
-        const std::size_t count = state == hpo::TrialState::fail ? summary.failed() : summary.by_state[static_cast<std::size_t>(state)];
-        if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + lower_state(state);
+        add(state == hpo::TrialState::fail ? summary.failed() : summary.by_state[static_cast<std::size_t>(state)], lower_state(state));
     }
-    if (summary.interrupted > 0) text += (text.empty() ? "" : ", ") + std::to_string(summary.interrupted) + " interrupted";
+    add(summary.interrupted, "interrupted");
     return text;
 }
 

@@ -42,11 +42,13 @@ void on_interrupt(int /*signal*/) {
 void watch_interrupts() {
     struct sigaction action {};
     action.sa_handler = on_interrupt;
-    for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
     struct sigaction hangup {};
+    for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
     sigaction(SIGHUP, nullptr, &hangup);
-    if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // not under nohup, where a study outlives its terminal
-    action.sa_handler = SIG_IGN;                                            // a reader of the progress that leaves must not end the study
+    // Not under nohup, where a study outlives its terminal.
+    if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+    // A reader of the progress that leaves must not end the study.
+    action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, nullptr);
 }
 

@@ -11,6 +11,7 @@
 #include "hpo/analysis/best.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/core/history.hpp"
+#include "hpo/store/retries.hpp"
 
 namespace hpo::analysis {
 
@@ -48,7 +49,7 @@ struct Summary {
         if (trial.started && (!summary.first_start || *trial.started < *summary.first_start)) summary.first_start = trial.started;
         if (!is_finished(trial.state)) continue;
         if (trial.completed && (!summary.last_end || *trial.completed > *summary.last_end)) summary.last_end = trial.completed;
-        if (trial.state == TrialState::fail && !counts_as_done(trial)) ++summary.interrupted;
+        if (trial.state == TrialState::fail && is_lost(trial)) ++summary.interrupted;
         if (!trial.feasible()) ++summary.infeasible;
         if (const auto seconds = detail::trial_seconds(trial)) {
             summary.trial_seconds += *seconds;
