@@ -50,7 +50,7 @@ public:
                         TuneObserver& observer = silent()) requires std::same_as<G, memory::Unlimited> {
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::LiveSession session{policies_, books, options, observer};
-        const bool interrupted = session.run([&](LiveTrial& trial) { return values_of(objective(trial)); });
+        const bool interrupted = session.run([&](LiveTrial& trial) { return tuner::as_values(objective(trial)); });
         return books.result(interrupted);
     }
 
@@ -58,7 +58,7 @@ public:
     template <JobFunction F>
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, F&& job, const TuneOptions& options = {},
                         TuneObserver& observer = silent()) {
-        tuner::InProcess executor{[&](tuner::RunningJob& running) { return values_of(job(running)); }};
+        tuner::InProcess executor{[&](tuner::RunningJob& running) { return tuner::as_values(job(running)); }};
         return optimize(store, study, space, static_cast<Executor&>(executor), options, observer);
     }
 
@@ -76,8 +76,6 @@ private:
         static TuneObserver observer;
         return observer;
     }
-    static std::vector<double> values_of(double value) { return {value}; }
-    static std::vector<double> values_of(std::vector<double> values) { return values; }
 
     tuner::Policies<S, P, G, R> policies_;
 };

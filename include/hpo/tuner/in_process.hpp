@@ -46,6 +46,10 @@ private:
     std::exception_ptr listener_error_;
 };
 
+/// What a trial function returns, as the values of its objectives.
+[[nodiscard]] inline std::vector<double> as_values(double value) { return {value}; }
+[[nodiscard]] inline std::vector<double> as_values(std::vector<double> values) { return values; }
+
 /// The failure that an exception of a trial function is; call inside its handler.
 [[nodiscard]] inline Failure current_failure() {
     try {
@@ -77,7 +81,7 @@ template <std::invocable F, std::predicate Stopped>
     return outcome;
 }
 
-/// Runs each job to its end inside `submit`, in this process: for objectives that need no isolation.
+/// Runs each job to its end inside `submit`, in this process: for objectives that need no isolation. in_threads.hpp runs several at once.
 class InProcess final : public Executor {
 public:
     using Function = std::function<std::vector<double>(RunningJob&)>;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/tuner/in_process.hpp"
+
+namespace hpo::tuner {
+
+/// Runs up to `slots` jobs at once, each in a thread of this process, for a trial function that several threads may call:
+///
+///     hpo::tuner::InThreads threads{4, [](hpo::tuner::RunningJob& job) { return error_of(job.params()); }};
+///     tuner.optimize(store, "study", space, threads);
+///
+/// A report waits until the tuner's thread has judged it. A stop ends a trial at its next report as interrupted; a trial that does not
+/// report ends by itself, and its value counts. The destructor waits for the trials that still run.
+///
+/// Thread safety: that of Executor; the function is called in several threads at once.
+class InThreads final : public Executor {
+public:
+    /// `function(RunningJob&)` returns one value, or one for each objective. Throws bad_value for no slot.
+    template <class F>
+    requires std::invocable<const F&, RunningJob&> InThreads(std::size_t slots, F function)
+        : function_{[function = std::move(function)](RunningJob& job) { return as_values(function(job)); }}, slots_{slots} {
+        if (slots == 0) throw bad_value("slots", "0", "1 or more");
+    }
+    ~InThreads() override {
+        interrupt();
+        for (Slot& slot : running_) slot.thread.join();
+    }
+    InThreads(const InThreads&) = delete;
+    InThreads& operator=(const InThreads&) = delete;
+
+    [[nodiscard]] std::size_t free_slots() const override { return slots_ - std::min(slots_, running_.size()); }
+    void submit(const Job& job, ExecutorEvents& events) override {
+        Slot& slot = running_.emplace_back(*this, job);
+        try {
+            slot.thread = std::thread{[&slot] { slot.run(); }};
+        } catch (...) {
+            running_.pop_back();
+            throw;
+        }
+        events.on_started(job.trial, 0);
+    }
+    void wait(ExecutorEvents& events, double timeout_seconds) override {
+        {
+            std::unique_lock lock{mutex_};
+            told_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [&] { return news() != running_.end(); });
+        }
+        while (deliver(events)) {
+        }
+    }
+    void interrupt() override {
+        {
+            const std::lock_guard lock{mutex_};
+            interrupted_ = true;
+        }
+        answered_.notify_all();
+    }
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
+
+private:
+    /// One job, and what its thread has told and the tuner's thread has not heard yet.
+    struct Slot final : private ExecutorEvents {
+        Slot(InThreads& all, Job its_job) : owner{all}, job{std::move(its_job)} {}
+
+        void run() {
+            RunningJob running{job, *this};
+            AttemptOutcome end;
+            try {
+                end = run_attempt([&] { return owner.function_(running); }, [&] { return running.stopped(); });
+            } catch (...) {  // a SpaceRejection: the parameters were drawn already
+                end.failure = current_failure();
+            }
+            const std::lock_guard lock{owner.mutex_};
+            if (end.kind == OutcomeKind::stopped && cut_short) end.kind = OutcomeKind::interrupted;
+            outcome = std::move(end);
+            owner.told_.notify_all();
+        }
+        bool on_report(std::int64_t /*trial*/, const Report& told) override {
+            std::unique_lock lock{owner.mutex_};
+            report = told;
+            owner.told_.notify_all();
+            owner.answered_.wait(lock, [&] { return answer || owner.interrupted_; });
+            report.reset();
+            if (answer) return *std::exchange(answer, std::nullopt);
+            cut_short = true;
+            return true;
+        }
+        void on_started(std::int64_t /*trial*/, std::int64_t /*pid*/) override {}
+        void on_memory(std::int64_t /*trial*/, const MemoryMark& /*mark*/) override {}
+        void on_end(std::int64_t /*trial*/, AttemptOutcome /*end*/) override {}
+
+        InThreads& owner;
+        const Job job;
+        std::thread thread;
+        // What follows is the owner's mutex's.
+        std::optional<Report> report;           ///< waits to be judged
+        std::optional<bool> answer;             ///< to the report; true: stop
+        bool cut_short = false;                 ///< an interruption, and no pruner, ended it
+        std::optional<AttemptOutcome> outcome;  ///< it has ended
+    };
+    using Slots = std::list<Slot>;
+
+    /// The first job that has something to tell. Under the mutex.
+    [[nodiscard]] Slots::iterator news() {
+        return std::ranges::find_if(running_, [](const Slot& slot) { return slot.outcome || (slot.report && !slot.answer); });
+    }
+    /// Tells the tuner one thing; false: there is none.
+    bool deliver(ExecutorEvents& events) {
+        std::optional<Report> report;
+        Slots::iterator slot;
+        {
+            const std::lock_guard lock{mutex_};
+            slot = news();
+            if (slot == running_.end()) return false;
+            if (!slot->outcome) report = slot->report;
+        }
+        if (report) {
+            answer(*slot, events, *report);
+            return true;
+        }
+        slot->thread.join();
+        const std::int64_t trial = slot->job.trial;
+        AttemptOutcome outcome = std::move(*slot->outcome);
+        running_.erase(slot);
+        events.on_end(trial, std::move(outcome));
+        return true;
+    }
+    /// What the tuner throws at a report is not the trial's failure: the trial is asked to stop.
+    void answer(Slot& slot, ExecutorEvents& events, const Report& report) {
+        const auto tell = [&](bool stop, bool cut_short) {
+            {
+                const std::lock_guard lock{mutex_};
+                if (!slot.report) return;  // an interruption was quicker
+                slot.answer = stop;
+                slot.cut_short = cut_short;
+            }
+            answered_.notify_all();
+        };
+        bool stop = true;
+        try {
+            stop = events.on_report(slot.job.trial, report);
+        } catch (...) {
+            tell(true, true);
+            throw;
+        }
+        tell(stop, false);
+    }
+
+    std::function<std::vector<double>(RunningJob&)> function_;
+    std::size_t slots_;
+    Slots running_;  ///< changed by the tuner's thread only
+    std::mutex mutex_;
+    std::condition_variable told_;      ///< for the tuner's thread
+    std::condition_variable answered_;  ///< for the jobs'
+    bool interrupted_ = false;
+};
+
+}  // namespace hpo::tuner

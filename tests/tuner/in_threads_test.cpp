@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/tuner/in_threads.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "hpo/memory/unlimited.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/recovery/fail.hpp"
+#include "hpo/sampler/random.hpp"
+#include "hpo/store/in_memory.hpp"
+#include "hpo/tuner.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo;
+
+namespace {
+
+const Space one_number = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
+
+double x_of(const tuner::RunningJob& job) { return *job.params().number("x"); }
+
+/// Lets nobody on until `wanted` are there; false: they did not come within a minute.
+class Meeting {
+public:
+    explicit Meeting(int wanted) : wanted_{wanted} {}
+    bool arrive() {
+        std::unique_lock lock{mutex_};
+        ++here_;
+        all_here_.notify_all();
+        return all_here_.wait_for(lock, std::chrono::minutes{1}, [&] { return here_ >= wanted_; });
+    }
+
+private:
+    int wanted_;
+    int here_ = 0;
+    std::mutex mutex_;
+    std::condition_variable all_here_;
+};
+
+/// Prunes where the latest value is above a half.
+struct AboveAHalf {
+    [[nodiscard]] Verdict judge(const Standing& standing) const {
+        if (standing.trial.intermediate.rbegin()->second > 0.5) return {Verdict::Answer::prune, "above a half"};
+        return {};
+    }
+};
+
+template <class P = pruner::None>
+auto tuner_with(P pruner = {}) {
+    return Tuner{sampler::Random{}, std::move(pruner), memory::Unlimited{}, recovery::Fail{}};
+}
+
+}  // namespace
+
+TEST_CASE("as many trials run at once in threads as there are slots") {
+    Meeting meeting{4};
+    tuner::InThreads threads{4, [&](tuner::RunningJob& job) {
+                                 if (!meeting.arrive()) throw std::runtime_error{"alone"};
+                                 return x_of(job);
+                             }};
+    CHECK(threads.free_slots() == 4);
+    store::InMemory store;
+    const TuneResult result = tuner_with().optimize(store, "s", one_number, threads, {.trials = 12});
+    REQUIRE(result.trials.size() == 12);
+    for (const Trial& trial : result.trials) {
+        CHECK(trial.state == TrialState::complete);
+        CHECK(trial.values == std::vector{*trial.params.number("x")});
+    }
+    CHECK(threads.free_slots() == 4);
+}
+
+TEST_CASE("trials in threads draw the same parameters as one after the other") {
+    const auto drawn = [](std::size_t slots) {
+        tuner::InThreads threads{slots, [](tuner::RunningJob& job) { return x_of(job); }};
+        store::InMemory store;
+        std::map<std::int64_t, double> by_number;
+        for (const Trial& trial : tuner_with().optimize(store, "s", one_number, threads, {.trials = 20, .seed = 7}).trials)
+            by_number[trial.number] = trial.values.at(0);
+        return by_number;
+    };
+    CHECK(drawn(1) == drawn(5));
+}
+
+TEST_CASE("reports of trials in threads are judged on the tuner's thread, and prune") {
+    struct Observer final : TuneObserver {
+        void reported(const Trial& /*trial*/, const Report& /*report*/) override { threads.insert(std::this_thread::get_id()); }
+        std::set<std::thread::id> threads;
+    } observer;
+    tuner::InThreads threads{3, [](tuner::RunningJob& job) {
+                                 for (int step = 1; step <= 5; ++step) {
+                                     if (job.report(step, x_of(job))) return 0.0;
+                                 }
+                                 return x_of(job);
+                             }};
+    store::InMemory store;
+    const TuneResult result = tuner_with(AboveAHalf{}).optimize(store, "s", one_number, threads, {.trials = 30}, observer);
+    CHECK(observer.threads == std::set{std::this_thread::get_id()});
+    std::set<TrialState> states;
+    for (const Trial& trial : result.trials) {
+        states.insert(trial.state);
+        const bool pruned = *trial.params.number("x") > 0.5;
+        CHECK(trial.state == (pruned ? TrialState::pruned : TrialState::complete));
+        CHECK(trial.intermediate.size() == (pruned ? 1 : 5));
+    }
+    CHECK(states.size() == 2);
+}
+
+TEST_CASE("what a trial function in a thread throws fails its trial alone") {
+    tuner::InThreads threads{2, [](tuner::RunningJob& job) {
+                                 if (job.number() == 3) throw std::runtime_error{"no third"};
+                                 if (job.number() == 4) throw 4;
+                                 return std::vector{x_of(job)};
+                             }};
+    store::InMemory store;
+    const TuneResult result = tuner_with().optimize(store, "s", one_number, threads, {.trials = 6});
+    for (const Trial& trial : result.trials)
+        CHECK(trial.state == (trial.number == 3 || trial.number == 4 ? TrialState::fail : TrialState::complete));
+    CHECK(result.trials.at(3).attempts.at(0).failure->message == "no third");
+}
+
+TEST_CASE("a stop interrupts trials in threads at their next report, and one that ends by itself counts") {
+    Meeting meeting{3};
+    std::atomic<bool> stop = false;
+    tuner::InThreads threads{3, [&](tuner::RunningJob& job) {
+                                 if (!meeting.arrive()) throw std::runtime_error{"alone"};
+                                 stop = true;
+                                 if (job.number() == 0) return x_of(job);
+                                 for (std::int64_t step = 0; !job.report(step, 0); ++step) {
+                                 }
+                                 return 1.0;
+                             }};
+    store::InMemory store;
+    const TuneResult result =
+        tuner_with().optimize(store, "s", one_number, threads, {.trials = 3, .stop_requested = [&] { return stop.load(); }});
+    CHECK(result.interrupted);
+    REQUIRE(result.trials.size() == 3);
+    CHECK(result.trials[0].state == TrialState::complete);
+    for (const std::size_t cut_short : {1U, 2U}) {
+        CHECK(result.trials[cut_short].user_attributes.contains(lost_attribute));
+        CHECK(result.trials[cut_short].attempts.at(0).outcome == OutcomeKind::interrupted);
+    }
+}
+
+TEST_CASE("what an observer throws ends the run, and the trials in threads with it") {
+    struct Thrower final : TuneObserver {
+        void reported(const Trial& /*trial*/, const Report& /*report*/) override { throw std::runtime_error{"the display broke"}; }
+    } observer;
+    Meeting meeting{2};
+    tuner::InThreads threads{2, [&](tuner::RunningJob& job) {
+                                 if (!meeting.arrive()) throw std::runtime_error{"alone"};
+                                 for (std::int64_t step = 0; !job.report(step, 0); ++step) {
+                                 }
+                                 return 1.0;
+                             }};
+    store::InMemory store;
+    CHECK_THROWS_WITH(tuner_with().optimize(store, "s", one_number, threads, {.trials = 10}, observer), "the display broke");
+    CHECK(threads.free_slots() == 2);
+}
+
+TEST_CASE("threads without a slot are refused") {
+    CHECK_THROWS_WITH((tuner::InThreads{0, [](tuner::RunningJob&) { return 0.0; }}), "slots: got 0; expected 1 or more");
+}
