@@ -115,9 +115,10 @@ private:
     };
     using Slots = std::list<Slot>;
 
-    /// The first job that has something to tell. Under the mutex.
+    /// The first job that has something to tell; after an interruption only its end is. Under the mutex.
     [[nodiscard]] Slots::iterator news() {
-        return std::ranges::find_if(running_, [](const Slot& slot) { return slot.outcome || (slot.report && !slot.answer); });
+        return std::ranges::find_if(running_,
+                                    [&](const Slot& slot) { return slot.outcome || (!interrupted_ && slot.report && !slot.answer); });
     }
     /// Tells the tuner one thing; false: there is none.
     bool deliver(ExecutorEvents& events) {
