@@ -53,7 +53,7 @@ TEST_CASE("a training whose worker is killed goes on from its checkpoint and end
     int kills = 0;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{120};
     for (const int epoch : {2, 5}) {  // once it has kept this checkpoint, in the middle of the next epoch
-        const auto checkpoint = workshop.path("hpo.db.checkpoints/study-1/trial-0/epoch-" + std::to_string(epoch));
+        const auto checkpoint = workshop.path("hpo.db.checkpoints/study-1/trial-0/step-" + std::to_string(epoch));
         while (!std::filesystem::exists(checkpoint) && std::chrono::steady_clock::now() < deadline)
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         if (const pid_t worker = worker_of(pid); worker > 0 && ::kill(worker, SIGKILL) == 0) ++kills;

@@ -257,7 +257,7 @@ TEST_CASE("a training whose study is killed and interrupted ends with the bits o
     for (const auto& [signal, trial, epoch] : {std::tuple{SIGKILL, 0, 2}, std::tuple{SIGTERM, 1, 5}}) {
         const pid_t pid = start_command(workshop, command);
         const auto checkpoint =
-            workshop.path("hpo.db.checkpoints/study-1/trial-" + std::to_string(trial) + "/epoch-" + std::to_string(epoch));
+            workshop.path("hpo.db.checkpoints/study-1/trial-" + std::to_string(trial) + "/step-" + std::to_string(epoch));
         while (!std::filesystem::exists(checkpoint) && std::chrono::steady_clock::now() < deadline)
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         kill(pid, signal);

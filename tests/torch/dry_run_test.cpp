@@ -129,6 +129,11 @@ TEST_CASE("a dry run predicts the peak of linear layers under every lever, to th
              job.options["train_examples"] = std::int64_t{32};
              job.plan.micro_batch = 8;
          }},
+        {"reports within a single epoch",
+         [](TrainerJob& job) {
+             job.options["epochs"] = std::int64_t{1};
+             job.options["reports_per_epoch"] = std::int64_t{5};
+         }},
         {"a single step and a short one",
          [](TrainerJob& job) {
              job.options["epochs"] = std::int64_t{1};

@@ -169,7 +169,7 @@ TEST_CASE("the two latest checkpoints are kept, and none is half") {
     for (const auto& entry : std::filesystem::directory_iterator{home.path("run/checkpoints")})
         names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
-    CHECK(names == std::vector<std::string>{"epoch-4", "epoch-5"});
+    CHECK(names == std::vector<std::string>{"step-4", "step-5"});
 }
 
 TEST_CASE("checkpoints are no more often than they are asked for") {
@@ -210,7 +210,7 @@ TEST_CASE("a checkpoint that is broken fails the attempt and is named") {
     const Run first = run(saving_job(), home.path("run"), 4);
     hpo::TrainerJob rest = saving_job();
     rest.resume_step = 3;
-    const auto folder = home.path("run/checkpoints/epoch-3");
+    const auto folder = home.path("run/checkpoints/step-3");
     for (const char* name : {"training.pt", "counters.json"}) {
         CAPTURE(name);
         const std::string whole = read_file(folder / name);
@@ -219,14 +219,14 @@ TEST_CASE("a checkpoint that is broken fails the attempt and is named") {
             write_file(folder / name, whole.substr(0, length));
             const Run second = run(rest, home.path("run"));
             CHECK(second.outcome.kind == hpo::OutcomeKind::failed);
-            CHECK_THAT(text_of(second.outcome), Contains("checkpoints/epoch-3"));
+            CHECK_THAT(text_of(second.outcome), Contains("checkpoints/step-3"));
             CHECK(second.progress.reports.empty());
         }
         write_file(folder / name, whole);
     }
     CHECK(run(rest, home.path("run")).outcome.kind == hpo::OutcomeKind::complete);
     rest.resume_step = 17;
-    CHECK_THAT(text_of(run(rest, home.path("run")).outcome), Contains("epoch-17/counters.json: cannot be read"));
+    CHECK_THAT(text_of(run(rest, home.path("run")).outcome), Contains("step-17/counters.json: cannot be read"));
 }
 
 TEST_CASE("after an attempt that went on the device is as empty as before it") {

@@ -125,6 +125,7 @@ private:
     ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device, int evaluation_passes)
         : whole_{whole}, plan_{plan}, device_{device}, evaluation_passes_{evaluation_passes} {
         plan_.epochs = std::min<std::int64_t>(plan.epochs, 2);
+        plan_.reports_per_epoch = plan.epochs > 1 ? 1 : std::min<std::int64_t>(plan.reports_per_epoch, 2);
         plan_.loader_workers = 0;
         plan_.checkpoints = {};
         plan_.model_folder.clear();

@@ -24,10 +24,10 @@ namespace hpo::torch {
 
 /// The part of a TrainingState that is no tensor.
 struct CheckpointCounters {
-    std::int64_t epoch = 0;
+    std::int64_t report = 0;
     std::int64_t step = 0;
     Metrics metrics;
-    std::int64_t best_epoch = 0;
+    std::int64_t best_report = 0;
     double best_value = 0;
     Metrics best_metrics;
     double loss_scale = 1;
@@ -41,8 +41,8 @@ namespace hpo {
 template <>
 struct JsonMembers<torch::CheckpointCounters> {
     using R = torch::CheckpointCounters;
-    static constexpr std::tuple list{JsonMember{"epoch", &R::epoch},           JsonMember{"step", &R::step},
-                                     JsonMember{"metrics", &R::metrics},       JsonMember{"best_epoch", &R::best_epoch},
+    static constexpr std::tuple list{JsonMember{"report", &R::report},         JsonMember{"step", &R::step},
+                                     JsonMember{"metrics", &R::metrics},       JsonMember{"best_report", &R::best_report},
                                      JsonMember{"best_value", &R::best_value}, JsonMember{"best_metrics", &R::best_metrics},
                                      JsonMember{"loss_scale", &R::loss_scale}, JsonMember{"good_steps", &R::good_steps}};
 };
@@ -51,16 +51,16 @@ struct JsonMembers<torch::CheckpointCounters> {
 
 namespace hpo::torch {
 
-/// The checkpoints of one trial in a folder of its own: `epoch-N`, each whole, since it gets its name last. What follows from task, plan
-/// and seed is not in them: frozen weights, the order of examples, random numbers. So an attempt that goes on from one ends, with as many
-/// threads, with the same bits as an attempt that was never interrupted.
+/// The checkpoints of one trial in a folder of its own: `step-N`, after the report of step N, each whole, since it gets its name last. What
+/// follows from task, plan and seed is not in them: frozen weights, the order of examples, random numbers. So an attempt that goes on from
+/// one ends, with as many threads, with the same bits as an attempt that was never interrupted.
 ///
 /// Design note: the two latest are kept, because the supervisor may not have heard of the latest when the attempt dies.
 class Checkpoints {
 public:
     explicit Checkpoints(CheckpointPlan plan) : plan_{std::move(plan)}, latest_{plan_.resume_step} {}
 
-    /// Makes a state of before the first epoch the one that the plan resumes from, if it does. Throws Error that names the file.
+    /// Makes a state of before the first step the one that the plan resumes from, if it does. Throws Error that names the file.
     void resume(TrainingState& state) const {
         if (!plan_.resume_step) return;
         const std::filesystem::path from = path_of(*plan_.resume_step);
@@ -71,17 +71,17 @@ public:
         } catch (const c10::Error& error) {
             throw Error{Errc::bad_value, from.string() + ": " + error.what_without_backtrace()};
         }
-        if (state.epoch != *plan_.resume_step)
-            throw bad_value(from.string(), "epoch " + std::to_string(state.epoch), std::to_string(*plan_.resume_step));
+        if (state.report != *plan_.resume_step)
+            throw bad_value(from.string(), "step " + std::to_string(state.report), std::to_string(*plan_.resume_step));
     }
 
     /// True once a checkpoint is due.
     [[nodiscard]] bool due() const {
         return !plan_.folder.empty() && std::chrono::duration<double>(Clock::now() - written_).count() >= plan_.least_seconds;
     }
-    /// Writes the state as it is after an epoch. Throws Error{store} when it cannot; what was there stays.
+    /// Writes the state as it is after a report. Throws Error{store} when it cannot; what was there stays.
     void write(TrainingState& state) {
-        const std::filesystem::path folder = path_of(state.epoch);
+        const std::filesystem::path folder = path_of(state.report);
         std::filesystem::path part = folder;
         part += ".part";
         try {
@@ -93,22 +93,22 @@ public:
         } catch (const std::filesystem::filesystem_error& error) {
             throw Error{Errc::store, folder.string() + ": cannot be written: " + error.code().message()};
         }
-        remove_all_but(state.epoch, std::exchange(latest_, state.epoch));
+        remove_all_but(state.report, std::exchange(latest_, state.report));
         written_ = Clock::now();
     }
 
 private:
     using Clock = std::chrono::steady_clock;
 
-    [[nodiscard]] std::filesystem::path path_of(std::int64_t epoch) const { return plan_.folder / ("epoch-" + std::to_string(epoch)); }
+    [[nodiscard]] std::filesystem::path path_of(std::int64_t step) const { return plan_.folder / ("step-" + std::to_string(step)); }
 
     /// Also what an attempt left that this one goes on from.
-    void remove_all_but(std::int64_t epoch, std::optional<std::int64_t> before) const {
+    void remove_all_but(std::int64_t step, std::optional<std::int64_t> before) const {
         std::error_code ignored;  // what cannot be removed only takes room
         std::vector<std::filesystem::path> old;
         for (const auto& entry : std::filesystem::directory_iterator{plan_.folder, ignored}) {
-            const bool kept = entry.path() == path_of(epoch) || (before && entry.path() == path_of(*before));
-            if (!kept && entry.path().filename().string().starts_with("epoch-")) old.push_back(entry.path());
+            const bool kept = entry.path() == path_of(step) || (before && entry.path() == path_of(*before));
+            if (!kept && entry.path().filename().string().starts_with("step-")) old.push_back(entry.path());
         }
         for (const std::filesystem::path& each : old) std::filesystem::remove_all(each, ignored);
     }
@@ -141,10 +141,10 @@ private:
             save(best, folder / "best.pt");
         }
         const LossScale::State scale = state.loss_scale.state();
-        const CheckpointCounters counters{.epoch = state.epoch,
+        const CheckpointCounters counters{.report = state.report,
                                           .step = state.step,
                                           .metrics = state.metrics,
-                                          .best_epoch = state.best.epoch,
+                                          .best_report = state.best.step,
                                           .best_value = state.best.value,
                                           .best_metrics = state.best.metrics,
                                           .loss_scale = scale.factor,
@@ -177,7 +177,7 @@ private:
             training.read("optimizer", optimizer);
             state.optimizer.get().load(optimizer);
         }
-        if (counters.best_epoch > 0) {
+        if (counters.best_report > 0) {
             const Unmetered outside;
             ::torch::serialize::InputArchive best;
             best.load_from((folder / "best.pt").string(), ::torch::kCPU);
@@ -185,10 +185,10 @@ private:
             std::int64_t number = 0;
             for (::torch::Tensor& tensor : state.best.weights) best.read(tensor_name(number++), tensor);
         }
-        state.epoch = counters.epoch;
+        state.report = counters.report;
         state.step = counters.step;
         state.metrics = std::move(counters.metrics);
-        state.best.epoch = counters.best_epoch;
+        state.best.step = counters.best_report;
         state.best.value = counters.best_value;
         state.best.metrics = std::move(counters.best_metrics);
         state.loss_scale.restore({counters.loss_scale, counters.good_steps});
@@ -197,7 +197,7 @@ private:
     static std::string tensor_name(std::int64_t number) { return "tensor_" + std::to_string(number); }
 
     CheckpointPlan plan_;
-    std::optional<std::int64_t> latest_;  ///< epoch of the one written last, or resumed from
+    std::optional<std::int64_t> latest_;  ///< step of the one written last, or resumed from
     Clock::time_point written_ = Clock::now();
 };
 

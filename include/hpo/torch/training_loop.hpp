@@ -43,10 +43,16 @@ namespace hpo::torch {
     return metrics;
 }
 
+/// The epochs that a report's step stands for: "2", "2.25".
+[[nodiscard]] inline std::string epochs_text(std::int64_t report, const TrainingPlan& plan) {
+    if (report % plan.reports_per_epoch == 0) return std::to_string(report / plan.reports_per_epoch);
+    return number_text(static_cast<double>(report) / static_cast<double>(plan.reports_per_epoch));
+}
+
 /// "epoch 2 of 3: training loss 0.41, accuracy 0.85, loss 0.4"
 [[nodiscard]] inline std::string epoch_line(const TrainingState& state, const TrainingPlan& plan, double training_loss) {
-    std::string line =
-        "epoch " + std::to_string(state.epoch) + " of " + std::to_string(plan.epochs) + ": training loss " + display_text(training_loss);
+    std::string line = "epoch " + epochs_text(state.report, plan) + " of " + std::to_string(plan.epochs) + ": training loss " +
+                       display_text(training_loss);
     for (const auto& [name, value] : state.metrics) line += ", " + name + " " + display_text(value);
     return line;
 }
@@ -66,7 +72,7 @@ namespace hpo::torch {
     return outcome;
 }
 
-/// Trains a model once. Everything that an epoch changes is in its TrainingState; everything else follows from task, plan and seed.
+/// Trains a model once. Everything that a step changes is in its TrainingState; everything else follows from task, plan and seed.
 class TrainingLoop {
 public:
     TrainingLoop(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt)
@@ -74,9 +80,11 @@ public:
 
     [[nodiscard]] AttemptOutcome run() {
         begin();
-        while (state_->epoch < plan_.epochs && !state_->best.exhausted(state_->epoch, plan_.patience)) {
-            const std::optional<double> training_loss = train_epoch();
-            if (!training_loss || !end_epoch(*training_loss)) return stopped();
+        while (!ended()) {
+            const Stretch stretch = next_stretch();
+            if (stretch.steps == 0) continue;
+            const std::optional<double> training_loss = train_stretch(stretch);
+            if (!training_loss || !tell(*training_loss)) return stopped();
             keep_checkpoint();
             settle();
         }
@@ -91,21 +99,45 @@ private:
         attempt_.mark("training_start");
         if (attempt_.settles()) settled_need_.emplace().begin(attempt_.memory());
         first_step_ = state_->step;
+        first_report_ = state_->report;
     }
 
-    /// The epoch's mean loss; nothing when somebody asked the attempt to end.
-    [[nodiscard]] std::optional<double> train_epoch() {
+    /// The steps of an epoch between two reports.
+    struct Stretch {
+        std::int64_t epoch = 1;  ///< from 1
+        std::int64_t first = 0;  ///< of the epoch's steps
+        std::int64_t steps = 0;  ///< 0: the epoch has fewer steps than reports
+    };
+
+    [[nodiscard]] std::int64_t steps_per_epoch() const { return (examples_ + plan_.effective_batch - 1) / plan_.effective_batch; }
+    [[nodiscard]] bool ended() const {
+        return state_->report >= plan_.last_report() || state_->best.exhausted(state_->report, plan_.patience * plan_.reports_per_epoch);
+    }
+    /// Up to the next report, whose step the state then has.
+    [[nodiscard]] Stretch next_stretch() {
+        const std::int64_t of_epoch = state_->report % plan_.reports_per_epoch;
+        const std::int64_t first = steps_per_epoch() * of_epoch / plan_.reports_per_epoch;
+        const std::int64_t next = steps_per_epoch() * (of_epoch + 1) / plan_.reports_per_epoch;
+        return {.epoch = state_->report++ / plan_.reports_per_epoch + 1, .first = first, .steps = next - first};
+    }
+
+    /// The mean loss; nothing when somebody asked the attempt to end.
+    [[nodiscard]] std::optional<double> train_stretch(const Stretch& stretch) {
         TrainingState& state = *state_;
+        std::vector<std::int64_t> order = epoch_order(task_, {.number = stretch.epoch, .effective_batch = plan_.effective_batch}, seed_);
+        const std::int64_t from = stretch.first * plan_.effective_batch;
+        const std::int64_t to = std::min(from + stretch.steps * plan_.effective_batch, examples_);
+        order = {order.begin() + from, order.begin() + to};
         BatchLoader loader{task_,
-                           {.order = epoch_order(task_, {.number = state.epoch + 1, .effective_batch = plan_.effective_batch}, seed_),
+                           {.order = std::move(order),
                             .effective_batch = plan_.effective_batch,
                             .micro_batch = plan_.micro_batch,
                             .workers = plan_.loader_workers},
                            attempt_.device()};
         enter_training(*state.model, state.parts);
         double loss = 0;
-        for (std::int64_t start = 0; start < examples_; start += plan_.effective_batch, ++state.step) {
-            const std::int64_t count = std::min(plan_.effective_batch, examples_ - start);
+        for (std::int64_t start = from; start < to; start += plan_.effective_batch, ++state.step) {
+            const std::int64_t count = std::min(plan_.effective_batch, to - start);
             ::torch::manual_seed(seed_.derive("noise").derive(static_cast<std::uint64_t>(state.step)).value);
             const StepPlan step{
                 .examples = count, .precision = plan_.precision, .loss_scale = state.loss_scale.factor(), .number = state.step + 1};
@@ -114,48 +146,46 @@ private:
             loss += result.mean_loss * static_cast<double>(count);
             take_step();
         }
-        return loss / static_cast<double>(examples_);
+        return loss / static_cast<double>(to - from);
     }
 
     void take_step() {
         if (settled_need_ && state_->step == first_step_) settled_need_->first_pass(attempt_.memory());
         attempt_.enter("step");
         TrainingState& state = *state_;
-        const std::int64_t steps_per_epoch = (examples_ + plan_.effective_batch - 1) / plan_.effective_batch;
         state.optimizer.set_learning_rate(plan_.optimizer.learning_rate *
-                                          plan_.schedule.factor({.number = state.step, .of = steps_per_epoch * plan_.epochs}));
+                                          plan_.schedule.factor({.number = state.step, .of = steps_per_epoch() * plan_.epochs}));
         if (finish_gradients(state.optimizer, state.loss_scale, plan_.clip_norm)) state.optimizer.step();
         state.model->zero_grad(/*set_to_none=*/true);
     }
 
-    /// Measures, logs and reports the epoch. False: the trial was pruned.
-    [[nodiscard]] bool end_epoch(double training_loss) {
+    /// Measures, logs and reports. False: the trial was pruned.
+    [[nodiscard]] bool tell(double training_loss) {
         TrainingState& state = *state_;
         state.metrics = evaluate(task_, *state.model, plan_, attempt_);
-        ++state.epoch;
         const double value = state.metrics.at(plan_.metric);
         if (plan_.patience > 0)
-            state.best.see({.epoch = state.epoch, .value = value, .metrics = state.metrics}, plan_.direction, *state.model);
+            state.best.see({.step = state.report, .value = value, .metrics = state.metrics}, plan_.direction, *state.model);
         attempt_.progress().log(epoch_line(state, plan_, training_loss));
-        return attempt_.progress().report(state.epoch, value);
+        return attempt_.progress().report(state.report, value);
     }
 
-    /// None after the last epoch: what is left to do is soon done again from the one before.
+    /// None after the last report: what is left to do is soon done again from the one before.
     void keep_checkpoint() {
         TrainingState& state = *state_;
-        if (state.epoch >= plan_.epochs || state.best.exhausted(state.epoch, plan_.patience) || !checkpoints_.due()) return;
+        if (ended() || !checkpoints_.due()) return;
         attempt_.enter("checkpoint");
         try {
             checkpoints_.write(state);
-            attempt_.progress().checkpointed(state.epoch);
+            attempt_.progress().checkpointed(state.report);
         } catch (const std::exception& error) {  // a training that goes well is not ended for it
             attempt_.progress().log(std::string{"no checkpoint: "} + error.what());
         }
     }
 
-    /// After the first epoch of the attempt, unless it is the last.
+    /// Once the attempt has met as much as an epoch, unless it has ended.
     void settle() {
-        if (!settled_need_ || state_->epoch >= plan_.epochs) return;
+        if (!settled_need_ || state_->report < first_report_ + plan_.reports_per_epoch || state_->report >= plan_.last_report()) return;
         attempt_.settle(settled_need_->after_epoch(attempt_.memory()));
         settled_need_.reset();
     }
@@ -178,7 +208,7 @@ private:
         AttemptOutcome outcome = measured_outcome(task_, *state.model, plan_, state.metrics, attempt_);
         outcome.approximate = approximate();
         if (!plan_.model_folder.empty()) keep_model();
-        if (plan_.patience > 0) outcome.attributes.insert_or_assign("best_epoch", std::to_string(state.best.epoch));
+        if (plan_.patience > 0) outcome.attributes.insert_or_assign("best_epoch", epochs_text(state.best.step, plan_));
         return outcome;
     }
 
@@ -203,10 +233,12 @@ private:
     Checkpoints checkpoints_{plan_.checkpoints};
     std::optional<SettledNeed> settled_need_;  ///< until it is told
     std::int64_t first_step_ = 0;              ///< TrainingState::step when the attempt began
+    std::int64_t first_report_ = 0;            ///< TrainingState::report then
 };
 
-/// Trains a model and returns how that ended; tells the objective after each epoch, steps counted from 1. The trial's value and metrics
-/// are those of the last epoch or, where the plan has patience, of the best. The same seed, plan, threads and LibTorch give the same.
+/// Trains a model and returns how that ended; tells the objective reports_per_epoch times an epoch, steps counted from 1. The trial's value
+/// and metrics are those of the last report or, where the plan has patience, of the best. The same seed, plan, threads and LibTorch give
+/// the same.
 [[nodiscard]] inline AttemptOutcome train(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) {
     return TrainingLoop{task, plan, seed, attempt}.run();
 }

@@ -23,16 +23,17 @@ namespace hpo::torch {
 /// Whether and how an attempt keeps checkpoints (training_checkpoint.hpp).
 struct CheckpointPlan {
     std::filesystem::path folder;             ///< empty: none
-    std::optional<std::int64_t> resume_step;  ///< the epoch after which it goes on; nothing: it begins anew
+    std::optional<std::int64_t> resume_step;  ///< the reported step after which it goes on; nothing: it begins anew
     double least_seconds = 0;                 ///< between two of them
 };
 
 /// How the loop trains: the part of a job that is the same for every plugin.
 struct TrainingPlan {
     std::int64_t epochs = 1;
-    std::int64_t effective_batch = 1;  ///< examples for one optimizer step: batches of train.batch_size, train.grad_accum of them
-    std::int64_t batch = 1;            ///< examples of one of them
-    std::int64_t micro_batch = 1;      ///< examples in one pass, at most `batch`
+    std::int64_t reports_per_epoch = 1;  ///< evaluations, evenly spaced; the report of step n is made after n / reports_per_epoch epochs
+    std::int64_t effective_batch = 1;    ///< examples for one optimizer step: batches of train.batch_size, train.grad_accum of them
+    std::int64_t batch = 1;              ///< examples of one of them
+    std::int64_t micro_batch = 1;        ///< examples in one pass, at most `batch`
     std::int64_t evaluation_batch = 1;
     Precision precision = Precision::fp32;
     OptimizerSettings optimizer;
@@ -45,6 +46,9 @@ struct TrainingPlan {
     CheckpointPlan checkpoints;
     std::filesystem::path model_folder;  ///< where the finished model is written; empty: nowhere
     Direction direction = Direction::maximize;
+
+    /// The step of the last report.
+    [[nodiscard]] std::int64_t last_report() const { return epochs * reports_per_epoch; }
 };
 
 /// The parameters and options that the loop itself understands; TorchTrainer adds them to a plugin's own.
@@ -76,9 +80,11 @@ struct TrainingPlan {
         {"lora.dropout", "float", "[0, 1)", 0.0, "share of their inputs dropped", MemoryUse::whether_zero},
         {"lora.targets", "text", "", std::string{}, "names of the layers adapted, such as query,value; empty: all below the head"},
         {"epochs", "int", "[1, 1000000]", std::int64_t{3}, "passes over the training examples", MemoryUse::whether_above_one},
+        {"reports_per_epoch", "int", "[1, 1000]", std::int64_t{1}, "evaluations in an epoch, evenly spaced, each of them reported",
+         MemoryUse::whether_above_one},
         {"eval_batch", "int", "[1, 1024]", std::int64_t{1}, "examples evaluated at a time, as a multiple of the micro-batch"},
         {"loader_workers", "int", "[0, 256]", std::int64_t{0}, "threads that prepare batches ahead; 0: the attempt's own does"},
-        {"checkpoint_seconds", "float", "[0, inf)", 5.0, "least time between two checkpoints of a trial; 0: after every epoch",
+        {"checkpoint_seconds", "float", "[0, inf)", 5.0, "least time between two checkpoints of a trial; 0: after every report",
          MemoryUse::none},
         {"threads", "int", "[0, 1024]", std::int64_t{0}, "threads that LibTorch computes with; 0: as many as the worker was given"},
     };
@@ -108,6 +114,7 @@ struct TrainingPlan {
         throw bad_value("plan", "precision fp16", "fp32 or bf16, which is what cpu has");
     TrainingPlan plan;
     plan.epochs = settings.whole("epochs");
+    plan.reports_per_epoch = settings.whole("reports_per_epoch");
     plan.batch = *execution.effective_batch;
     plan.effective_batch = plan.batch * settings.whole("train.grad_accum");
     plan.micro_batch = execution.effective_micro_batch().value_or(plan.batch);

@@ -9,7 +9,7 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
-#include "hpo/torch/best_epoch.hpp"
+#include "hpo/torch/best_report.hpp"
 #include "hpo/torch/loss_scale.hpp"
 #include "hpo/torch/optimizer.hpp"
 #include "hpo/torch/prepared_model.hpp"
@@ -18,20 +18,20 @@
 
 namespace hpo::torch {
 
-/// A training between two epochs: all that the next one depends on besides task, plan and seed. Random numbers are not part of it, since
+/// A training after a report: all that the rest of it depends on besides task, plan and seed. Random numbers are not part of it, since
 /// each step seeds its own.
 struct TrainingState {
     std::shared_ptr<Model> model;
     std::vector<std::string> parts;  ///< of the model, from its input to its output
     Optimizer optimizer;
     LossScale loss_scale;
-    std::int64_t epoch = 0;  ///< epochs done
-    std::int64_t step = 0;   ///< optimizer steps done, those that fp16 left out included
-    Metrics metrics;         ///< of the last epoch
-    BestEpoch best;          ///< kept where the plan has patience
+    std::int64_t report = 0;  ///< step of the latest report, TrainingPlan::reports_per_epoch for each epoch; 0: none yet
+    std::int64_t step = 0;    ///< optimizer steps done, those that fp16 left out included
+    Metrics metrics;          ///< of the latest report
+    BestReport best;          ///< kept where the plan has patience
 };
 
-/// The state before the first epoch.
+/// The state before the first step.
 [[nodiscard]] inline TrainingState begin_training(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) {
     PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
     Optimizer optimizer{plan.optimizer, parameter_groups(*prepared.model, prepared.parts, plan.optimizer.layer_decay)};

@@ -23,27 +23,25 @@ namespace hpo::torch {
     return tensors;
 }
 
-/// The best epoch of an attempt that stops early: its metrics, and what then was learnt, in host memory outside the meter.
-struct BestEpoch {
-    std::int64_t epoch = 0;  ///< from 1; 0: none yet
+/// The best report of an attempt that stops early: its metrics, and what then was learnt, in host memory outside the meter.
+struct BestReport {
+    std::int64_t step = 0;  ///< from 1; 0: none yet
     double value = 0;
     Metrics metrics;
     std::vector<::torch::Tensor> weights;  ///< changing_tensors
 
-    /// Keeps an epoch that is better than all before it.
-    void see(const BestEpoch& candidate, Direction direction, const ::torch::nn::Module& model) {
+    /// Keeps a report that is better than all before it.
+    void see(const BestReport& candidate, Direction direction, const ::torch::nn::Module& model) {
         const bool better = direction == Direction::maximize ? candidate.value > value : candidate.value < value;
-        if (epoch > 0 && !better) return;
+        if (step > 0 && !better) return;
         const Unmetered outside;
         *this = candidate;
         for (const ::torch::Tensor& tensor : changing_tensors(model))
             weights.push_back(tensor.to(::torch::kCPU, /*non_blocking=*/false, /*copy=*/true));
     }
-    /// True when `patience` epochs in a row (0: any number) were no better.
-    [[nodiscard]] bool exhausted(std::int64_t epochs_done, std::int64_t patience) const {
-        return patience > 0 && epochs_done - epoch >= patience;
-    }
-    /// Gives the model the weights of the best epoch again.
+    /// True when the steps of `patience` reports in a row (0: any number) were no better.
+    [[nodiscard]] bool exhausted(std::int64_t latest, std::int64_t patience) const { return patience > 0 && latest - step >= patience; }
+    /// Gives the model the weights of the best report again.
     void restore(::torch::nn::Module& model) const {
         const ::torch::NoGradGuard no_gradients;
         const std::vector<::torch::Tensor> tensors = changing_tensors(model);
