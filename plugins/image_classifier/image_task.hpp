@@ -102,8 +102,8 @@ public:
     [[nodiscard]] bool mixes_examples() const override { return options_.kind == "resnet" && options_.shape.batch_norm; }
     void save(const std::filesystem::path& folder) const override { write_scale(options_.scale, folder); }
     void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
-        attributes.insert_or_assign("data_hash", hpo::json_quote(images_->hash));
-        attributes.insert_or_assign("validation_examples", std::to_string(images_->split.validation.size()));
+        attributes.set_text("data_hash", images_->hash);
+        attributes.set_number("validation_examples", images_->split.validation.size());
         if (!options_.test_images) return;
         const ImageSet test = options_.test_images();
         const auto score =

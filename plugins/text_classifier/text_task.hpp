@@ -77,8 +77,8 @@ public:
         write_text_model(*texts_, options_.encoder, {.from = options_.model, .to = folder});
     }
     void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
-        attributes.insert_or_assign("data_hash", hpo::json_quote(texts_->hash));
-        attributes.insert_or_assign("validation_examples", std::to_string(texts_->validation.size()));
+        attributes.set_text("data_hash", texts_->hash);
+        attributes.set_number("validation_examples", texts_->validation.size());
         if (options_.report_test) hpo::torch::keep_test_score(score(model, texts_->test, plan), attributes);
     }
 

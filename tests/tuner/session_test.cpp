@@ -440,23 +440,30 @@ TEST_CASE("require draws again in a live trial") {
     for (const Trial& trial : result.trials) CHECK(trial.values.at(0) > 0.9);
 }
 
-TEST_CASE("an attribute that is no JSON fails its own attempt, and the study goes on") {
+TEST_CASE("an attribute that is no JSON is left out with a note, and its trial stays complete") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
     struct : store::InMemory {
-        [[nodiscard]] bool can_keep(std::string_view json) const override { return json != "not json {"; }
+        [[nodiscard]] bool can_keep(std::string_view json) const override { return !json.starts_with("sum "); }
     } store;
+    struct : TuneObserver {
+        void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override {
+            notes.push_back(std::to_string(trial.number) + " " + dropped.name + "=" + dropped.begin);
+        }
+        std::vector<std::string> notes;
+    } observer;
     MemoryBound executor{100 * mebibyte};
-    executor.attributes = {{"accuracy", "0.5"}, {"notes", "not json {"}};
-    const auto result = tuner.optimize(store, "s", batches, executor, {.trials = 2});
+    executor.attributes = {{"accuracy", "0.5"}, {"data_hash", "sum 1"}, {"large", "sum " + std::string(1000, '2')}};
+    const auto result = tuner.optimize(store, "s", batches, executor, {.trials = 2}, observer);
     REQUIRE(result.trials.size() == 2);
     for (const Trial& trial : result.trials) {
-        CHECK(trial.state == TrialState::fail);
+        CHECK(trial.state == TrialState::complete);
         CHECK(trial.user_attributes.at("accuracy") == "0.5");
-        CHECK_FALSE(trial.user_attributes.contains("notes"));
-        REQUIRE(trial.attempts.back().failure);
-        CHECK(trial.attempts.back().failure->kind == FailureKind::trainer_error);
-        CHECK_THAT(trial.attempts.back().failure->message, Catch::Contains("attribute 'notes': got not json {; expected JSON text"));
+        CHECK_FALSE(trial.user_attributes.contains("data_hash"));
+        CHECK_THAT(trial.user_attributes.at("dropped_attributes"), Catch::StartsWith(R"({"data_hash": "sum 1", "large": "sum 222)") &&
+                                                                       Catch::EndsWith(R"json(2... (1004 bytes in all)"})json"));
     }
+    REQUIRE(observer.notes.size() == 4);
+    CHECK(std::count(observer.notes.begin(), observer.notes.end(), "0 data_hash=sum 1") == 1);
 }
 
 TEST_CASE("fixed values win over the sampler") {

@@ -10,6 +10,7 @@
 
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/store/json_text.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/worker/attempt_end.hpp"
 #include "support/json.hpp"
@@ -112,6 +113,8 @@ private:
                 outcome.failure = std::move(failure);
             }
         }
+        for (const DroppedAttribute& dropped : tuner::drop_attributes(outcome.attributes, store::is_json))
+            std::cerr << "hpo-tune: note: " << tools::one_line(dropped.note(), 400) << "\n";
         for (const MemoryMark& mark : outcome.memory) printer_.memory(mark);
         if (outcome.failure) {
             OomContext context{.at_start = std::nullopt, .capacity = options_.budget_bytes};

@@ -195,6 +195,10 @@ void Progress::mispredicted(const Trial& trial, const std::string& how) {
     note("trial " + std::to_string(trial.number) + ": " + how + "; hpo-analyze oom tells how good the other predictions were");
 }
 
+void Progress::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
+    if (dropped_.insert(dropped.name).second) note("trial " + std::to_string(trial.number) + ": " + dropped.note());
+}
+
 void Progress::note(const std::string& text) {
     erase_block();
     std::fprintf(settings_.out, "hpo-tune: note: %s\n", text.c_str());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ public:
     void reported(const Trial& trial, const Report& report) override;
     void memory_marked(const Trial& trial, const MemoryMark& mark) override;
     void attempt_ended(const Trial& trial, const Attempt& attempt) override;
+    void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
     void mispredicted(const Trial& trial, const std::string& how) override;
     void trial_finished(const Trial& trial) override;
     void rejected(const Rejection& rejection) override;
@@ -82,6 +84,7 @@ private:
     std::int64_t best_trial_ = -1;
     std::map<std::int64_t, Running> running_;
     std::int64_t finished_here_ = 0;
+    std::set<std::string, std::less<>> dropped_;  ///< attributes of which a note was given
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::time_point drawn_{};
     int block_lines_ = 0;

@@ -73,9 +73,9 @@ template <class Counts>
 
 /// Adds test_accuracy, test_macro_f1 and test_examples to what a trial keeps.
 inline void keep_test_score(const ClassificationScore& score, Attributes& attributes) {
-    attributes.insert_or_assign("test_accuracy", number_text(score.accuracy()));
-    attributes.insert_or_assign("test_macro_f1", number_text(score.macro_f1()));
-    attributes.insert_or_assign("test_examples", std::to_string(score.examples()));
+    attributes.set_number("test_accuracy", score.accuracy());
+    attributes.set_number("test_macro_f1", score.macro_f1());
+    attributes.set_number("test_examples", score.examples());
 }
 
 }  // namespace hpo::torch

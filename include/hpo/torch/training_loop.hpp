@@ -67,7 +67,7 @@ namespace hpo::torch {
     const Autocast autocast{attempt.device(), plan.precision};
     model.eval();
     task.finish(model, EvaluationPlan{attempt.device(), plan.evaluation_batch}, outcome.attributes);
-    for (const auto& [name, value] : metrics) outcome.attributes.insert_or_assign(name, number_text(value));
+    for (const auto& [name, value] : metrics) outcome.attributes.set_number(name, value);
     outcome.values = {metrics.at(plan.metric)};
     return outcome;
 }

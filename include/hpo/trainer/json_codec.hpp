@@ -124,7 +124,9 @@ struct is_vector<std::vector<T>> : std::true_type {};
 template <class T>
 struct is_map : std::false_type {};
 template <class T>
-struct is_map<std::map<std::string, T, std::less<>>> : std::true_type {};
+requires std::derived_from<T, std::map<std::string, typename T::mapped_type, std::less<>>>
+struct is_map<T> : std::true_type {
+};
 
 }  // namespace detail
 
@@ -191,7 +193,7 @@ void decode(const Json& json, const std::string& place, T& value) {
     } else if constexpr (detail::is_map<T>::value) {
         if (!json.is_object()) detail::refuse(json, place, "an object");
         value.clear();
-        for (const auto& [key, item] : json.items()) decode(item, place + "." + key, value[key]);
+        for (const auto& [key, item] : json.items()) decode(item, place + "." + key, value.try_emplace(key).first->second);
     } else {
         if (!json.is_object()) detail::refuse(json, place, "an object");
         const auto read = [&](const auto& member) {

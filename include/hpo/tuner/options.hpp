@@ -65,6 +65,17 @@ struct TuneResult {
     [[nodiscard]] const Trial* best() const { return study.directions.size() == 1 ? best_trial(trials, study.directions[0]) : nullptr; }
 };
 
+/// An attribute that a trainer told and the store cannot keep, because it is no JSON.
+struct DroppedAttribute {
+    std::string name;
+    std::string begin;  ///< of what it was
+
+    /// For a person.
+    [[nodiscard]] std::string note() const {
+        return "attribute '" + name + "' is no JSON and is not kept: " + begin + "; set_text writes a text as JSON";
+    }
+};
+
 /// Told what happens, for a progress display. Every call happens on the tuner's thread after the store has it.
 class TuneObserver {
 public:
@@ -80,6 +91,7 @@ public:
     virtual void attempt_ended(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     /// The first attempt of this call whose predicted peak was wrong by more than a tenth; `how` says what it took instead.
     virtual void mispredicted(const Trial& /*trial*/, const std::string& /*how*/) {}
+    virtual void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& /*dropped*/) {}
     virtual void trial_finished(const Trial& /*trial*/) {}
     virtual void rejected(const Rejection& /*rejection*/) {}
     /// Other processes have begun or finished trials; these are all, with their latest state.

@@ -212,7 +212,7 @@ private:
         const auto promised = room_.leave(number);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         Trial& trial = books_.trial(number);
-        attach(trial, outcome, books_.store());
+        for (const auto& dropped : attach(trial, outcome, books_.store())) observer_.attribute_dropped(trial, dropped);
         Attempt& attempt = trial.attempts.back();
         attempt.seconds = outcome.seconds;
         attempt.outcome = outcome.kind;

@@ -6,7 +6,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "hpo/core/attributes.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/failure/cause.hpp"
@@ -28,21 +32,6 @@ inline constexpr const char* memory_constraint = "memory";
     if (!capacity || *capacity <= 0 || !failure.requested_bytes) return least;
     const auto held = static_cast<double>(failure.memory.allocated.value_or(0));
     return std::max(least, (held + static_cast<double>(*failure.requested_bytes)) / static_cast<double>(*capacity) - 1);
-}
-
-/// Attaches what the trainer told of a trial. An attribute that the store could not keep breaks its contract: it is left out, and makes an
-/// attempt that reached its end a failed one.
-inline void attach(Trial& trial, AttemptOutcome& outcome, const Store& store) {
-    for (auto& [name, json] : outcome.attributes) {
-        if (store.can_keep(json)) {
-            trial.user_attributes[name] = std::move(json);
-        } else if (outcome.kind == OutcomeKind::complete || outcome.kind == OutcomeKind::stopped) {
-            outcome.kind = OutcomeKind::failed;
-            outcome.failure.emplace();
-            outcome.failure->kind = FailureKind::trainer_error;
-            outcome.failure->message = bad_value("attribute '" + name + "'", json.substr(0, 60), "JSON text").what();
-        }
-    }
 }
 
 /// Ends a trial whose attempt reached its end: COMPLETE with its values, FAIL when one is NaN or their number is wrong.
@@ -131,6 +120,36 @@ inline void clip(std::string& text, std::size_t limit) {
     while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
     text.resize(limit);
     text += note;
+}
+
+/// The user attribute that names the attributes that could not be kept, with the beginning of what they were.
+inline constexpr const char* dropped_attribute = "dropped_attributes";
+
+/// Removes from what a trainer told the attributes that cannot be kept, and returns them.
+template <class CanKeep>
+[[nodiscard]] std::vector<DroppedAttribute> drop_attributes(Attributes& told, const CanKeep& can_keep) {
+    std::vector<DroppedAttribute> dropped;
+    std::string begins;
+    for (auto item = told.begin(); item != told.end();) {
+        if (can_keep(item->second)) {
+            ++item;
+            continue;
+        }
+        clip(item->second, 60);
+        begins += (dropped.empty() ? "" : ", ") + json_quote(item->first) + ": " + json_quote(item->second);
+        dropped.push_back({item->first, item->second});
+        item = told.erase(item);
+    }
+    if (!dropped.empty()) told.set_json(dropped_attribute, "{" + begins + "}");
+    return dropped;
+}
+
+/// Attaches what the trainer told of a trial, and returns what the store cannot keep of it.
+[[nodiscard]] inline std::vector<DroppedAttribute> attach(Trial& trial, AttemptOutcome& outcome, const Store& store) {
+    std::vector<DroppedAttribute> dropped =
+        drop_attributes(outcome.attributes, [&](std::string_view json) { return store.can_keep(json); });
+    for (auto& [name, json] : outcome.attributes) trial.user_attributes[name] = std::move(json);
+    return dropped;
 }
 
 /// Finds the cause of a memory failure, from its figures and from what the attempt held when it began.

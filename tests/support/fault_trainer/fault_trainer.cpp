@@ -142,6 +142,7 @@ public:
             progress.memory({.name = std::string(1 << 20U, 'm'), .seconds = 0, .step = std::nullopt, .reading = {}});
             outcome.attributes["big"] = '"' + std::string(1 << 20U, 'b') + '"';
         }
+        if (fault == "no_json") outcome.attributes["data_hash"] = "sum 1";
         if (const char* device = std::getenv("CUDA_VISIBLE_DEVICES")) outcome.attributes["cuda_visible_devices"] = hpo::json_quote(device);
         if (const char* conf = std::getenv("PYTORCH_CUDA_ALLOC_CONF")) outcome.attributes["alloc_conf"] = hpo::json_quote(conf);
         if (const char* threads = std::getenv("OMP_NUM_THREADS")) outcome.attributes["threads"] = hpo::json_quote(threads);
