@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/trainer/settings.hpp"
 
+#include <cmath>
+#include <limits>
 #include <string>
+
+#include "hpo/trainer/declare.hpp"
+#include "hpo/trainer/info_problems.hpp"
 
 #include "support/catch.hpp"
 
@@ -92,10 +97,35 @@ TEST_CASE("names that the trainer does not know are all told, with the nearest k
     CHECK_THAT(problems[1].what, Catch::Contains("unknown option 'speed'"));
 }
 
-TEST_CASE("a malformed range is a mistake of the plugin") {
+TEST_CASE("a list that cannot be understood is a mistake of the plugin, which is named") {
     auto broken = info();
     broken.parameters[1].range = "1 to 64";
-    CHECK_THROWS_WITH((hpo::Settings{broken, job()}), Catch::Contains("malformed range"));
+    CHECK_THROWS_WITH(
+        (hpo::Settings{broken, job()}),
+        "trainer demo: parameter 'units': range '1 to 64' cannot be read; expected '[LOW, HIGH]' with ( or ) where a bound is "
+        "not included, inf for no bound");
+    broken.parameters[1] = {"units", "integer", "", std::int64_t{8}, ""};
+    CHECK_THROWS_WITH((hpo::Settings{broken, job()}),
+                      "trainer demo: parameter 'units': unknown type 'integer'; expected int, float, bool, text, one of A, B, C");
+    broken.parameters[1] = {"units", "text", "[1, 2]", std::string{"a"}, ""};
+    CHECK_THROWS_WITH((hpo::Settings{broken, job()}), Catch::Contains("range '[1, 2]' of a parameter of type 'text'"));
+}
+
+TEST_CASE("a range is two numbers in brackets, and holds at least one number") {
+    const auto range = [](const char* text) { return hpo::ParameterRange::parse(text); };
+    REQUIRE(range("[1, 64]"));
+    CHECK(range("[1, 64]")->contains(64));
+    CHECK_FALSE(range("[1, 64)")->contains(64));
+    CHECK_FALSE(range("(0,inf)")->contains(0));
+    CHECK(range("(-inf, 1e-3]")->contains(-1e300));
+    CHECK(range("[2, 2]")->contains(2));
+    CHECK_FALSE(range("[0, 1]")->contains(std::nan("")));
+    for (const char* wrong : {"", "1 to 64", "[1; 64]", "[1 64]", "[1, 64", "1, 64]", "{1, 64}", "[a, 64]", "[1, ]", "[64, 1]", "(2, 2]",
+                              "[1, 2, 3]", "[nan, 1]"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(range(wrong));
+    }
+    for (const char* text : {"[1, 64]", "(0, inf)", "[-inf, 0.25)", "[1e-05, 1]"}) CHECK(range(text)->text() == text);
 }
 
 TEST_CASE("a job for shapes alone may leave out what has no standard value, and nothing else") {
@@ -106,4 +136,59 @@ TEST_CASE("a job for shapes alone may leave out what has no standard value, and 
     CHECK(settings.given("units"));
     shapes.params["rate"] = -1.0;
     CHECK(hpo::Settings::problems(info(), shapes).size() == 1);
+}
+
+TEST_CASE("declared parameters are what the strings say, and refuse a standard value outside their range") {
+    namespace declare = hpo::declare;
+    const auto written = [](const hpo::TrainerParameter& parameter) {
+        return parameter.name + ": " + parameter.type + " " + parameter.range + " " + hpo::display_text(parameter.standard) + " " +
+               parameter.help;
+    };
+    CHECK(written(declare::integer("width", 1, 512, {.standard = 32, .help = "units"})) == "width: int [1, 512] 32 units");
+    CHECK(written(declare::real("dropout", 0, 1, {.standard = 0.5}, declare::Bounds::low)) == "dropout: float [0, 1) 0.5 ");
+    CHECK(declare::real("rate", 0, std::numeric_limits<double>::infinity(), {}, declare::Bounds::neither).range == "(0, inf)");
+    CHECK(written(declare::choice("kind", {"red", "light blue"}, {.standard = "red"})) == "kind: one of red, light blue  red ");
+    CHECK(written(declare::truth("fast", {.standard = true})) == "fast: bool  true ");
+    CHECK(declare::text("folder").standard.is_null());
+    CHECK(declare::truth("fast", {.memory = hpo::MemoryUse::none}).memory == hpo::MemoryUse::none);
+    CHECK_THROWS_WITH(declare::integer("width", 1, 512, {.standard = 1024}),
+                      "parameter 'width': its standard value is '1024'; expected a whole number in [1, 512]");
+    CHECK_THROWS_WITH(declare::integer("width", 512, 1), Catch::Contains("range '[512, 1]' cannot be read"));
+    CHECK_THROWS_WITH(declare::choice("kind", {}), Catch::Contains("no choices"));
+    CHECK_THROWS_WITH(declare::choice("kind", {"a, b"}), Catch::Contains("without ', '"));
+    CHECK_THROWS_WITH(declare::choice("kind", {"a", "b"}, {.standard = "c"}),
+                      Catch::Contains("its standard value is 'c'; expected one of a, b"));
+}
+
+TEST_CASE("what is wrong with a trainer's description is told, a sentence each") {
+    hpo::TrainerInfo right = info();
+    right.summary = "for a test";
+    for (auto& parameter : right.parameters) parameter.help = "h";
+    right.metrics = {{"m", hpo::Direction::minimize, "h"}};
+    CHECK(hpo::info_problems(right).empty());
+    hpo::TrainerInfo wrong = right;
+    wrong.summary = "";
+    wrong.parameters[0].name = "units";
+    wrong.parameters[2].type = "complex";
+    wrong.parameters[3].standard = std::int64_t{1};
+    wrong.parameters.push_back({"width", "int", "[1; 2]", std::int64_t{1}, ""});
+    wrong.parameters.push_back({"depth", "int", "[1, 8]", std::int64_t{9}, "h"});
+    wrong.metrics = {{"m", hpo::Direction::minimize, "h"}, {"m", hpo::Direction::minimize, ""}};
+    wrong.levers = {"micro_batch", "bigger_gpu", "micro_batch"};
+    wrong.effective_batch_parameter = "batch";
+    wrong.length_parameter = "units";
+    wrong.peak_sources = {"dry_run", "oracle"};
+    CHECK(hpo::info_problems(wrong) ==
+          std::vector<std::string>{
+              "its summary is empty", "parameter 'units' is described twice",
+              "parameter 'kind': unknown type 'complex'; expected int, float, bool, text, one of A, B, C",
+              "parameter 'fast': its standard value is '1'; expected true or false", "parameter 'width' has no help",
+              "parameter 'width': range '[1; 2]' cannot be read; expected '[LOW, HIGH]' with ( or ) where a bound is not included, inf "
+              "for no bound",
+              "parameter 'depth': its standard value is '9'; expected a whole number in [1, 8]", "metric 'm' is described twice",
+              "metric 'm' has no help",
+              "unknown lever 'bigger_gpu'; known: micro_batch, activation_checkpointing, precision, expandable_segments, "
+              "allocator_settings, cap_bytes",
+              "lever 'micro_batch' is named twice", "the effective batch parameter 'batch' is not among the parameters",
+              "unknown source of predictions 'oracle'; known: dry_run, probe"});
 }

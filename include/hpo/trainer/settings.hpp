@@ -2,15 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/trainer/parameter_type.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo {
@@ -53,8 +50,6 @@ public:
 private:
     Settings() = default;
 
-    static constexpr std::string_view one_of = "one of ";
-
     const Value& at(std::string_view name) const {
         const auto found = values_.find(name);
         if (found == values_.end()) throw Error{Errc::plugin, "the trainer reads '" + std::string{name} + "', which its own list lacks"};
@@ -78,11 +73,11 @@ private:
             if (!given || given->is_null()) given = &parameter.standard;
             if (given->is_null() && job.shapes_only) continue;
             if (given->is_null()) {
-                errors.push_back(bad_value(parameter.name, "nothing", describe(parameter) + "; the trainer has no standard value"));
+                errors.push_back(bad_value(parameter.name, "nothing", expected_of(parameter) + "; the trainer has no standard value"));
                 continue;
             }
-            if (auto value = accepted(parameter, *given)) values_.insert_or_assign(parameter.name, *value);
-            else errors.push_back(bad_value(parameter.name, "'" + display_text(*given) + "'", describe(parameter)));
+            if (auto value = type_of(info, parameter).accepted(*given)) values_.insert_or_assign(parameter.name, *value);
+            else errors.push_back(bad_value(parameter.name, "'" + display_text(*given) + "'", expected_of(parameter)));
         }
         for (const auto& [name, value] : job.params) {
             configuration_ += (configuration_.empty() ? "" : ", ") + name + " = " + display_text(value);
@@ -90,57 +85,13 @@ private:
         return errors;
     }
 
-    static std::string describe(const TrainerParameter& parameter) {
-        const std::string kind = parameter.type == "int"     ? "a whole number"
-                                 : parameter.type == "float" ? "a number"
-                                 : parameter.type == "bool"  ? "true or false"
-                                 : parameter.type == "text"  ? "a text"
-                                                             : parameter.type;
-        return parameter.range.empty() ? kind : kind + " in " + parameter.range;
-    }
-
-    /// The value in the parameter's own type, or nothing when it is of another kind or outside the range.
-    static std::optional<Value> accepted(const TrainerParameter& parameter, const Value& value) {
-        if (parameter.type == "bool") return holds<bool>(value) ? std::optional{value} : std::nullopt;
-        if (parameter.type == "text" || parameter.type.starts_with(one_of)) {
-            const auto* text = get_if<std::string>(&value);
-            return text && (parameter.type == "text" || names_choice(parameter.type, *text)) ? std::optional{value} : std::nullopt;
+    /// What is wrong with the list itself is the plugin's mistake, not the value's.
+    static ParameterType type_of(const TrainerInfo& info, const TrainerParameter& parameter) {
+        try {
+            return ParameterType::of(parameter);
+        } catch (const Error& error) {
+            throw Error{error.code(), "trainer " + info.name + ": " + error.what()};
         }
-        double number = 0;
-        if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
-        else if (const auto* real = get_if<double>(&value)) number = *real;
-        else return std::nullopt;
-        if (!in_range(parameter, number)) return std::nullopt;
-        if (parameter.type == "float") return Value{number};
-        if (number != std::floor(number) || std::fabs(number) > 0x1.0p53) return std::nullopt;
-        return Value{static_cast<std::int64_t>(number)};
-    }
-    static bool names_choice(std::string_view type, std::string_view text) {
-        type.remove_prefix(one_of.size());
-        while (!type.empty()) {
-            const auto comma = type.find(", ");
-            if (type.substr(0, comma) == text) return true;
-            if (comma == std::string_view::npos) break;
-            type.remove_prefix(comma + 2);
-        }
-        return false;
-    }
-    static bool in_range(const TrainerParameter& parameter, double number) {
-        const std::string_view range = parameter.range;
-        if (range.empty()) return !std::isnan(number);
-        const auto comma = range.find(", ");
-        if (comma == std::string_view::npos || range.size() < 6)
-            throw Error{Errc::plugin, parameter.name + ": malformed range " + parameter.range};
-        const double low = bound(parameter, range.substr(1, comma - 1));
-        const double high = bound(parameter, range.substr(comma + 2, range.size() - comma - 3));
-        return (range.front() == '[' ? number >= low : number > low) && (range.back() == ']' ? number <= high : number < high);
-    }
-    static double bound(const TrainerParameter& parameter, std::string_view text) {
-        double value = 0;
-        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (status != std::errc{} || end != text.data() + text.size())
-            throw Error{Errc::plugin, parameter.name + ": malformed range " + parameter.range};
-        return value;
     }
 
     Values values_;

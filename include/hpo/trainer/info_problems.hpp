@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/error.hpp"
+#include "hpo/core/peak_prediction.hpp"
+#include "hpo/core/plan_fields.hpp"
+#include "hpo/trainer/parameter_type.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo {
+namespace detail {
+
+class InfoProblems {
+public:
+    explicit InfoProblems(const TrainerInfo& info) : info_{info} {}
+
+    [[nodiscard]] std::vector<std::string> find() {
+        if (info_.name.empty()) add("its name is empty");
+        if (info_.summary.empty()) add("its summary is empty");
+        for (const TrainerParameter& parameter : info_.parameters) look_at(parameter);
+        look_at_metrics();
+        look_at_levers();
+        require_parameter("effective batch", info_.effective_batch_parameter);
+        require_parameter("length", info_.length_parameter);
+        const std::vector<std::string> sources(peak_source_names.begin(), peak_source_names.end());
+        for (const std::string& source : info_.peak_sources) {
+            if (std::find(sources.begin(), sources.end(), source) == sources.end())
+                add(unknown_name("", "source of predictions", source, sources).what());
+        }
+        return std::move(found_);
+    }
+
+private:
+    void add(std::string what) { found_.push_back(std::move(what)); }
+
+    void look_at(const TrainerParameter& parameter) {
+        if (parameter.name.empty()) return add("a parameter has no name");
+        const std::string place = "parameter '" + parameter.name + "'";
+        if (!parameters_.insert(parameter.name).second) add(place + " is described twice");
+        if (parameter.help.empty()) add(place + " has no help");
+        try {
+            if (!parameter.standard.is_null() && !ParameterType::of(parameter).accepted(parameter.standard)) {
+                add(place + ": its standard value is '" + display_text(parameter.standard) + "'; expected " + expected_of(parameter));
+            } else if (parameter.standard.is_null()) {
+                (void)ParameterType::of(parameter);
+            }
+        } catch (const Error& error) {
+            add(error.what());
+        }
+    }
+    void look_at_metrics() {
+        if (info_.metrics.empty()) add("no metric is described");
+        std::set<std::string> names;
+        for (const TrainerMetric& metric : info_.metrics) {
+            if (metric.name.empty()) add("a metric has no name");
+            else if (!names.insert(metric.name).second) add("metric '" + metric.name + "' is described twice");
+            if (metric.help.empty()) add("metric '" + metric.name + "' has no help");
+        }
+    }
+    void look_at_levers() {
+        std::vector<std::string> known;
+        each_plan_field([&](const auto& field) {
+            if (field.role == PlanRole::lever) known.emplace_back(field.key);
+        });
+        std::set<std::string> names;
+        for (const std::string& lever : info_.levers) {
+            if (std::find(known.begin(), known.end(), lever) == known.end()) add(unknown_name("", "lever", lever, known).what());
+            else if (!names.insert(lever).second) add("lever '" + lever + "' is named twice");
+        }
+    }
+    void require_parameter(std::string_view role, const std::string& name) {
+        if (!name.empty() && !parameters_.contains(name))
+            add("the " + std::string{role} + " parameter '" + name + "' is not among the parameters");
+    }
+
+    const TrainerInfo& info_;
+    std::set<std::string> parameters_;
+    std::vector<std::string> found_;
+};
+
+}  // namespace detail
+
+/// What is wrong with a trainer's description of itself, a sentence each: mistakes of the plugin that no study can mend.
+[[nodiscard]] inline std::vector<std::string> info_problems(const TrainerInfo& info) { return detail::InfoProblems{info}.find(); }
+
+}  // namespace hpo
