@@ -54,8 +54,6 @@ TEST_CASE("what reaches the machine or other code is not there") {
         CHECK_THAT(outcome(std::string{"\nreturn "} + name + ".x"),
                    Catch::StartsWith("s.lua:2: '" + std::string{name} + "' is not available in a study script"));
     }
-    CHECK(outcome("return string.dump") == "nil");
-    CHECK(outcome("return math.random") == "nil");
     CHECK_THAT(outcome("\x1bLua"), Catch::Contains("binary chunk"));
 }
 
@@ -227,4 +225,36 @@ TEST_CASE("print goes to the host, up to a limit") {
     CHECK(lines[0] == "a\t1\ttrue\tnil");
     CHECK(lines.size() < 700);
     CHECK_THAT(lines.back(), Catch::Contains("the rest is left out"));
+}
+
+TEST_CASE("recursion without end is told as such, with its place and its depth") {
+    for (const char* code : {"\nlocal function f(n)\n  return 1 + f(n + 1)\nend\nreturn f(0)",
+                             "\nlocal function f(n)\n  local a, b, c, d, e, g, h, i, j, k = f(n + 1)\n  return a\nend\nreturn f(0)"}) {
+        CAPTURE(code);
+        const std::string text = outcome(code);
+        CHECK_THAT(text,
+                   Catch::StartsWith("s.lua:3: stack overflow: ") && Catch::Contains(" calls deep, which looks like endless recursion"));
+        const int depth = std::stoi(text.substr(text.find("overflow: ") + 10));
+        CHECK(depth > 1000);
+        CHECK(depth < 10'000'000);
+    }
+    CHECK_THAT(outcome("\nlocal m = {}\nm.__index = function(t, k) return t[k] end\nreturn setmetatable({}, m).x"),
+               Catch::StartsWith("s.lua:3: ") && Catch::Contains("stack overflow"));
+    CHECK_THAT(outcome("\nlocal s = ('x'):rep(3000000)\nreturn s .. s"), Catch::StartsWith("s.lua:3: out of memory: "));
+    CHECK(outcome("local function f(n) if n == 0 then return 0 end return 1 + f(n - 1) end return f(50000)") == "50000");
+}
+
+TEST_CASE("a member that a library lacks is an error that says what there is, or why not") {
+    CHECK(outcome("\nreturn math.random()") ==
+          "s.lua:2: math.random is not available: a space depends on its trial only, and a sampler draws its values");
+    CHECK_THAT(outcome("math.randomseed(1)"), Catch::StartsWith("s.lua:1: math.randomseed is not available"));
+    CHECK_THAT(outcome("return math.pow(2, 3)"),
+               Catch::StartsWith("s.lua:1: math: unknown function 'pow'; ") && Catch::Contains("known: abs, acos"));
+    CHECK_THAT(outcome("return math.flor(2.5)"), Catch::Contains("did you mean 'floor'?"));
+    CHECK(outcome("return string.dump(print)") == "s.lua:1: string.dump is not available in a study script");
+    CHECK_THAT(outcome("return ('x'):uper()"), Catch::Contains("unknown function of a string 'uper'; did you mean 'upper'?"));
+    CHECK_THAT(outcome("return table.insrt"), Catch::Contains("did you mean 'insert'?"));
+    CHECK_THAT(outcome("math = nil return ('x').y"), Catch::StartsWith("s.lua:1: string: unknown function of a string 'y'"));
+    CHECK(outcome("local n = 0 for _ in pairs(math) do n = n + 1 end return n") == "24");
+    CHECK_THAT(outcome("return os.time()"), Catch::EndsWith("clocks or other code: a space depends on its trial only"));
 }

@@ -394,3 +394,48 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
         CHECK("script_error: " + answer.rule_error == answer.reason);
     }
 }
+
+TEST_CASE("an assignment to what a script is only shown is an error that says where the value goes") {
+    CHECK(space_error("trial:int('x', 1, 9)\ntrial.params.x = 3") ==
+          "s.lua:5: trial.params.x: cannot be set: it shows what has been drawn; expected trial:categorical(\"x\", { 3 }), or an option of "
+          "the "
+          "trainer: trainer = { \"...\", [\"x\"] = 3 }");
+    CHECK_THAT(space_error("trial.params['optim.lr'] = 'a'"), Catch::Contains("trial.params.optim.lr: cannot be set: "));
+    CHECK_THAT(space_error("local p = trial.params\np.x = {}"), Catch::StartsWith("s.lua:5: trial.params.x: cannot be set: "));
+    CHECK_THAT(space_error("rawset(trial.params, 'x', 3)"),
+               Catch::StartsWith("s.lua:4: bad argument #1 to 'rawset' (table expected, got "));
+    CHECK_THAT(space_error("table.insert(trial.params, 3)"), Catch::StartsWith("s.lua:4: bad argument #1 to 'insert' (table expected"));
+    CHECK_THAT(space_error("trial.lr = 0.1"),
+               Catch::StartsWith("s.lua:4: trial.lr: cannot be set: ") && Catch::Contains("expected trial:float"));
+    CHECK_THAT(space_error("hpo.trials = 3"),
+               Catch::StartsWith("s.lua:4: hpo.trials: cannot be set: ") && Catch::Contains("in the table of hpo.study { ... }"));
+    CHECK_THAT(space_error("hpo.study = nil"), Catch::StartsWith("s.lua:4: hpo.study: cannot be set: "));
+    const auto rule = [](const std::string& code) {
+        return recover("on_oom = function(trial, failure, plan) " + code + " end").rule_error;
+    };
+    CHECK(rule("plan.micro_batch = 8") ==
+          "s.lua:2: plan.micro_batch: cannot be set: it says how the attempt ran; expected return hpo.retry { micro_batch = 8 }");
+    CHECK_THAT(rule("plan.effective_batch = 8"), Catch::EndsWith("expected return hpo.retry { ... }"));
+    CHECK_THAT(rule("failure.kind = 'crash'"), Catch::StartsWith("s.lua:2: failure.kind: cannot be set: it says what happened"));
+    CHECK_THAT(rule("trial.params.length = 128"), Catch::EndsWith("expected return hpo.retry { params = { [\"length\"] = 128 } }"));
+    CHECK_THAT(rule("local answer = hpo.retry {} answer.micro_batch = 8 return answer"),
+               Catch::StartsWith("s.lua:2: answer.micro_batch: cannot be set: "));
+    CHECK_THAT(rule("return hpo.retry({}).action"), Catch::StartsWith("s.lua:2: an answer has no members"));
+}
+
+TEST_CASE("what a script is shown can be walked through") {
+    CHECK_NOTHROW(ask(with_space(R"(
+        trial:int("a", 1, 9) trial:int("b", 2, 9)
+        local seen = 0
+        for name, value in pairs(trial.params) do seen = seen + value assert(trial.params[name] == value) end
+        assert(seen == 3)
+        local kinds = 0
+        for _, member in pairs(hpo) do assert(type(member) == "function") kinds = kinds + 1 end
+        assert(kinds == 6)
+        local step, object = pairs(trial.params)
+        assert(object == trial.params and not pcall(step, "text") and not pcall(step, hpo) and not pcall(step)))")));
+    CHECK_THAT(error_of([] { load("return hpo.study {}"); }),
+               Catch::StartsWith("s.lua:1: unknown name 'hpo'; write local hpo = require \"hpo\" first"));
+    CHECK_THAT(error_of([] { load("require 'torch'"); }), Catch::StartsWith("s.lua:1: require: unknown module 'torch'") &&
+                                                              Catch::EndsWith("a study script is one file and loads no other code"));
+}

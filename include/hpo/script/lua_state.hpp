@@ -160,6 +160,12 @@ private:
     }
 
     [[nodiscard]] std::string failure_text(int status) const {
+        if (status == LUA_ERRMEM && refused_depth_ >= deep_calls) {
+            return refused_place_ + ": stack overflow: " + std::to_string(refused_depth_) +
+                   " calls deep, which looks like endless recursion; " + format_bytes(refused_bytes_) +
+                   " more were asked for; a script may use " + format_bytes(limits_.memory_bytes) + ", " +
+                   format_bytes(largest_block_bytes()) + " of them at once";
+        }
         if (status == LUA_ERRMEM) {
             return refused_place_ + ": out of memory: " + format_bytes(refused_bytes_) + " more were asked for; a script may use " +
                    format_bytes(limits_.memory_bytes) + ", " + format_bytes(largest_block_bytes()) + " of them at once";
@@ -182,7 +188,10 @@ private:
         const auto wanted = new_size > (std::size_t{1} << 62U) ? std::int64_t{1} << 62U : static_cast<std::int64_t>(new_size);
         if (wanted > held && (wanted > self.largest_block_bytes() || self.used_bytes_ - held + wanted > self.limits_.memory_bytes)) {
             self.refused_bytes_ = wanted;
-            if (self.state_) self.refused_place_ = self.place(self.state_);  // reads the call stack, allocates nothing in Lua
+            if (self.state_) {  // these read the call stack, and allocate nothing in Lua
+                self.refused_place_ = self.place(self.state_);
+                self.refused_depth_ = depth(self.state_);
+            }
             return nullptr;
         }
         void* moved = std::realloc(block, new_size);
@@ -190,12 +199,28 @@ private:
         return moved;
     }
 
+    /// Functions that have been called and have not returned.
+    static int depth(lua_State* L) {
+        lua_Debug frame{};
+        int above = 1;
+        while (lua_getstack(L, above, &frame) == 1) above *= 2;
+        int level = above / 2;  // the deepest that is known to be there
+        while (above - level > 1) {
+            const int middle = level + (above - level) / 2;
+            (lua_getstack(L, middle, &frame) == 1 ? level : above) = middle;
+        }
+        return level + 1;
+    }
+    /// A call of a script by itself is far less deep than this when it ends; a stack of the widest functions is refused above it.
+    static constexpr int deep_calls = 200;
+
     LuaLimits limits_;
     std::string chunk_;
     lua_State* state_ = nullptr;
     std::int64_t used_bytes_ = 0;
     std::int64_t refused_bytes_ = 0;
     std::string refused_place_;
+    int refused_depth_ = 0;
     Clock::time_point deadline_ = Clock::time_point::max();
     std::chrono::nanoseconds begun_{};  ///< processor_time when the call began
     bool spent_ = false;

@@ -14,13 +14,14 @@
 #include "hpo/recovery/concept.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/plan_member.hpp"
+#include "hpo/script/read_only.hpp"
 
 /// What a rule (on_oom, on_failure) is given, and what it may answer: hpo.retry, hpo.prune, hpo.fail, or nothing.
 namespace hpo::script::recovery_answer {
 
-inline constexpr const char* answer_type = "hpo.answer";
-inline constexpr const char* failure_type = "hpo.failure";
-inline constexpr const char* plan_type = "hpo.plan";
+inline constexpr const char* answer_type = "answer";
+inline constexpr const char* failure_type = "failure";
+inline constexpr const char* plan_type = "plan";
 
 inline constexpr std::array<std::string_view, 13> failure_members{
     "kind",           "code",       "message",        "type",          "where",  "cause", "requested_bytes", "allocated_bytes",
@@ -44,30 +45,46 @@ inline constexpr auto plan_members = std::apply(
     return names;
 }
 
-/// A member that is known but not there is nil; any other is a typing error.
+/// A member that is known but not there is nil; any other is a typing error. Upvalue: the owner.
 template <const auto& members>
 int unknown_member(lua_State* L) {
     const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2);
     if (std::find(members.begin(), members.end(), name) == members.end()) {
-        const std::string_view owner =
-            static_cast<const void*>(&members) == static_cast<const void*>(&failure_members) ? "failure" : "plan";
+        const std::string owner = lua_tostring(L, lua_upvalueindex(1));
         raise(L, unknown_name(owner, "member", name, std::vector<std::string>(members.begin(), members.end())).what());
     }
     lua_pushnil(L);
     return 1;
 }
 
+inline int failure_assigned(lua_State* L) {
+    read_only::raise_assigned(L, failure_type, "it says what happened; a rule answers with hpo.retry, hpo.prune or hpo.fail");
+}
+inline int plan_assigned(lua_State* L) {
+    const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : "micro_batch";
+    const auto& members = retry_members();
+    const bool can_change = std::find(members.begin(), members.end(), name) != members.end();
+    read_only::raise_assigned(L, plan_type,
+                              "it says how the attempt ran; expected return hpo.retry { " +
+                                  (can_change ? name + " = " + read_only::assigned_text(L) : std::string{"..."}) + " }");
+}
+inline int answer_member(lua_State* L) { raise(L, "an answer has no members that a rule could read; expected return hpo.retry { ... }"); }
+inline int answer_assigned(lua_State* L) {
+    read_only::raise_assigned(L, answer_type, "an answer is complete; expected all changes in the table of hpo.retry { ... }");
+}
+
 inline void install(lua_State* L) {
-    luaL_newmetatable(L, answer_type);
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    luaL_newmetatable(L, failure_type);
-    lua_pushcfunction(L, &unknown_member<failure_members>);
-    lua_setfield(L, -2, "__index");
-    luaL_newmetatable(L, plan_type);
-    lua_pushcfunction(L, &unknown_member<plan_members>);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 3);
+    lua_pushcfunction(L, &answer_member);
+    lua_pushcfunction(L, &answer_assigned);
+    read_only::install(L, answer_type);
+    lua_pushstring(L, failure_type);
+    lua_pushcclosure(L, &unknown_member<failure_members>, 1);
+    lua_pushcfunction(L, &failure_assigned);
+    read_only::install(L, failure_type);
+    lua_pushstring(L, plan_type);
+    lua_pushcclosure(L, &unknown_member<plan_members>, 1);
+    lua_pushcfunction(L, &plan_assigned);
+    read_only::install(L, plan_type);
 }
 
 /// Pushes the failure. Figures that are not known are nil, except `fragmentation`: without evidence there is none.
@@ -92,7 +109,7 @@ inline void push_failure(lua_State* L, const FailedAttempt& failed) {
     }
     set_member(L, "fragmentation", Value{fragmentation});
     set_member(L, "attempt", Value{std::int64_t{failed.attempt.index} + 1});
-    luaL_setmetatable(L, failure_type);
+    read_only::wrap(L, failure_type);
 }
 
 inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
@@ -106,7 +123,7 @@ inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
     });
     set_member(L, "micro_batch", plan.effective_micro_batch());
     set_member(L, "accumulation_steps", Value{plan.accumulation_steps()});
-    luaL_setmetatable(L, plan_type);
+    read_only::wrap(L, plan_type);
 }
 
 /// Gives a parameter the value at the top of the stack. One that the trial's space asked for keeps to its distribution; any other has the
@@ -146,12 +163,12 @@ inline void read_retry(lua_State* L, int index, Recovery& recovery, const Failed
 }
 
 inline int tagged(lua_State* L, const char* action) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 2, 0);  // by number: a rule has no name for them
     lua_pushstring(L, action);
-    lua_setfield(L, -2, "action");
+    lua_rawseti(L, -2, 1);
     lua_pushvalue(L, 1);
-    lua_setfield(L, -2, "content");
-    luaL_setmetatable(L, answer_type);
+    lua_rawseti(L, -2, 2);
+    read_only::wrap(L, answer_type);
     return 1;
 }
 inline int retry(lua_State* L) {
@@ -172,14 +189,13 @@ inline int fail(lua_State* L) { return with_reason(L, "fail"); }
 inline std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed) {
     index = lua_absindex(L, index);
     if (lua_toboolean(L, index) == 0) return std::nullopt;
-    luaL_getmetatable(L, answer_type);
-    if (lua_getmetatable(L, index) == 0 || lua_rawequal(L, -1, -2) == 0) {
+    if (!luaL_testudata(L, index, answer_type)) {
         raise_wrong_type(L, index, name, "the answer", "hpo.retry { ... }, hpo.prune \"reason\", hpo.fail \"reason\" or nil");
     }
-    lua_pop(L, 2);
-    lua_getfield(L, index, "action");
+    read_only::push_table(L, index);
+    lua_rawgeti(L, -1, 1);
     const std::string action = require_text(L, -1, name, "the answer");
-    lua_getfield(L, index, "content");
+    lua_rawgeti(L, -2, 2);
     Recovery recovery;
     recovery.plan = failed.attempt.plan;
     if (action == "retry") {

@@ -33,6 +33,7 @@ public:
 
     /// Makes `require "name"` return the value on top of the stack, which it pops. One module is enough for us.
     void set_module(lua_State* L, const char* name) {
+        module_ = name;
         lua_pushstring(L, name);
         lua_insert(L, -2);
         lua_pushcclosure(L, &Sandbox::require_module, 2);
@@ -73,6 +74,7 @@ private:
                                                   {"gmatch", string_library::gmatch}, {"gsub", string_library::gsub},
                                                   {"rep", string_library::rep},       {nullptr, nullptr}};
         luaL_setfuncs(L, own_string, 0);
+        for (const char* library : {LUA_STRLIBNAME, LUA_MATHLIBNAME, LUA_UTF8LIBNAME, LUA_TABLIBNAME}) guard_members(L, library);
         lua_pushglobaltable(L);
         static constexpr luaL_Reg own_base[] = {{"pcall", &Sandbox::protected_call},
                                                 {"setmetatable", &Sandbox::set_metatable},
@@ -109,21 +111,62 @@ private:
         return keys;
     }
 
+    /// Makes reading an unknown member of a library an error.
+    static void guard_members(lua_State* L, const char* library) {
+        lua_getglobal(L, library);
+        lua_createtable(L, 0, 2);
+        lua_pushstring(L, library);
+        lua_pushcclosure(L, &Sandbox::unknown_member, 1);
+        lua_setfield(L, -2, "__index");
+        lua_pushboolean(L, 0);
+        lua_setfield(L, -2, "__metatable");
+        lua_setmetatable(L, -2);
+        lua_pop(L, 1);
+    }
+
+    static std::string name_argument(lua_State* L) {
+        return lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : luaL_typename(L, 2);
+    }
+
+    /// Upvalue: the library.
+    static int unknown_member(lua_State* L) {
+        const std::string library = lua_tostring(L, lua_upvalueindex(1));
+        const std::string name = name_argument(L);
+        if (library == LUA_MATHLIBNAME && (name == "random" || name == "randomseed")) {
+            raise(L, "math." + name + " is not available: a space depends on its trial only, and a sampler draws its values");
+        }
+        if (library == LUA_STRLIBNAME && (name == "dump" || name == "pack" || name == "unpack" || name == "packsize")) {
+            raise(L, "string." + name + " is not available in a study script");
+        }
+        raise_unknown(L, library, library == LUA_STRLIBNAME ? "function of a string" : "function", name);
+    }
+
+    /// Raises unknown_name with the members of a library, or with the globals where `library` is empty.
+    [[noreturn]] static void raise_unknown(lua_State* L, const std::string& library, const std::string& kind, const std::string& name) {
+        if (library.empty()) lua_pushglobaltable(L);
+        else lua_getglobal(L, library.c_str());
+        std::vector<std::string> known;
+        if (lua_istable(L, -1)) known = text_keys(L, lua_gettop(L));
+        std::erase_if(known, [](const std::string& candidate) { return candidate.size() > 40; });
+        if (known.size() > 200) known.resize(200);
+        std::sort(known.begin(), known.end());
+        raise(L, unknown_name(library, kind, name, known).what());
+    }
+
     /// A name that is not defined is a typing error far more often than a question, so reading it is an error.
     static int unknown_global(lua_State* L) {
         static constexpr std::array<std::string_view, 14> left_out{
             "os",     "io",        "debug",  "package",        "load", "loadfile", "loadstring",
             "dofile", "coroutine", "xpcall", "collectgarbage", "warn", "arg",      "jit"};
-        const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : luaL_typename(L, 2);
+        const std::string name = name_argument(L);
         if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) {
-            raise(L, "'" + name + "' is not available in a study script, which cannot reach files, processes, clocks or other code");
+            raise(L, "'" + name +
+                         "' is not available in a study script, which cannot reach files, processes, clocks or other code: a space depends "
+                         "on its trial only");
         }
-        lua_pushglobaltable(L);
-        std::vector<std::string> known = text_keys(L, lua_gettop(L));
-        std::erase_if(known, [](const std::string& candidate) { return candidate.size() > 40; });
-        if (known.size() > 200) known.resize(200);
-        std::sort(known.begin(), known.end());
-        raise(L, unknown_name("", "name", name, known).what());
+        const std::string& module = static_cast<Sandbox&>(LuaState::of(L)).module_;
+        if (name == module) raise(L, "unknown name '" + name + "'; write local " + name + " = require \"" + name + "\" first");
+        raise_unknown(L, "", "name", name);
     }
 
     /// As Lua's, except that a time-out and what waits for the host are not caught.
@@ -213,13 +256,17 @@ private:
     static int require_module(lua_State* L) {
         const std::string name = clipped(luaL_checkstring(L, 1));
         const std::string known = lua_tostring(L, lua_upvalueindex(1));
-        if (name != known) raise(L, unknown_name("require", "module", name, std::span{&known, 1}).what());
+        if (name != known) {
+            raise(L, unknown_name("require", "module", name, std::span{&known, 1}).what() +
+                         std::string{"; a study script is one file and loads no other code"});
+        }
         lua_pushvalue(L, lua_upvalueindex(2));
         return 1;
     }
 
     Print print_;
     std::size_t printed_bytes_ = 0;
+    std::string module_;
 };
 
 }  // namespace hpo::script

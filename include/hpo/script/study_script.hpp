@@ -13,6 +13,7 @@
 
 #include "hpo/core/field.hpp"
 #include "hpo/recovery/concept.hpp"
+#include "hpo/script/read_only.hpp"
 #include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/sandbox.hpp"
 #include "hpo/script/study_reader.hpp"
@@ -99,6 +100,8 @@ private:
         StudyDescription study;
 
     private:
+        static constexpr const char* module_name = "hpo";
+
         static Runtime& self(lua_State* L) { return static_cast<Runtime&>(LuaState::of(L)); }
 
         std::optional<Recovery> run_rule(int rule, const char* name, const FailedAttempt& failed) {
@@ -123,14 +126,12 @@ private:
                                                      {"prune", &recovery_answer::prune},
                                                      {"fail", &recovery_answer::fail},
                                                      {nullptr, nullptr}};
-            luaL_newlib(L, functions);
-            lua_createtable(L, 0, 2);
             lua_pushcfunction(L, &Runtime::unknown_function);
-            lua_setfield(L, -2, "__index");
-            lua_pushboolean(L, 0);
-            lua_setfield(L, -2, "__metatable");
-            lua_setmetatable(L, -2);
-            set_module(L, "hpo");
+            lua_pushcfunction(L, &Runtime::module_assigned);
+            read_only::install(L, module_name);
+            luaL_newlib(L, functions);
+            read_only::wrap(L, module_name);
+            set_module(L, module_name);
         }
 
         void run_chunk(lua_State* L, std::string_view text) {
@@ -144,6 +145,9 @@ private:
             }
         }
 
+        static int module_assigned(lua_State* L) {
+            read_only::raise_assigned(L, module_name, "the module is given; a study's settings stand in the table of hpo.study { ... }");
+        }
         static int unknown_function(lua_State* L) {
             static const std::vector<std::string> known{"command", "fail", "option", "prune", "retry", "study"};
             raise(L, unknown_name("hpo", "function", lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2), known)

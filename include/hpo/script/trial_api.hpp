@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hpo/script/lua_value.hpp"
+#include "hpo/script/read_only.hpp"
 #include "hpo/space/space_trial.hpp"
 
 namespace hpo::script {
@@ -35,9 +36,15 @@ public:
         lua_insert(L, -2);
         lua_pushcclosure(L, &TrialApi::member, 2);
         lua_setfield(L, -2, "__index");
+        lua_pushcfunction(L, &TrialApi::member_assigned);
+        lua_setfield(L, -2, "__newindex");
         lua_pushboolean(L, 0);
         lua_setfield(L, -2, "__metatable");
         lua_pop(L, 1);
+        lua_pushcfunction(L, &TrialApi::not_drawn);
+        lua_pushlightuserdata(L, this);
+        lua_pushcclosure(L, &TrialApi::param_assigned, 1);
+        read_only::install(L, params_type);
     }
 
     /// While this lives, the object that `push` makes answers; `space` is null where nothing can be drawn (in rules).
@@ -66,12 +73,14 @@ public:
         *generation = generation_;
         lua_createtable(L, 0, static_cast<int>(params.size()));
         for (const Param& param : params) set_member(L, param.name.c_str(), param.value());
+        read_only::wrap(L, params_type);
         lua_setiuservalue(L, -2, 1);
         luaL_setmetatable(L, type_name);
     }
 
 private:
     static constexpr const char* type_name = "hpo.trial";
+    static constexpr const char* params_type = "trial.params";
     static constexpr std::size_t max_parameters = 1000;
     static constexpr std::size_t max_choice_bytes = std::size_t{8} << 20U;
     static constexpr std::size_t max_name_length = 512;  // what a store holds
@@ -128,10 +137,11 @@ private:
     /// Puts the value on top into trial.params and returns it.
     static int answer(lua_State* L, const std::string& name) {
         lua_getiuservalue(L, 1, 1);
+        read_only::push_table(L, -1);
         lua_pushlstring(L, name.data(), name.size());
-        lua_pushvalue(L, -3);
+        lua_pushvalue(L, -4);
         lua_rawset(L, -3);
-        lua_pop(L, 1);
+        lua_pop(L, 2);
         return 1;
     }
 
@@ -211,6 +221,26 @@ private:
         if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL) return 1;
         static const std::array<std::string, 6> known{"categorical", "float", "int", "number", "params", "require"};
         raise(L, unknown_name("trial", "member", name, known).what());
+    }
+
+    static int not_drawn(lua_State* L) {
+        lua_pushnil(L);
+        return 1;
+    }
+    /// Upvalue: this.
+    static int param_assigned(lua_State* L) {
+        const std::string value = read_only::assigned_text(L);
+        const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : "name";
+        read_only::raise_assigned(L, "trial.params",
+                                  self(L).space_ ? "it shows what has been drawn; expected trial:categorical(" + json_quote(name) + ", { " +
+                                                       value + " }), or an option of the trainer: trainer = { \"...\", [" +
+                                                       json_quote(name) + "] = " + value + " }"
+                                                 : "it shows what the attempt ran under; expected return hpo.retry { params = { [" +
+                                                       json_quote(name) + "] = " + value + " } }");
+    }
+    static int member_assigned(lua_State* L) {
+        read_only::raise_assigned(L, "trial",
+                                  "the trial is given; expected trial:float, trial:int or trial:categorical, which ask for a parameter");
     }
 
     /// Counts what the choices of one trial take outside Lua's memory.
