@@ -149,3 +149,38 @@ TEST_CASE("the safe region has no trial that needed too much, and no condition t
     CHECK(memory_report(trials, {}, {}).safe->region.empty());
     CHECK_FALSE(memory_report({}, {}, {}).safe);
 }
+
+TEST_CASE("a trial that ran out of memory is no safe one, whether or not a later attempt ran") {
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 8; ++i) trials.push_back(ran(i, 1 + static_cast<double>(i), 0, 100 * i + 100));
+    for (std::int64_t i = 8; i < 14; ++i) {  // at first 1100 MiB, of which the device has 1000; then in smaller pieces 300
+        trials.push_back(ran(i, 20 + static_cast<double>(i), 0, 1100));
+        Trial& trial = trials.back();
+        trial.attempts[0].peak_allocated = 990 * mebibyte;
+        trial.attempts.push_back(ran(i, 1, 0, 300).attempts[0]);
+        trial.state = TrialState::complete;
+        trial.values = {0.5};
+        trial.constraints.clear();
+    }
+    trials[12].attempts[0].failure->cause = OomCause::neighbour;  // of these two the parameters are not to blame
+    trials[13].attempts[0].failure->cause = OomCause::limit;
+    trials[13].attempts[0].failure->memory.limit = 500 * mebibyte;
+    const MemoryReport report = memory_report(trials, {}, {});
+    CHECK(report.counts.oom_trials == 6);
+    CHECK(report.counts.recovered_trials == 6);
+    REQUIRE(report.safe);
+    CHECK(describe(report.safe->region) == "batch <= 8");
+    CHECK(report.safe->trials == 8);
+    CHECK(report.highest->bytes == 800 * mebibyte);  // 990 MiB were not enough
+    CHECK_FALSE(report.top.front().ran_out);
+    CHECK(report.top.front().recovered);
+    std::size_t left_out = 0;
+    for (const Trial& trial : trials) {
+        const auto& failure = trial.attempts[0].failure;
+        left_out += failure && !follows_from_configuration(*failure->cause) ? 1 : 0;
+    }
+    CHECK(report.neither_safe_nor_not == left_out);
+    CHECK(left_out > 0);
+    std::erase_if(trials, [](const Trial& trial) { return trial.attempts.size() == 1; });
+    CHECK_FALSE(memory_report(trials, {}, {}).safe);  // nothing is known to be safe
+}

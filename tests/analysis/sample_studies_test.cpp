@@ -25,7 +25,7 @@ std::map<std::int64_t, std::string> verdicts(const std::vector<hpo::Trial>& tria
     std::map<std::int64_t, std::string> found;
     for (const auto& entry : cases) {
         found[entry.trial->number] =
-            entry.is_oom() ? std::string{to_text(entry.failure.cause.value())} : hpo::analysis::detail::other_name(entry);
+            entry.is_oom() ? std::string{to_text(entry.failure.cause.value())} : std::string{hpo::analysis::failure_name(entry)};
     }
     return found;
 }
@@ -149,8 +149,12 @@ TEST_CASE("a summary counts what the study holds") {
     const hpo::Study study = snapshot.study("oom");
     const auto trials = snapshot.trials(study);
     const auto summary = hpo::analysis::summarise(study, trials, {});
-    CHECK(summary.trials == 94);
-    CHECK(summary.by_state == std::array<std::size_t, 5>{2, 42, 44, 5, 1});
+    const hpo::analysis::StudyCounts& counts = summary.totals;
+    CHECK(counts.trials == 94);
+    CHECK(std::array{counts.running, counts.complete, counts.pruned, counts.failed, counts.waiting} ==
+          std::array<std::size_t, 5>{2, 42, 44, 5, 1});
+    CHECK(counts.ended() == 91);
+    CHECK(counts.oom_share() == Approx(28.0 / 91));
     CHECK(summary.trial_seconds == Approx(168453));
 }
 
@@ -165,6 +169,6 @@ TEST_CASE("a trial that was interrupted before it was launched has not failed; o
     trials.push_back({.number = 2, .state = hpo::TrialState::complete});  // somebody else's use of the name
     trials.back().user_attributes[std::string{hpo::lost_attribute}] = "true";
     const auto summary = hpo::analysis::summarise({.directions = {hpo::Direction::minimize}}, trials, {});
-    CHECK(summary.interrupted == 1);
-    CHECK(summary.failed() == 1);
+    CHECK(summary.totals.interrupted == 1);
+    CHECK(summary.totals.failed == 1);
 }

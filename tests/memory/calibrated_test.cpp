@@ -151,6 +151,38 @@ TEST_CASE("an out-of-memory says that the attempt needs more than it had, unless
     CHECK(ratio(ask(guard, trials, "base", 1000 * mebibyte), 1000 * mebibyte) > std::max(before, 1.2));
 }
 
+TEST_CASE("memory that earlier trials leaked is no need of a trial, and teaches a guard nothing") {
+    const auto leaking = [](std::int64_t i, std::int64_t held, Took took) {
+        took.bytes += held * mebibyte;
+        Trial trial = finished(i, took);
+        MemoryMark start{.name = "trial_start", .step = std::nullopt, .reading = {}};
+        start.reading.allocated = held * mebibyte;
+        trial.attempts[0].memory.push_back(start);
+        return trial;
+    };
+    const Calibrated guard;
+    const Calibrated of_leaks;
+    std::vector<Trial> honest;
+    std::vector<Trial> leaks;  // a worker keeps 100 MiB of each trial, and is replaced after ten
+    for (std::int64_t i = 0; i < 40; ++i) {
+        const Took took{.predicted = (200 + 20 * (i % 8)) * mebibyte, .bytes = (200 + 20 * (i % 8)) * mebibyte};
+        honest.push_back(finished(i, took));
+        leaks.push_back(leaking(i, 100 * (i % 10), took));
+    }
+    CHECK(ask(of_leaks, leaks, "base", 300 * mebibyte).need == ask(guard, honest, "base", 300 * mebibyte).need);
+
+    // Nor does an out-of-memory tell that the configuration needs what was leaked.
+    const Trial failed = leaking(40, 500, {.bytes = 1200 * mebibyte, .out_of_memory = true});
+    CHECK(memory::least_need(failed.attempts[0]) == 1200 * mebibyte);
+    CHECK(memory::residual_of(failed, failed.attempts[0])->log_ratio == Approx(std::log(1.2)));
+
+    // What libraries keep for good was predicted, in each attempt.
+    Trial kept = leaking(41, 80, {.predicted = 300 * mebibyte, .bytes = 220 * mebibyte});
+    CHECK(memory::residual_of(kept, kept.attempts[0])->log_ratio == Approx(std::log(220.0 / 300)));
+    kept.attempts[0].estimate->parts = {{"activations", 220 * mebibyte}, {"workspace", 80 * mebibyte}};
+    CHECK(memory::residual_of(kept, kept.attempts[0])->log_ratio == 0);
+}
+
 TEST_CASE("the room that was not enough bounds the need where the failure does not say what was asked for") {
     Attempt attempt;
     attempt.capacity_bytes = 700;

@@ -2,6 +2,7 @@
 #include "brief_json.hpp"
 
 #include "hpo/analysis/failure_case.hpp"
+#include "hpo/analysis/study_counts.hpp"
 
 namespace hpo_analyze {
 
@@ -14,6 +15,7 @@ Json brief_json(const hpo::Trial& trial) {
             {"state", to_text(trial.state)},
             {"values", std::move(values)},
             {"feasible", trial.feasible()},
+            {"interrupted", hpo::analysis::is_interrupted(trial)},
             {"params", to_json(trial.params)},
             {"started", time_or_null(trial.started)},
             {"completed", time_or_null(trial.completed)},

@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "commands.hpp"
-#include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/summary.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/error.hpp"
@@ -20,7 +19,6 @@ namespace {
 struct Column {
     StudyData data;
     hpo::analysis::Summary summary;
-    hpo::analysis::OomReport memory;
     std::optional<std::size_t> attempts;          ///< launched
     std::optional<double> attempt_seconds;        ///< of all ended attempts together
     std::optional<std::size_t> in_micro_batches;  ///< trials whose first attempt began with less than the whole batch
@@ -31,28 +29,26 @@ struct Column {
 Column column(StudyData data, std::int64_t from) {
     std::erase_if(data.trials, [from](const hpo::Trial& trial) { return trial.number < from; });
     Column made{.data = std::move(data),
-                .summary = {.best = {}, .first_start = {}, .last_end = {}},
-                .memory = {},
+                .summary = {.totals = {}, .best = {}, .first_start = {}, .last_end = {}},
                 .attempts = {},
                 .attempt_seconds = {},
                 .in_micro_batches = {},
                 .refused = {}};
     const std::vector<hpo::Trial>& trials = made.data.trials;  // the reports point into it, and moving it leaves it where it is
     made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections);
-    made.memory = hpo::analysis::oom_report(trials, made.data.rejections);
-    made.lost_seconds = made.memory.wasted_seconds;
-    for (const auto& [name, tally] : made.memory.others) made.lost_seconds += tally.seconds;
-    const std::size_t refused = made.memory.prediction.refused_before_launch;
+    const hpo::analysis::FailureTotals& totals = made.summary.totals;
+    made.lost_seconds = totals.wasted_seconds;
+    for (const auto& [name, tally] : totals.others) made.lost_seconds += tally.seconds;
+    const auto prevented = totals.others.find("prevented");
+    const std::size_t refused = made.summary.rejections + (prevented == totals.others.end() ? 0 : prevented->second.count);
     if (std::ranges::any_of(trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); })) {
-        std::size_t attempts = 0;
         std::size_t smaller = 0;
         double seconds = 0;
         for (const hpo::Trial& trial : trials) {
-            attempts += trial.attempts.size();
             for (const hpo::Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
             if (!trial.attempts.empty() && trial.attempts.front().plan.accumulation_steps() > 1) ++smaller;
         }
-        made.attempts = attempts;
+        made.attempts = totals.attempts;
         made.attempt_seconds = seconds;
         made.in_micro_batches = smaller;
         made.refused = refused;
@@ -73,24 +69,23 @@ Json column_json(const Column& of) {
         best.push_back({{"trial", trial->number}, {"values", std::move(values)}});
     }
     Json causes = Json::object();
-    for (const auto& [cause, tally] : of.memory.causes) causes[std::string{to_text(cause)}] = tally.count;
-    const auto state = [&](hpo::TrialState wanted) { return of.summary.by_state[static_cast<std::size_t>(wanted)]; };
-    const auto& peak = of.memory.highest_peak;
+    for (const auto& [cause, tally] : of.summary.totals.causes) causes[std::string{to_text(cause)}] = tally.count;
+    const auto& peak = of.summary.totals.highest_peak;
     return {{"study", of.data.study.name},
             {"directions", std::move(directions)},
-            {"trials", of.summary.trials},
-            {"complete", state(hpo::TrialState::complete)},
-            {"pruned", state(hpo::TrialState::pruned)},
-            {"failed", of.summary.failed()},
-            {"interrupted", of.summary.interrupted},
-            {"infeasible", of.summary.infeasible},
+            {"trials", of.summary.totals.trials},
+            {"complete", of.summary.totals.complete},
+            {"pruned", of.summary.totals.pruned},
+            {"failed", of.summary.totals.failed},
+            {"interrupted", of.summary.totals.interrupted},
+            {"infeasible", of.summary.totals.infeasible},
             {"attempts", or_null(of.attempts)},
-            {"oom_attempts", of.memory.oom_attempts},
+            {"oom_attempts", of.summary.totals.oom_attempts},
             {"oom_share", of.attempts && *of.attempts > 0
-                              ? Json(static_cast<double>(of.memory.oom_attempts) / static_cast<double>(*of.attempts))
+                              ? Json(static_cast<double>(of.summary.totals.oom_attempts) / static_cast<double>(*of.attempts))
                               : Json(nullptr)},
-            {"oom_trials", of.memory.oom_trials},
-            {"recovered_trials", of.memory.recovered_trials},
+            {"oom_trials", of.summary.totals.oom_trials},
+            {"recovered_trials", of.summary.totals.recovered_trials},
             {"causes", std::move(causes)},
             {"lost_seconds", of.lost_seconds},
             {"in_micro_batches", or_null(of.in_micro_batches)},
@@ -99,7 +94,7 @@ Json column_json(const Column& of) {
             {"attempt_seconds", or_null(of.attempt_seconds)},
             {"best", std::move(best)},
             {"highest_peak_bytes", peak ? Json(peak->bytes) : Json(nullptr)},
-            {"capacity_bytes", or_null(of.memory.capacity_bytes)}};
+            {"capacity_bytes", or_null(of.summary.totals.capacity_bytes)}};
 }
 
 template <class T>
@@ -117,17 +112,17 @@ std::string best_text(const Column& of) {
 }
 
 std::string oom_text(const Column& of) {
-    std::string text = std::to_string(of.memory.oom_attempts);
+    std::string text = std::to_string(of.summary.totals.oom_attempts);
     if (of.attempts && *of.attempts > 0)
-        text += " (" + percent(static_cast<double>(of.memory.oom_attempts) / static_cast<double>(*of.attempts)) + ")";
+        text += " (" + percent(static_cast<double>(of.summary.totals.oom_attempts) / static_cast<double>(*of.attempts)) + ")";
     return text;
 }
 
 std::string peak_text(const Column& of) {
-    if (!of.memory.highest_peak) return "-";
-    const std::int64_t bytes = of.memory.highest_peak->bytes;
+    if (!of.summary.totals.highest_peak) return "-";
+    const std::int64_t bytes = of.summary.totals.highest_peak->bytes;
     std::string text = hpo::format_bytes(bytes);
-    if (const auto& capacity = of.memory.capacity_bytes; capacity && *capacity > 0)
+    if (const auto& capacity = of.summary.totals.capacity_bytes; capacity && *capacity > 0)
         text += " (" + percent(static_cast<double>(bytes) / static_cast<double>(*capacity)) + ")";
     return text;
 }
@@ -140,19 +135,16 @@ struct Row {
 };
 
 std::vector<Row> rows() {
-    const auto state = [](hpo::TrialState wanted) {
-        return [wanted](const Column& of) { return count_text(of.summary.by_state[static_cast<std::size_t>(wanted)]); };
-    };
-    return {{"trials", [](const Column& of) { return count_text(of.summary.trials); }},
-            {"  complete", state(hpo::TrialState::complete)},
-            {"  pruned", state(hpo::TrialState::pruned)},
-            {"  failed", [](const Column& of) { return count_text(of.summary.failed()); }},
-            {"  interrupted", [](const Column& of) { return count_text(of.summary.interrupted); }},
-            {"  infeasible", [](const Column& of) { return count_text(of.summary.infeasible); }},
+    return {{"trials", [](const Column& of) { return count_text(of.summary.totals.trials); }},
+            {"  complete", [](const Column& of) { return count_text(of.summary.totals.complete); }},
+            {"  pruned", [](const Column& of) { return count_text(of.summary.totals.pruned); }},
+            {"  failed", [](const Column& of) { return count_text(of.summary.totals.failed); }},
+            {"  interrupted", [](const Column& of) { return count_text(of.summary.totals.interrupted); }},
+            {"  infeasible", [](const Column& of) { return count_text(of.summary.totals.infeasible); }},
             {"attempts", [](const Column& of) { return number_or_dash(of.attempts); }},
             {"  out of memory", oom_text},
-            {"trials that ran out of memory", [](const Column& of) { return count_text(of.memory.oom_trials); }},
-            {"  recovered", [](const Column& of) { return count_text(of.memory.recovered_trials); }},
+            {"trials that ran out of memory", [](const Column& of) { return count_text(of.summary.totals.oom_trials); }},
+            {"  recovered", [](const Column& of) { return count_text(of.summary.totals.recovered_trials); }},
             {"lost to failures", [](const Column& of) { return duration(of.lost_seconds); }},
             {"begun in micro-batches", [](const Column& of) { return number_or_dash(of.in_micro_batches); }},
             {"refused before launch", [](const Column& of) { return number_or_dash(of.refused); }},

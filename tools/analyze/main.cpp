@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
 
     TrialsOptions trials_options;
     auto* list = app.add_subcommand("trials", "one line for each trial");
-    list->add_option("--state", trials_options.state, "only these: complete, pruned, failed, running, waiting");
+    list->add_option("--state", trials_options.state, "only these: complete, pruned, failed, interrupted, running, waiting");
     list->add_option("--last", trials_options.limit, "only the last N; 0: all")->check(hpo::tools::at_least(0));
     list->callback([&] { work = [&] { trials(query, trials_options); }; });
 

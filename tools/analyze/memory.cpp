@@ -38,11 +38,12 @@ hpo::analysis::MemoryLimit parse_limit(const std::string& text) {
 Json use_json(const MemoryReport& report, const TrialUse& use) {
     const hpo::Attempt* last = use.trial->attempts.empty() ? nullptr : &use.trial->attempts.back();
     return {{"trial", use.trial->number},
-            {"state", lower_state(use.trial->state)},
+            {"state", hpo::analysis::state_word(*use.trial)},
             {"bytes", use.bytes},
             {"share", or_null(report.share_of(use.bytes))},
             {"ran_out_of_memory", use.ran_out},
             {"needs_more", use.needs_more},
+            {"recovered", use.recovered},
             {"predicted_bytes", last && last->estimate ? or_null(last->estimate->need) : Json(nullptr)},
             {"params", to_json(use.trial->params)}};
 }
@@ -67,6 +68,7 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
     if (report.safe) {
         safe = {{"where", report.safe->region.empty() ? Json(nullptr) : Json(describe(report.safe->region))},
                 {"trials", report.safe->trials},
+                {"left_out_trials", report.neither_safe_nor_not},
                 {"rate_below", report.safe->rate_bound()}};
     }
     Json leaks = Json::array();
@@ -76,7 +78,9 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
     return {{"study", data.study.name},
             {"devices", report.devices},
             {"capacity_bytes", or_null(report.capacity_bytes)},
-            {"trials", report.trials},
+            {"trials", report.counts.trials},
+            {"oom_trials", report.counts.oom_trials},
+            {"recovered_trials", report.counts.recovered_trials},
             {"measured_trials", report.measured_trials},
             {"predicted_attempts", report.predicted_attempts > 0 ? Json(report.predicted_attempts) : Json(nullptr)},
             {"refused_before_launch", report.refused_before_launch},
@@ -168,7 +172,10 @@ void print_uses(const Page& page, const MemoryReport& report, const std::vector<
         const bool is_predicted = last && last->estimate && last->estimate->need;
         table.row({std::to_string(use.trial->number), (use.needs_more ? "> " : "") + hpo::format_bytes(use.bytes),
                    share_text(report, use.bytes), is_predicted ? hpo::format_bytes(*last->estimate->need) : "-",
-                   lower_state(use.trial->state) + (use.ran_out ? ", out of memory" : ""), params_text(use.trial->params)});
+                   std::string{hpo::analysis::state_word(*use.trial)} + (use.ran_out     ? ", out of memory"
+                                                                         : use.recovered ? ", recovered"
+                                                                                         : ""),
+                   params_text(use.trial->params)});
     }
     table.print(page, 2);
     if (uses.size() > most) page.line("  and " + std::to_string(uses.size() - most) + " others: --top");
@@ -186,6 +193,11 @@ void print_safe(const Page& page, const MemoryReport& report) {
     page.paragraph("  " + where + " none of " + counted(report.safe->trials, "trial") + " " + what + "; with 95 % confidence less than " +
                        percent(report.safe->rate_bound()) + " of such trials do.",
                    2);
+    if (report.neither_safe_nor_not > 0) {
+        page.paragraph("  Not counted here: " + counted(report.neither_safe_nor_not, "trial") +
+                           " that ran out of memory for causes which say nothing about the parameters (hpo-analyze oom).",
+                       2);
+    }
 }
 
 }  // namespace
@@ -202,7 +214,8 @@ void memory(const Query& query, const MemoryOptions& options) {
     }
     const Page page = Page::standard_output();
     page.heading("Memory of study " + data.study.name + ": " + std::to_string(report.measured_trials) + " of " +
-                 counted(report.trials, "trial") + " with a measured peak");
+                 counted(report.counts.trials, "trial") + " with a measured peak" +
+                 (report.counts.oom_trials > 0 ? "; " + std::to_string(report.counts.oom_trials) + " ran out of memory" : ""));
     print_device(page, report);
     print_leaks(page, report);
     print_calibration(page, report);

@@ -60,7 +60,11 @@ Json report_json(const StudyData& data, const OomReport& report) {
     return {{"study", data.study.name},
             {"capacity_bytes", or_null(report.capacity_bytes)},
             {"trials", report.trials},
+            {"ended_trials", report.ended()},
+            {"interrupted", report.interrupted},
             {"oom_trials", report.oom_trials},
+            {"oom_ended_trials", report.oom_ended},
+            {"oom_share", report.ended() > 0 ? Json(report.oom_share()) : Json(nullptr)},
             {"oom_attempts", report.oom_attempts},
             {"recovered_trials", report.recovered_trials},
             {"wasted_seconds", report.wasted_seconds},
@@ -108,10 +112,10 @@ std::string basis_text(const hpo::analysis::Change& change) {
 std::string other_text(const std::string& name, std::size_t count) {
     const std::map<std::string, std::string> words{{"victim", "of a process that was already poisoned"},
                                                    {"prevented", "refused before launch"},
-                                                   {"device_assert", "device-side assert"},
+                                                   {"device_assert", "a bad index in a kernel"},
                                                    {"lost_worker", "without a word"}};
     const auto found = words.find(name);
-    return std::to_string(count) + " " + name + (found == words.end() || name == "device_assert" ? "" : " (" + found->second + ")");
+    return std::to_string(count) + " " + name + (found == words.end() ? "" : " (" + found->second + ")");
 }
 
 void print_nothing(const Page& page, const StudyData& data, const OomReport& report) {
@@ -260,8 +264,10 @@ void oom(const Query& query, const OomOptions& options) {
         return;
     }
     page.heading("Out of memory in study " + data.study.name);
-    std::string cost = "  " + std::to_string(report.oom_trials) + " of " + counted(report.trials, "trial") + " (" +
-                       percent(static_cast<double>(report.oom_trials) / static_cast<double>(report.trials)) + ")";
+    std::string cost = "  " + std::to_string(report.oom_ended) + " of " + counted(report.ended(), "ended trial") + " (" +
+                       percent(report.oom_share()) + ")";
+    if (const std::size_t rest = report.oom_trials - report.oom_ended; rest > 0)
+        cost += " and " + std::to_string(rest) + " that " + (rest == 1 ? "has" : "have") + " not ended";
     if (report.oom_attempts != report.oom_trials) cost += ", " + counted(report.oom_attempts, "attempt");
     cost +=
         report.recovered_trials > 0 ? "; " + std::to_string(report.recovered_trials) + " recovered in a later attempt" : "; none recovered";

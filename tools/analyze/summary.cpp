@@ -3,7 +3,7 @@
 
 #include "brief_json.hpp"
 #include "commands.hpp"
-#include "hpo/analysis/oom.hpp"
+#include "support/counts_text.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -13,9 +13,13 @@ using namespace hpo::tools;
 
 namespace {
 
-Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::OomReport& memory) {
-    Json states = Json::object();
-    for (std::size_t i = 0; i < summary.by_state.size(); ++i) states[std::string{hpo::trial_state_names[i]}] = summary.by_state[i];
+Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) {
+    const hpo::analysis::FailureTotals& memory = summary.totals;
+    const Json states{{"RUNNING", memory.running},
+                      {"COMPLETE", memory.complete},
+                      {"PRUNED", memory.pruned},
+                      {"FAIL", memory.failed + memory.interrupted},  // as Optuna sees them
+                      {"WAITING", memory.waiting}};
     Json best = Json::array();
     for (const hpo::Trial* trial : summary.best) best.push_back(brief_json(*trial));
     Json directions = Json::array();
@@ -24,10 +28,10 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary, 
     for (const auto& [name, tally] : memory.others) failures[name] = tally.count;
     return {{"study", data.study.name},
             {"directions", std::move(directions)},
-            {"trials", summary.trials},
-            {"states", std::move(states)},
-            {"interrupted", summary.interrupted},
-            {"infeasible", summary.infeasible},
+            {"trials", memory.trials},
+            {"states", states},
+            {"interrupted", memory.interrupted},
+            {"infeasible", memory.infeasible},
             {"rejections", summary.rejections},
             {"best", std::move(best)},
             {"first_start", time_or_null(summary.first_start)},
@@ -35,6 +39,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary, 
             {"wall_seconds", or_null(summary.wall_seconds())},
             {"trial_seconds", summary.trial_seconds},
             {"oom_trials", memory.oom_trials},
+            {"oom_attempts", memory.oom_attempts},
             {"recovered_trials", memory.recovered_trials},
             {"wasted_seconds", memory.wasted_seconds},
             {"capacity_bytes", or_null(memory.capacity_bytes)},
@@ -42,20 +47,8 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary, 
             {"failures", std::move(failures)}};
 }
 
-std::string states_text(const hpo::analysis::Summary& summary) {
-    std::string text;
-    const auto add = [&](std::size_t count, const std::string& name) {
-        if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + name;
-    };
-    for (const hpo::TrialState state :
-         {hpo::TrialState::complete, hpo::TrialState::pruned, hpo::TrialState::fail, hpo::TrialState::running, hpo::TrialState::waiting}) {
-        add(state == hpo::TrialState::fail ? summary.failed() : summary.by_state[static_cast<std::size_t>(state)], lower_state(state));
-    }
-    add(summary.interrupted, "interrupted");
-    return text;
-}
-
-void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::OomReport& memory) {
+void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary) {
+    const hpo::analysis::FailureTotals& memory = summary.totals;
     std::string directions;
     for (const hpo::Direction direction : data.study.directions)
         directions += (directions.empty() ? "" : ", ") + std::string{to_text(direction)};
@@ -65,8 +58,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         label.resize(12, ' ');
         page.paragraph(label + text, 12);
     };
-    entry("trials", std::to_string(summary.trials) + (summary.trials > 0 ? ": " + states_text(summary) : ""));
-    if (summary.infeasible > 0) entry("", std::to_string(summary.infeasible) + " infeasible");
+    entry("trials", std::to_string(memory.trials) + (memory.trials > 0 ? ": " + states_text(memory) : ""));
     if (summary.rejections > 0) entry("", counted(summary.rejections, "proposal") + " refused before launch");
     if (data.study.directions.size() > 1) {
         entry("best",
@@ -115,8 +107,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 void summary(const Query& query) {
     const std::vector<StudyData> all = read_studies(query);
     if (query.json && (!query.study.empty() || all.size() == 1)) {
-        print(summary_json(all.front(), hpo::analysis::summarise(all.front().study, all.front().trials, all.front().rejections),
-                           hpo::analysis::oom_report(all.front().trials, all.front().rejections)));
+        print(summary_json(all.front(), hpo::analysis::summarise(all.front().study, all.front().trials, all.front().rejections)));
         return;
     }
     Json list = Json::array();
@@ -125,14 +116,13 @@ void summary(const Query& query) {
     bool first = true;
     for (const StudyData& data : all) {
         const auto numbers = hpo::analysis::summarise(data.study, data.trials, data.rejections);
-        const auto memory = hpo::analysis::oom_report(data.trials, data.rejections);
         if (query.json) {
-            list.push_back(summary_json(data, numbers, memory));
+            list.push_back(summary_json(data, numbers));
             continue;
         }
         if (!first) page.line();
         first = false;
-        print_text(page, data, numbers, memory);
+        print_text(page, data, numbers);
     }
     if (query.json) print(list);
 }

@@ -19,6 +19,7 @@ namespace {
 
 Json failure_json(const hpo::Failure& failure) {
     return {{"kind", to_text(failure.kind)},
+            {"name", hpo::analysis::failure_name(failure)},
             {"message", failure.message},
             {"type", failure.type},
             {"code", or_null(failure.code)},
@@ -89,7 +90,10 @@ void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, co
         label.resize(15, ' ');
         page.paragraph(label + text, 15);
     };
-    item("failed", std::string{to_text(failure.kind)} + (failure.cause ? ", cause " + std::string{to_text(*failure.cause)} : "") +
+    const std::string name{hpo::analysis::failure_name(failure)};
+    const std::string kind{to_text(failure.kind)};
+    item("failed", name + (name == kind ? "" : ", of the kind " + kind) +
+                       (failure.cause ? ", cause " + std::string{to_text(*failure.cause)} : "") +
                        (failure.where.empty() ? "" : ", in " + failure.where));
     if (entry.victim)
         item("victim",
@@ -158,7 +162,7 @@ void trial(const Query& query, std::int64_t number) {
         return;
     }
     const Page page = Page::standard_output();
-    page.heading("Trial " + std::to_string(number) + " of study " + data.study.name + ": " + lower_state(one.state) +
+    page.heading("Trial " + std::to_string(number) + " of study " + data.study.name + ": " + std::string{hpo::analysis::state_word(one)} +
                  (one.values.empty() ? "" : ", " + values_text(one)) + (one.feasible() ? "" : ", infeasible"));
     if (one.started) {
         const auto seconds = hpo::analysis::detail::trial_seconds(one);

@@ -3,8 +3,9 @@
 
 #include "brief_json.hpp"
 #include "commands.hpp"
-#include "hpo/analysis/failure_case.hpp"
+#include "hpo/analysis/failure_name.hpp"
 #include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/study_counts.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -13,14 +14,14 @@ namespace hpo_analyze {
 using namespace hpo::tools;
 
 void trials(const Query& query, const TrialsOptions& options) {
-    static const std::vector<std::string> states{"running", "complete", "pruned", "failed", "waiting"};
+    static const std::vector<std::string> states{"running", "complete", "pruned", "failed", "interrupted", "waiting"};
     if (!options.state.empty() && std::ranges::find(states, options.state) == states.end()) {
         throw hpo::unknown_name("--state", "state", options.state, states);
     }
     const StudyData data = read_study(query);
     std::vector<const hpo::Trial*> chosen;
     for (const hpo::Trial& trial : data.trials) {
-        if (options.state.empty() || lower_state(trial.state) == options.state) chosen.push_back(&trial);
+        if (options.state.empty() || hpo::analysis::state_word(trial) == options.state) chosen.push_back(&trial);
     }
     if (options.limit > 0 && chosen.size() > options.limit)
         chosen.erase(chosen.begin(), chosen.end() - static_cast<std::ptrdiff_t>(options.limit));
@@ -28,11 +29,11 @@ void trials(const Query& query, const TrialsOptions& options) {
     auto cases = hpo::analysis::failure_cases(data.trials);
     hpo::analysis::explain_by_history(cases, data.trials);
     std::map<const hpo::Trial*, std::string> what;
+    std::map<const hpo::Trial*, hpo::FailureKind> kinds;
     for (const auto& entry : cases) {
-        if (entry.victim) what[entry.trial] = "victim";
-        else
-            what[entry.trial] = std::string{to_text(entry.failure.kind)} +
-                                (entry.failure.cause ? " (" + std::string{to_text(*entry.failure.cause)} + ")" : "");
+        kinds[entry.trial] = entry.failure.kind;
+        what[entry.trial] = std::string{hpo::analysis::failure_name(entry)};
+        if (!entry.victim && entry.failure.cause) what[entry.trial] += " (" + std::string{to_text(*entry.failure.cause)} + ")";
         if (entry.recovered) what[entry.trial] += ", recovered";
     }
     if (query.json) {
@@ -41,6 +42,7 @@ void trials(const Query& query, const TrialsOptions& options) {
             Json entry = brief_json(*trial);
             const auto found = what.find(trial);
             entry["failure"] = found == what.end() ? Json(nullptr) : Json(found->second);
+            entry["failure_kind"] = found == what.end() ? Json(nullptr) : Json(to_text(kinds.at(trial)));
             list.push_back(std::move(entry));
         }
         print({{"study", data.study.name}, {"trials", std::move(list)}});
@@ -63,9 +65,10 @@ void trials(const Query& query, const TrialsOptions& options) {
         const auto seconds = hpo::analysis::detail::trial_seconds(*trial);
         const auto peak = hpo::analysis::peak_of(*trial);
         const auto found = what.find(trial);
-        table.row({std::to_string(trial->number), lower_state(trial->state) + (trial->feasible() ? "" : ", infeasible"),
-                   values_text(*trial), seconds ? duration(*seconds) : "-", peak ? hpo::format_bytes(*peak) : "-",
-                   found == what.end() ? "" : found->second, params_text(trial->params)});
+        table.row({std::to_string(trial->number),
+                   std::string{hpo::analysis::state_word(*trial)} + (trial->feasible() ? "" : ", infeasible"), values_text(*trial),
+                   seconds ? duration(*seconds) : "-", peak ? hpo::format_bytes(*peak) : "-", found == what.end() ? "" : found->second,
+                   params_text(trial->params)});
     }
     table.print(page);
 }

@@ -115,12 +115,6 @@ void Table::print(const Page& page, std::size_t indent) const {
     for (const auto& row : rows_) print_row(row);
 }
 
-std::string lower_state(TrialState state) {
-    std::string text{to_text(state)};
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return state == TrialState::fail ? "failed" : text;
-}
-
 std::string duration(double seconds) {
     char text[64];
     const auto whole = static_cast<long long>(std::llround(seconds));

@@ -57,7 +57,6 @@ private:
 [[nodiscard]] std::size_t columns(std::string_view text);
 /// At most `most` characters of the text, the last one "…" when something was lost.
 [[nodiscard]] std::string clipped(std::string_view text, std::size_t most);
-[[nodiscard]] std::string lower_state(TrialState state);
 /// "3 h 49 min", "55 s", "0.21 s".
 [[nodiscard]] std::string duration(double seconds);
 /// "2026-11-21 09:37:09 UTC".

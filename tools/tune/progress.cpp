@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "hpo/analysis/failure_name.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "text.hpp"
@@ -48,7 +49,7 @@ std::string reason_of(const Trial& trial) {
     }
     const Failure& failure = *trial.attempts.back().failure;
     const std::string first_line = failure.message.substr(0, failure.message.find('\n'));
-    return std::string{to_text(failure.kind)} + ": " + first_line;
+    return std::string{analysis::failure_name(failure)} + ": " + first_line;
 }
 
 /// What the device's ledger says, as one line.
@@ -81,7 +82,7 @@ void Progress::study_opened(const Study& study, const std::vector<Trial>& trials
 }
 
 void Progress::count(const Trial& trial) {
-    tally_.add(trial);
+    counts_.add(trial);
     if (study_.directions.size() != 1) return;
     if (const Trial* best = best_trial({&trial, 1}, study_.directions[0]);
         best && (!best_ || better(study_.directions[0], best->values[0], *best_))) {
@@ -91,7 +92,7 @@ void Progress::count(const Trial& trial) {
 }
 
 void Progress::others_changed(const std::vector<Trial>& trials) {
-    tally_ = {};
+    counts_ = {};
     for (const Trial& trial : trials) count(trial);
     idle();
 }
@@ -148,8 +149,8 @@ void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
             text += " with " + format_bytes(*attempt.failure->memory.allocated) + " in use";
         if (attempt.failure->requested_bytes) text += attempt.failure->where.empty() ? ")" : " in " + attempt.failure->where + ")";
     } else {
-        text +=
-            std::string{to_text(attempt.failure->kind)} + ": " + attempt.failure->message.substr(0, attempt.failure->message.find('\n'));
+        text += std::string{analysis::failure_name(*attempt.failure)} + ": " +
+                attempt.failure->message.substr(0, attempt.failure->message.find('\n'));
     }
     line(text);
 }
@@ -172,7 +173,7 @@ void Progress::trial_finished(const Trial& trial) {
         for (const double value : trial.values) text += " " + number(value);
         if (best_trial_ != best_before) text += ", the best so far";
     } else if (trial.state == TrialState::pruned) {
-        text += (trial.feasible() ? "pruned" : "infeasible");
+        text += (trial.feasible() ? "pruned" : "pruned, infeasible");
         const auto reason = trial.user_attributes.find("prune_reason");
         if (reason != trial.user_attributes.end()) text += ": " + unquoted(reason->second);
     } else {
@@ -241,7 +242,7 @@ void Progress::draw_block() {
         std::fprintf(settings_.out, "%s\n", clipped(text, width).c_str());
         ++block_lines_;
     };
-    const std::int64_t done = tally_.done();
+    const auto done = static_cast<std::int64_t>(counts_.ended());
     const double share = settings_.trials > 0 ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
     const double seconds = std::chrono::duration<double>(drawn_ - begin_).count();
     std::string head = study_.name + "  " + std::to_string(done) + "/" + std::to_string(settings_.trials) + " " + bar(share, 20);
@@ -252,9 +253,10 @@ void Progress::draw_block() {
                 duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / rate);
     }
     put(head);
-    std::string counts = "complete " + std::to_string(tally_.complete) + "  pruned " + std::to_string(tally_.pruned) + "  infeasible " +
-                         std::to_string(tally_.infeasible) + "  failed " + std::to_string(tally_.failed) + "  out of memory " +
-                         std::to_string(tally_.oom_attempts) + " (" + std::to_string(tally_.recovered) + " trials recovered)";
+    std::string counts = "complete " + std::to_string(counts_.complete) + "  pruned " + std::to_string(counts_.pruned) + "  failed " +
+                         std::to_string(counts_.failed) + "  of them infeasible " + std::to_string(counts_.infeasible) +
+                         "  out of memory " + std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered_trials) +
+                         " trials recovered)";
     if (rejected_ > 0) counts += "  refused before launch " + std::to_string(rejected_);
     put(counts);
     const auto occupancy = settings_.occupancy ? settings_.occupancy() : std::nullopt;

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/study_counts.hpp"
 #include "hpo/device/ledger.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/tuner/options.hpp"
-#include "tally.hpp"
 
 namespace hpo::tune {
 
@@ -78,7 +78,7 @@ private:
 
     Settings settings_;
     Study study_;
-    Tally tally_;
+    analysis::StudyCounts counts_;
     std::int64_t rejected_ = 0;
     std::optional<double> best_;
     std::int64_t best_trial_ = -1;

@@ -14,6 +14,7 @@
 #include "checkpoint_folders.hpp"
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
+#include "hpo/analysis/study_counts.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/store/stored_predictions.hpp"
@@ -25,8 +26,8 @@
 #include "proposals.hpp"
 #include "shared_device.hpp"
 #include "stored_study.hpp"
+#include "support/counts_text.hpp"
 #include "surroundings.hpp"
-#include "tally.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
@@ -62,19 +63,18 @@ ProgressStyle progress_style(const Settings& settings) {
 }
 
 void print_text(const TuneResult& result, const Settings& settings) {
-    const Tally tally{result.trials};
-    std::cout << "study " << result.study.name << ": " << tally.complete << " complete, " << tally.pruned << " pruned, " << tally.infeasible
-              << " infeasible, " << tally.failed << " failed; " << tally.oom_attempts << " attempts out of memory, " << tally.recovered
-              << " trials recovered\n";
+    const analysis::StudyCounts counts = analysis::count(result.trials);
+    std::cout << "study " << result.study.name << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts) << "\n";
     if (const Trial* best = result.best()) {
         std::cout << "best: " << settings.description().objectives[0].metric << " " << number(best->values[0]) << " in trial "
                   << best->number << "\n";
         std::vector<std::vector<std::string>> rows;
         for (const Param& param : best->params) rows.push_back({"  " + param.name, display_text(param.value())});
         std::cout << table({"  parameter", "value"}, rows);
-        const ExecutionPlan& plan = best->attempts.back().plan;
-        if (const auto micro = plan.effective_micro_batch(); micro && plan.effective_batch) {
-            std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *micro << "\n";
+        if (!best->attempts.empty()) {  // a trial that another program ran has none
+            const ExecutionPlan& plan = best->attempts.back().plan;
+            if (const auto micro = plan.effective_micro_batch(); micro && plan.effective_batch)
+                std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *micro << "\n";
         }
     } else {
         std::cout << "best: none yet\n";
@@ -115,11 +115,12 @@ void print_model(const KeptModel& kept, const TuneResult& result, const Settings
 }
 
 void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {
-    const Tally tally{result.trials};
+    const analysis::StudyCounts counts = analysis::count(result.trials);
     std::cout << "{\"study\": " << json_quote(result.study.name) << ", \"store\": " << json_quote(settings.text("store"))
-              << ", \"interrupted\": " << (result.interrupted ? "true" : "false") << ", \"complete\": " << tally.complete
-              << ", \"pruned\": " << tally.pruned << ", \"infeasible\": " << tally.infeasible << ", \"failed\": " << tally.failed
-              << ", \"oom_attempts\": " << tally.oom_attempts << ", \"recovered_trials\": " << tally.recovered << ", \"best\": ";
+              << ", \"interrupted\": " << (result.interrupted ? "true" : "false") << ", \"complete\": " << counts.complete
+              << ", \"pruned\": " << counts.pruned << ", \"infeasible\": " << counts.infeasible << ", \"failed\": " << counts.failed
+              << ", \"interrupted_trials\": " << counts.interrupted << ", \"oom_attempts\": " << counts.oom_attempts
+              << ", \"oom_trials\": " << counts.oom_trials << ", \"recovered_trials\": " << counts.recovered_trials << ", \"best\": ";
     if (const Trial* best = result.best()) {
         std::cout << "{\"trial\": " << best->number << ", \"value\": " << json_number(best->values[0])
                   << ", \"params\": " << json_text(best->params) << "}";
@@ -324,7 +325,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     Tuner tuner{std::move(policies.sampler), std::move(policies.pruner), std::move(policies.guard), std::move(policies.recovery)};
     const TuneResult result = tuner.optimize(store, settings.text("study"), space, pool, tune, progress);
     progress.finish();
-    if (checkpoints) checkpoints->settle(result.trials, !result.interrupted && Tally{result.trials}.done() >= tune.trials);
+    if (checkpoints)
+        checkpoints->settle(result.trials,
+                            !result.interrupted && static_cast<std::int64_t>(analysis::count(result.trials).ended()) >= tune.trials);
     std::optional<KeptModel> kept;
     if (best_model) {
         kept.emplace(KeptModel{.folder = best_model->folder(), .manifest = std::nullopt, .problem = not_kept});
@@ -343,9 +346,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
         std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << kept->problem << "\n";
         return exit_code(Errc::store);
     }
-    const Tally tally{result.trials};
-    if (tally.failed > 0 && tally.failed == tally.done()) {
-        std::cerr << "hpo-tune: error: study " << result.study.name << ": each of its " << tally.failed << " trials failed\n";
+    const analysis::StudyCounts counts = analysis::count(result.trials);
+    if (counts.failed > 0 && counts.failed == counts.ended()) {
+        std::cerr << "hpo-tune: error: study " << result.study.name << ": each of its " << counts.failed << " trials failed\n";
         return exit_code(Errc::check_failed);
     }
     return 0;

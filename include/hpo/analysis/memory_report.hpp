@@ -26,6 +26,7 @@ struct TrialUse {
     std::int64_t bytes = 0;
     bool ran_out = false;     ///< out of memory, and no later attempt ran
     bool needs_more = false;  ///< ran out by its own doing: it needs more than `bytes`
+    bool recovered = false;   ///< out of memory, and a later attempt ran
 };
 
 /// An attempt after which its process still held memory (worker/leak_watch.hpp).
@@ -39,7 +40,7 @@ struct LeakUse {
 struct MemoryReport {
     std::optional<std::int64_t> capacity_bytes;  ///< that guards held predictions against, else of the usual device
     std::vector<std::string> devices;            ///< names of the devices that attempts ran on
-    std::size_t trials = 0;
+    StudyCounts counts;
     std::size_t measured_trials = 0;          ///< whose peak is known
     std::size_t predicted_attempts = 0;       ///< launched with a prediction
     std::vector<PredictedUse> uses;           ///< of those the ones whose need is known
@@ -48,7 +49,8 @@ struct MemoryReport {
     std::optional<TrialUse> highest;          ///< of all that did not run out of memory
     std::optional<std::int64_t> limit_bytes;  ///< that was asked about
     std::vector<TrialUse> above_limit;        ///< from the highest
-    std::optional<SafeRegion> safe;           ///< where no trial needs more than the limit, or the device without one
+    std::optional<SafeRegion> safe;           ///< where no trial needs more than the limit, or without one: ran out of memory
+    std::size_t neither_safe_nor_not = 0;     ///< trials that ran out of memory, but not of their own doing: in no count of `safe`
     std::size_t refused_before_launch = 0;
     std::vector<LeakUse> leaks;  ///< the largest first
 
@@ -89,16 +91,20 @@ namespace detail {
     return most == counts.end() ? std::nullopt : std::optional{most->first};
 }
 
+[[nodiscard]] inline std::optional<std::int64_t> attempt_peak(const Attempt& attempt) {
+    return attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
+}
+
 }  // namespace detail
 
 /// Answers what a study used of its device and how well that was predicted. Pointers in the report refer into `trials`.
 [[nodiscard]] inline MemoryReport memory_report(std::span<const Trial> trials, std::span<const Rejection> rejections,
                                                 const MemoryLimit& limit) {
     MemoryReport report;
-    report.trials = trials.size();
     report.refused_before_launch = rejections.size();
     std::vector<FailureCase> cases = failure_cases(trials);
     explain_by_history(cases, trials);
+    report.counts = count(trials, cases);
     report.capacity_bytes = detail::attempted_capacity(trials);
     if (!report.capacity_bytes) report.capacity_bytes = detail::usual_capacity(trials, cases);
     report.limit_bytes = limit.bytes;
@@ -118,43 +124,62 @@ namespace detail {
     report.uses = predicted_uses(trials);
     report.calibration = calibration_table(report.uses);
 
-    std::map<const Trial*, std::int64_t> needed_more;  // ran out of memory by their own doing, and did not run in a later attempt
+    std::map<const Trial*, std::int64_t> needed_more;  // with an attempt that ran out of memory by its own doing: the least that it needed
     std::set<const Trial*> out_of_memory;              // whoever took it
+    std::set<const Trial*> recovered;
     for (const FailureCase& entry : cases) {
-        if (entry.is_oom() && !entry.recovered) out_of_memory.insert(entry.trial);
-        if (!entry.is_oom() || entry.recovered || !follows_from_configuration(entry.failure.cause.value_or(OomCause::unknown))) continue;
+        if (!entry.is_oom()) continue;
+        out_of_memory.insert(entry.trial);
+        if (entry.recovered) recovered.insert(entry.trial);
+        if (!follows_from_configuration(entry.failure.cause.value_or(OomCause::unknown))) continue;
         std::int64_t& least = needed_more[entry.trial];
         if (entry.attempt) least = std::max(least, memory::least_need(*entry.attempt).value_or(0));
         else least = std::max(least, entry.failure.memory.capacity.value_or(0));
     }
+    const auto too_much = [&](std::int64_t bytes, bool needs_more) {
+        if (!report.limit_bytes) return needs_more;
+        if (!needs_more) return bytes > *report.limit_bytes;
+        return bytes >= *report.limit_bytes || !report.capacity_bytes || *report.capacity_bytes >= *report.limit_bytes;
+    };
     std::vector<TrialUse> all;
+    std::vector<std::pair<std::int64_t, Example>> known;  // by bytes
     for (const Trial& trial : trials) {
         const auto peak = peak_of(trial);
         const auto more = needed_more.find(&trial);
-        const bool needs_more = more != needed_more.end();
-        TrialUse use{.trial = &trial, .bytes = peak.value_or(0), .ran_out = out_of_memory.contains(&trial), .needs_more = needs_more};
+        const bool ran_out = out_of_memory.contains(&trial);
+        const bool came_back = recovered.contains(&trial);
+        TrialUse use{.trial = &trial,
+                     .bytes = peak.value_or(0),
+                     .ran_out = ran_out && !came_back,
+                     .needs_more = more != needed_more.end() && !came_back,
+                     .recovered = came_back};
         const bool measured = use.bytes > 0;
         if (measured) {
             ++report.measured_trials;
             report.top.push_back(use);
-            if (!use.ran_out && (!report.highest || use.bytes > report.highest->bytes)) report.highest = use;
+            TrialUse fitting = use;  // of a recovered one what the attempt took that ran
+            if (came_back && !trial.attempts.empty()) fitting.bytes = detail::attempt_peak(trial.attempts.back()).value_or(0);
+            if (!use.ran_out && fitting.bytes > 0 && (!report.highest || fitting.bytes > report.highest->bytes)) report.highest = fitting;
         }
-        if (needs_more) use.bytes = std::max(use.bytes, more->second);
-        if (needs_more || measured) all.push_back(use);
+        const std::int64_t least = std::max(use.bytes, more == needed_more.end() ? 0 : more->second);
+        if (use.needs_more) use.bytes = least;
+        if (use.needs_more || measured) all.push_back(use);
+
+        const bool short_once = more != needed_more.end();  // as it was first launched, at least
+        if (!short_once && ran_out && !report.limit_bytes) {
+            ++report.neither_safe_nor_not;
+        } else if (short_once || (measured && ran_well(trial))) {
+            known.push_back({least, {.params = &trial.params, .positive = too_much(least, short_once), .peak_bytes = {}}});
+        }
     }
     std::ranges::stable_sort(report.top, std::greater{}, &TrialUse::bytes);
     std::ranges::stable_sort(all, std::greater{}, &TrialUse::bytes);
-    const auto too_much = [&](const TrialUse& use) {
-        if (!report.limit_bytes) return use.needs_more;
-        if (!use.needs_more) return use.bytes > *report.limit_bytes;
-        return use.bytes >= *report.limit_bytes || !report.capacity_bytes || *report.capacity_bytes >= *report.limit_bytes;
-    };
-    std::vector<Example> examples;
     for (const TrialUse& use : all) {
-        if (report.limit_bytes && too_much(use)) report.above_limit.push_back(use);
-        if (use.needs_more || ran_well(*use.trial))
-            examples.push_back({.params = &use.trial->params, .positive = too_much(use), .peak_bytes = {}});
+        if (report.limit_bytes && too_much(use.bytes, use.needs_more)) report.above_limit.push_back(use);
     }
+    std::ranges::stable_sort(known, std::greater{}, [](const auto& entry) { return entry.first; });
+    std::vector<Example> examples;
+    for (auto& [bytes, example] : known) examples.push_back(example);
     constexpr std::size_t most_examples = 2000;
     if (examples.size() > most_examples) {  // evenly spaced over the uses, positives all kept
         std::vector<Example> spaced;

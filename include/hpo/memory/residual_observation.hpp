@@ -35,8 +35,21 @@ struct Residual {
     bool censored = false;  ///< right-censored at `log_ratio`
 };
 
+/// The part of an estimate that stands for temporaries, with what libraries take once and keep.
+inline constexpr const char* workspace_part = "workspace";
+
+/// What the attempt's process held of the device when it began, left by earlier attempts: no need of this one. What libraries keep for good
+/// is not left behind: the prediction counts it as workspace.
+[[nodiscard]] inline std::int64_t held_from_before(const Attempt& attempt) {
+    const auto start =
+        std::find_if(attempt.memory.begin(), attempt.memory.end(), [](const MemoryMark& mark) { return mark.name == "trial_start"; });
+    if (start == attempt.memory.end()) return 0;
+    const std::int64_t predicted = attempt.estimate ? bytes_of_part(*attempt.estimate, workspace_part) : 0;
+    return std::max<std::int64_t>(0, start->reading.allocated.value_or(0) - predicted);
+}
+
 /// The least that an attempt which ran out of memory needs of its device: what it held and asked for, and the room that was not enough.
-/// Nothing where the failure says nothing about the configuration.
+/// Without what its process held from before. Nothing where the failure says nothing about the configuration.
 [[nodiscard]] inline std::optional<std::int64_t> least_need(const Attempt& attempt) {
     const auto& failure = attempt.failure;
     if (!failure || failure->kind != FailureKind::out_of_memory) return std::nullopt;
@@ -50,7 +63,7 @@ struct Residual {
     else if (memory.reserved && memory.free) room = *memory.reserved + *memory.free;
     else if (!held) room = memory.capacity ? memory.capacity : attempt.capacity_bytes;
     if (!held && !room) return std::nullopt;
-    return std::max(held.value_or(0), room.value_or(0));
+    return std::max<std::int64_t>(0, std::max(held.value_or(0), room.value_or(0)) - held_from_before(attempt));
 }
 
 /// The residual of one attempt, whose parameters are needed where its family was not recorded; nothing when nothing was predicted or nobody
@@ -65,6 +78,7 @@ struct Residual {
 
     const bool ended = attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped;
     auto took = ended ? attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated : least_need(attempt);
+    if (took && ended) *took -= held_from_before(attempt);  // earlier attempts leaked it
     if (!took || *took <= 0) return std::nullopt;
     *took += bytes_of_part(estimate, context_part);  // predicted, but not of the allocator, which is what is measured
     const std::int64_t told = ended && *took > need ? std::min(*took, comfort) : need;

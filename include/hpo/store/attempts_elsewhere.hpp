@@ -37,6 +37,16 @@ namespace hpo::store {
     std::vector<Attempt> attempts;
     attempts.reserve(latest.size());
     for (auto& [trial_id, attempt] : latest) {
+        if (!attempt.fresh_worker) {  // what its process held from before is no need of the attempt
+            Rows mark = connection.query(
+                "SELECT allocated_bytes FROM hpo_memory WHERE trial_id = ?1 AND attempt = ?2 AND name = 'trial_start' LIMIT 1", trial_id,
+                attempt.index);
+            if (mark.next()) {
+                MemoryMark& start = attempt.memory.emplace_back();
+                start.name = "trial_start";
+                start.reading.allocated = mark.maybe_integer(0);
+            }
+        }
         if (attempt.outcome == OutcomeKind::failed) {
             Rows failed = connection.query(
                 "SELECT kind, cause, evidence, message, exception_type, cuda_error_code, signal, exit_status, phase, traceback, "

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "support/counts_text.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+#include "support/text.hpp"
+
+namespace hpo::tools {
+
+std::string states_text(const analysis::StudyCounts& counts) {
+    std::string text;
+    const auto add = [&](std::size_t count, std::string_view word) {
+        if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + std::string{word};
+    };
+    add(counts.complete, "complete");
+    add(counts.pruned, "pruned");
+    add(counts.failed, "failed");
+    add(counts.interrupted, "interrupted");
+    add(counts.running, "running");
+    add(counts.waiting, "waiting");
+    if (text.empty()) return "no trial yet";
+    if (counts.infeasible > 0) text += "; " + std::to_string(counts.infeasible) + " of them infeasible";
+    return text;
+}
+
+std::string oom_text(const analysis::StudyCounts& counts) {
+    return counted(counts.oom_attempts, "attempt") + " out of memory, " + counted(counts.recovered_trials, "trial") + " recovered";
+}
+
+}  // namespace hpo::tools
