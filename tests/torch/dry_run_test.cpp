@@ -401,7 +401,7 @@ TEST_CASE("a probe of a training whose events depend on the batch says so") {
         task.parts.clear();
     };
     points::Recorder nobody;
-    CHECK_THROWS_WITH(trainer.predict(points::job(24, 24), PeakSource::probe, nobody), Catch::Contains("in another order with batch 6"));
+    CHECK_THROWS_WITH(trainer.predict(points::job(24, 24), PeakSource::probe, nobody), Catch::Contains("in another order with batch 20"));
 }
 
 TEST_CASE("on CUDA the allocator and the context count, and dropout keeps a byte for a number") {

@@ -45,6 +45,10 @@ public:
         invert();
     }
 
+    /// Whether two trainings take and give back blocks in the same order, whatever their sizes.
+    [[nodiscard]] static bool same_order(const AllocationTrace& one, const AllocationTrace& other) {
+        return orderly(one.events) == orderly(other.events) && one.phases == other.phases;
+    }
     /// The events of the traces with the blocks of another size.
     [[nodiscard]] AllocationTrace at(BatchSize size) const {
         AllocationTrace result = traces_.front().trace;
@@ -93,7 +97,7 @@ private:
         return events;
     }
     static void check_same(const SizedTrace& one, const SizedTrace& other) {
-        if (orderly(one.trace.events) == orderly(other.trace.events) && one.trace.phases == other.trace.phases) return;
+        if (same_order(one.trace, other.trace)) return;
         throw Error{Errc::plugin, "the training takes and gives back memory in another order with " + text(other.size) + " (" +
                                       std::to_string(other.trace.events.size()) + " events) than with " + text(one.size) + " (" +
                                       std::to_string(one.trace.events.size()) + "): nothing can be concluded for other sizes"};

@@ -10,6 +10,7 @@
 #include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -50,7 +51,10 @@ struct StepResult {
         if (task.classes()) check_logits(outputs, batch, *task.classes());
         if (step.precision != Precision::fp32) outputs = outputs.to(::torch::kFloat);
         const ::torch::Tensor loss = task.loss_sum(outputs, batch) / static_cast<double>(step.examples);
-        const double value = loss.item<double>();
+        const double value = [&] {
+            const HarmlessReads of_the_loss;
+            return loss.item<double>();
+        }();
         check_loss(value, "in training");
         result.mean_loss += value;
         attempt.sample(step.number);  // while the activations are held

@@ -11,6 +11,7 @@
 
 #include "hpo/core/value.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -41,6 +42,7 @@ inline void check_labels(const ::torch::Tensor& targets, std::int64_t classes) {
                        "; expected whole numbers, one for each example"};
     }
     if (targets.numel() == 0) throw BadBatch{"a batch without examples"};
+    const HarmlessReads of_labels;
     const auto lowest = targets.min().item<std::int64_t>();
     const auto highest = targets.max().item<std::int64_t>();
     if (lowest >= 0 && highest < classes) return;

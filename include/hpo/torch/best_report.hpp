@@ -10,6 +10,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -35,6 +36,7 @@ struct BestReport {
         const bool better = direction == Direction::maximize ? candidate.value > value : candidate.value < value;
         if (step > 0 && !better) return;
         const Unmetered outside;
+        const HarmlessReads of_weights;
         *this = candidate;
         for (const ::torch::Tensor& tensor : changing_tensors(model))
             weights.push_back(tensor.to(::torch::kCPU, /*non_blocking=*/false, /*copy=*/true));

@@ -9,6 +9,7 @@
 #include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/allocation_trace.hpp"
+#include "hpo/memory/trace_extrapolation.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/doubt.hpp"
 #include "hpo/torch/meta_autocast.hpp"
@@ -18,6 +19,7 @@
 #include "hpo/torch/short_task.hpp"
 #include "hpo/torch/trace_recorder.hpp"
 #include "hpo/torch/training_loop.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -39,7 +41,9 @@ struct DryRun {
     Doubt doubt;
 };
 
-/// The same of a whole task, without computing anything: on the meta device, which stands in for `target`.
+/// The same of a whole task, without computing anything: on the meta device, which stands in for `target`. Throws also where the training
+/// reads numbers, which are not there, and its memory may hang on them. Of an evaluation's reads that is found out by a second run, which
+/// answers them differently.
 [[nodiscard]] inline DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target, TraceDetail detail,
                                     Progress& progress) {
     const MetaDevice device{target};
@@ -52,10 +56,28 @@ struct DryRun {
     if (plan.precision != Precision::fp32) Doubt::note(0.01, "autocast");
     const AttemptSettings settings{.device = ::torch::Device{::torch::kMeta}};
     RunningAttempt attempt{settings, progress};
-    ShortTask shortened{task, plan, attempt.device()};
-    if (detail == TraceDetail::scopes) shortened.name_scopes();
-    auto trace =
-        trace_training(std::move(shortened), seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device, attempt);
+    const auto record = [&] {
+        const std::int64_t refusals_before = ValueReads::refusals();
+        ShortTask shortened{task, plan, attempt.device()};
+        if (detail == TraceDetail::scopes) shortened.name_scopes();
+        auto trace =
+            trace_training(std::move(shortened), seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device, attempt);
+        if (ValueReads::refusals() != refusals_before) throw Error{Errc::plugin, ValueReads::refusal("and goes on where that fails")};
+        return trace;
+    };
+    std::int64_t evaluation_reads = 0;
+    memory::AllocationTrace trace = [&] {
+        const EvaluationReads zeros{false};
+        auto first = record();
+        evaluation_reads = zeros.count();
+        return first;
+    }();
+    if (evaluation_reads > 0) {
+        const EvaluationReads ones{true, evaluation_reads};
+        const memory::AllocationTrace other = record();
+        if (!memory::TraceExtrapolation::same_order(trace, other) || trace.blocks != other.blocks)
+            throw Error{Errc::plugin, "the evaluation takes other memory where it reads other numbers: only a probe tells it"};
+    }
     return {std::move(trace), Doubt::take()};
 }
 

@@ -11,6 +11,7 @@
 
 #include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -21,6 +22,7 @@ public:
 
     /// Logits [examples, classes] and class numbers [examples].
     void add(const ::torch::Tensor& logits, const ::torch::Tensor& labels) {
+        const HarmlessReads of_answers;
         loss_sum_ += ::torch::nn::functional::cross_entropy(logits, labels,
                                                             ::torch::nn::functional::CrossEntropyFuncOptions{}.reduction(::torch::kSum))
                          .item<double>();

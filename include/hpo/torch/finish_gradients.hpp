@@ -10,6 +10,7 @@
 #include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/loss_scale.hpp"
 #include "hpo/torch/optimizer.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -17,6 +18,7 @@ namespace hpo::torch {
 [[nodiscard]] inline double gradient_norm(Optimizer& optimizer) {
     std::vector<::torch::Tensor> norms;
     optimizer.each_gradient([&](const ::torch::Tensor& gradient) { norms.push_back(gradient.norm()); });
+    const HarmlessReads of_the_norm;
     return norms.empty() ? 0 : ::torch::stack(norms).norm().item<double>();
 }
 

@@ -72,6 +72,9 @@ private:
         add("_adaptive_avg_pool2d", "", &meta::adaptive_avg_pool2d);
         add("_adaptive_avg_pool2d_backward", "", &meta::adaptive_avg_pool2d_backward);
         operators_.impl("copy_", &meta::copy_);
+        // LibTorch makes it of others, whose gradients it knows; a kernel of its own stands before those.
+        operators_.impl("one_hot", &meta::one_hot);
+        composites_.impl("one_hot", &meta::one_hot);
         if (!cpu) return;
         operators_.impl("add.Tensor", &meta::host_add);
         operators_.impl("add_.Tensor", &meta::host_add_);
@@ -93,6 +96,7 @@ private:
 
     ::torch::Library factories_{::torch::Library::IMPL, "aten", c10::DispatchKey::BackendSelect, __FILE__, __LINE__};
     ::torch::Library operators_{::torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__};
+    ::torch::Library composites_{::torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMeta, __FILE__, __LINE__};
 };
 
 }  // namespace hpo::torch

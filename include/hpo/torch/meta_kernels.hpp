@@ -15,10 +15,12 @@
 #include "hpo/torch/doubt.hpp"
 #include "hpo/torch/meta_factories.hpp"
 #include "hpo/torch/onednn.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 /// What LibTorch computes on the meta device from Python only, for C++: the shapes of outputs, and the tensors that the CPU's kernels
 /// make on the way. Named as the operators of aten that they stand for. Where an output depends on numbers, which a meta tensor has
-/// not, a number is 0, a comparison of tensors says that they are equal, and a selection takes everything.
+/// not, ValueReads says whether there is an answer: for 0 a comparison of tensors says that they are equal, and a selection takes
+/// everything; for 1 they are not, and it takes nothing.
 namespace hpo::torch::meta {
 
 using at::Tensor;
@@ -27,11 +29,29 @@ using Sizes = at::IntArrayRef;
 
 /// @name Numbers and copies
 /// @{
-[[nodiscard]] inline at::Scalar local_scalar_dense(const Tensor& /*self*/) { return 0; }
-[[nodiscard]] inline bool equal(const Tensor& self, const Tensor& other) { return self.sizes() == other.sizes(); }
-[[nodiscard]] inline Tensor nonzero(const Tensor& self) { return at::empty({self.numel(), self.dim()}, self.options().dtype(at::kLong)); }
-/// What leaves the device is 0; what arrives is forgotten.
-inline Tensor& copy_(Tensor& self, const Tensor& /*source*/, bool /*non_blocking*/) { return self.is_meta() ? self : self.zero_(); }
+[[nodiscard]] inline at::Scalar local_scalar_dense(const Tensor& /*self*/) { return ValueReads::answer("item") ? 1 : 0; }
+/// A tensor equals itself, and none of another shape.
+[[nodiscard]] inline bool equal(const Tensor& self, const Tensor& other) {
+    if (self.sizes() != other.sizes()) return false;
+    const bool same = self.is_alias_of(other) && self.storage_offset() == other.storage_offset() && self.strides() == other.strides() &&
+                      self.scalar_type() == other.scalar_type();
+    return same || !ValueReads::answer("equal");
+}
+[[nodiscard]] inline Tensor nonzero(const Tensor& self) {
+    const std::int64_t found = ValueReads::answer("nonzero") ? 0 : self.numel();
+    return at::empty({found, self.dim()}, self.options().dtype(at::kLong));
+}
+/// Its rows are as long as the classes are many, which only without `classes` hangs on the numbers.
+[[nodiscard]] inline Tensor one_hot(const Tensor& self, std::int64_t classes) {
+    std::vector<std::int64_t> shape = self.sizes().vec();
+    shape.push_back(classes > 0 ? classes : ValueReads::answer("one_hot") ? 2 : 1);
+    return at::empty(shape, self.options());
+}
+/// What leaves the device is read; what arrives is forgotten.
+inline Tensor& copy_(Tensor& self, const Tensor& /*source*/, bool /*non_blocking*/) {
+    if (self.is_meta()) return self;
+    return ValueReads::answer("a copy to another device") ? self.fill_(1) : self.zero_();
+}
 /// @}
 
 /// @name Over all numbers

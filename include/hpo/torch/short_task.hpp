@@ -16,6 +16,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/trace_scopes.hpp"
 #include "hpo/torch/training_plan.hpp"
+#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -38,6 +39,7 @@ public:
         const bool covered = std::any_of(seen_.begin(), seen_.end(), [&](const Shape& before) { return covers(before, shape); });
         if (!covered) {
             seen_.push_back(std::move(shape));
+            const EvaluationReads::Scope in_a_model{false};
             const ::torch::Tensor outputs = whole_.forward(batch);
             output_sizes_ = outputs.sizes().vec();
             options_ = outputs.options();
@@ -144,6 +146,7 @@ private:
     template <class Evaluation>
     void spare(Model& model, const Evaluation& evaluation) const {
         SparedModel spared{model, evaluation_passes_};
+        const EvaluationReads::Scope in_an_evaluation{true};
         try {
             evaluation(spared);
         } catch (const SparedModel::Enough&) {

@@ -162,7 +162,8 @@ private:
     PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress) {
         leave_device();
         const TrainerInfo about = info();
-        const AttemptSettings settings{.threads = 1};  // from which size on several divide a sum depends on its size
+        const bool cuda = job.plan.device != "cpu";
+        const ProbeTarget target{.cpu = !cuda, .threads = threads_of(Settings{about, job})};
         DataClaims claims;
         const auto with_length = [&](std::optional<std::int64_t> length, const auto& work) {
             TrainerJob shorter = job;
@@ -173,13 +174,12 @@ private:
             });
         };
         const ProbedTrace probed = apart([&] {
-            pin_threads(settings.threads);
+            const AttemptSettings settings;
             RunningAttempt attempt{settings, progress};
-            return Probe{with_length, Seed{job.seed}, attempt}.predict(!about.length_parameter.empty());
+            return Probe{with_length, Seed{job.seed}, target, attempt}.predict(!about.length_parameter.empty());
         });
         MeteredAllocator::release_cache();
         PeakPrediction prediction = peak_of(probed.trace, job);
-        const bool cuda = job.plan.device != "cpu";
         prediction.source = PeakSource::probe;
         prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.03});
         if (cuda) add_remark(prediction, "recorded on the CPU, whose kernels keep other temporaries");
@@ -230,15 +230,19 @@ private:
         return plan;
     }
 
+    [[nodiscard]] int threads_of(const Settings& settings) const {
+        const auto threads = static_cast<int>(settings.whole("threads"));
+        return threads > 0 ? threads : worker_threads_;
+    }
+
     template <class Body>
     AttemptOutcome in_attempt(const TrainerJob& job, Progress& progress, const Body& body) const {
         std::optional<Settings> settings;
         AttemptSettings how;
         try {
             settings.emplace(info(), job);
-            const auto threads = static_cast<int>(settings->whole("threads"));
             how = {.device = prepare_device(job),
-                   .threads = threads > 0 ? threads : worker_threads_,
+                   .threads = threads_of(*settings),
                    .configuration = settings->configuration(),
                    .cap_bytes = job.plan.cap_bytes,
                    .settles = job.settles};

@@ -68,6 +68,11 @@ public:
         trace_.enter(phase);
         ++phases_;
     }
+    /// What was entered last in the recording that runs; empty without one.
+    [[nodiscard]] std::string phase() {
+        const std::lock_guard lock{mutex_};
+        return recording_ && !trace_.phases.empty() ? trace_.phases.back().name : std::string{};
+    }
     /// Told each phase in the thread that enters it, whether or not something is recorded here; null: nobody. Someone else's record of the
     /// same training has its phases from it.
     using PhaseListener = void (*)(std::string_view phase);

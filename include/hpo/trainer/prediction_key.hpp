@@ -70,7 +70,7 @@ struct Predictor {
 /// numbers in other ways, the processor and its threads, too.
 [[nodiscard]] inline std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, const TrainerJob& job,
                                                 PeakSource source, FileStamps& files) {
-    constexpr int format = 5;  // of predictions: raised when older ones are to be made anew
+    constexpr int format = 6;  // of predictions: raised when older ones are to be made anew
     Json key = {{"format", format},          {"trainer", info.name},
                 {"build", predictor.build},  {"libtorch", info.libtorch_version},
                 {"source", to_text(source)}, {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
