@@ -74,14 +74,16 @@ public:
     void interrupt() override { interrupted_ = true; }
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity_bytes_; }
     [[nodiscard]] RunsOn runs_on() const override { return {device_name, "bound"}; }
-    /// As a worker would predict it, times `lie`.
+    /// As a worker would predict it; a dry run times `lie`.
     [[nodiscard]] MemoryEvidence evidence(const ParamSet&, const ExecutionPlan& plan, Evidence wanted) override {
         MemoryEvidence evidence;
-        if (wanted != Evidence::dry_run) return evidence;
-        asked.push_back(plan);
+        if (wanted != Evidence::dry_run && wanted != Evidence::probe) return evidence;
+        const bool dry = wanted == Evidence::dry_run;
+        if (dry) asked.push_back(plan);
         evidence.prediction.emplace();
+        evidence.prediction->source = dry ? PeakSource::dry_run : PeakSource::probe;
         evidence.prediction->need = evidence.prediction->comfort =
-            static_cast<std::int64_t>(lie * static_cast<double>(plan.effective_micro_batch().value_or(1) * mebibyte));
+            static_cast<std::int64_t>((dry ? lie : 1) * static_cast<double>(plan.effective_micro_batch().value_or(1) * mebibyte));
         return evidence;
     }
 
@@ -618,6 +620,45 @@ TEST_CASE("a prediction that turns out wrong is told once") {
     CHECK(told_at(1.25) == std::vector<std::string>{"its dry_run predicted 80.00 MiB, and it took 64.00 MiB"});
 }
 
+TEST_CASE("a source that was too low three times for a model family is not asked about it any more") {
+    struct Listener final : TuneObserver {
+        void source_given_up(const std::string& source, const std::string& family) override { told.push_back(source + ": " + family); }
+        std::vector<std::string> told;
+    };
+    const Space kinds = [](SpaceTrial& trial) {
+        trial.suggest_categorical("kind", {std::string{"loop"}, std::string{"plain"}});
+        trial.suggest_categorical("batch", {std::int64_t{64}});
+    };
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    Listener listener;
+    const auto run = [&](double lie, const char* kind, std::int64_t trials, auto guard) {
+        executor.lie = lie;
+        executor.asked.clear();
+        Tuner tuner{sampler::Random{}, pruner::None{}, guard, recovery::Fail{}};
+        const TuneOptions options{.trials = trials, .fixed = {{"kind", Value{std::string{kind}}}}, .effective_batch_parameter = "batch"};
+        return tuner.optimize(store, "s", kinds, executor, options, listener);
+    };
+    static_cast<void>(run(0.98, "plain", 6, memory::DryRun{{.margin = 0.02}}));  // within what the guard adds
+    CHECK(executor.asked.size() == 6);
+    CHECK(listener.told.empty());
+
+    const TuneResult result = run(0.5, "loop", 20, memory::DryRun{});
+    CHECK(executor.asked.size() >= 3);
+    CHECK(executor.asked.size() <= 5);  // three run at a time
+    CHECK(listener.told == std::vector<std::string>{"dry_run: bound fp32 kind=loop"});
+    for (std::size_t i = 6 + executor.asked.size(); i < result.trials.size(); ++i) {
+        CHECK(result.trials[i].attempts.at(0).estimate->source == "probe");
+        CHECK(result.trials[i].attempts.at(0).estimate->need == 64 * mebibyte);
+    }
+    static_cast<void>(run(0.5, "loop", 24, memory::DryRun{}));  // another run of the study knows it
+    CHECK(executor.asked.empty());
+    static_cast<void>(run(1, "plain", 28, memory::DryRun{}));  // and another family is not meant
+    CHECK(executor.asked.size() == 4);
+    static_cast<void>(run(0.5, "loop", 32, memory::Calibrated{}));  // which learns by how much they are too low
+    CHECK(executor.asked.size() >= 4);
+}
+
 namespace {
 
 /// Shares a number of bytes among attempts, by need.
@@ -671,10 +712,21 @@ TEST_CASE("attempts wait until the device has room for what they are predicted t
     CHECK(room.reporters == room.asked);
 }
 
+namespace {
+
+/// Asks for dry runs however wrong they were.
+struct AlwaysDry final : memory::PredictedGuard {
+    static constexpr std::string_view name = "always_dry";
+    static constexpr std::string_view summary = "asks for dry runs however wrong they were";
+    [[nodiscard]] Evidence evidence() const { return Evidence::dry_run; }
+};
+
+}  // namespace
+
 TEST_CASE("an attempt is capped at what it was promised, and comes back with more when that was not enough") {
     Shared room{100 * mebibyte};
     room.takes_all = true;
-    Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::ShrinkMicroBatch{}};
+    Tuner tuner{sampler::Random{}, pruner::None{}, AlwaysDry{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
     executor.lie = 0.5;

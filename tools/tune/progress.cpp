@@ -200,6 +200,10 @@ void Progress::attribute_dropped(const Trial& trial, const DroppedAttribute& dro
     if (dropped_.insert(dropped.name).second) note("trial " + std::to_string(trial.number) + ": " + dropped.note());
 }
 
+void Progress::source_given_up(const std::string& source, const std::string& family) {
+    note(source + " predicted too little for half of the trials of '" + family + "' or more: it is not asked about them any more");
+}
+
 void Progress::note(const std::string& text) {
     erase_block();
     std::fprintf(settings_.out, "hpo-tune: note: %s\n", text.c_str());

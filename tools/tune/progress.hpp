@@ -57,6 +57,7 @@ public:
     void attempt_ended(const Trial& trial, const Attempt& attempt) override;
     void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
     void mispredicted(const Trial& trial, const std::string& how) override;
+    void source_given_up(const std::string& source, const std::string& family) override;
     void trial_finished(const Trial& trial) override;
     void rejected(const Rejection& rejection) override;
     void others_changed(const std::vector<Trial>& trials) override;

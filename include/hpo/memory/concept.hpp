@@ -55,6 +55,19 @@ template <MemoryGuard G>
     else return std::nullopt;
 }
 
+/// A guard that asks for weaker evidence of some attempts than its evidence() is. A pure function of the query, whose evidence is missing.
+template <class G>
+concept ChoosingGuard = MemoryGuard<G> && requires(const G& guard, const MemoryQuery& query) {
+    { guard.evidence(query) } -> std::same_as<Evidence>;
+};
+
+/// What the guard wants to be told of an attempt.
+template <MemoryGuard G>
+[[nodiscard]] Evidence evidence_for(const G& guard, const MemoryQuery& query) {
+    if constexpr (ChoosingGuard<G>) return guard.evidence(query);
+    else return guard.evidence();
+}
+
 /// A guard that may ask for History::elsewhere.
 template <class G>
 concept CarryingGuard = MemoryGuard<G> && requires(const G& guard) {

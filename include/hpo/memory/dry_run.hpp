@@ -4,12 +4,13 @@
 #include <string_view>
 
 #include "hpo/memory/predicted_guard.hpp"
+#include "hpo/memory/source_record.hpp"
 
 namespace hpo::memory {
 
 /// Asks a worker for a dry run of the attempt: the plugin's own build, steps and evaluation on a device that holds no numbers, and what
 /// they take and give back held against the device's allocator. Where the trainer cannot be run dry the worker probes it, and where it
-/// cannot do that either the estimate is the formula's.
+/// cannot do that either the estimate is the formula's. So it is for a model family of which dry runs were wrong (source_record.hpp).
 class DryRun : public PredictedGuard {
 public:
     static constexpr std::string_view name = "dry_run";
@@ -17,8 +18,9 @@ public:
     using PredictedGuard::PredictedGuard;
 
     [[nodiscard]] Evidence evidence() const { return Evidence::dry_run; }
+    [[nodiscard]] Evidence evidence(const MemoryQuery& query) const { return trusted_evidence(evidence(), query); }
 };
 
-static_assert(MemoryGuard<DryRun> && Configurable<DryRun>);
+static_assert(ChoosingGuard<DryRun> && Configurable<DryRun>);
 
 }  // namespace hpo::memory

@@ -50,6 +50,9 @@ public:
     [[nodiscard]] Evidence evidence() const {
         return std::visit([](const auto& guard) { return guard.evidence(); }, *base_);
     }
+    [[nodiscard]] Evidence evidence(const MemoryQuery& query) const {
+        return std::visit([&](const auto& guard) { return evidence_for(guard, query); }, *base_);
+    }
     [[nodiscard]] bool carries() const {
         return std::visit([](const auto& guard) { return hpo::carries(guard); }, *base_);
     }
@@ -68,6 +71,6 @@ private:
     std::unique_ptr<const Base> base_;
 };
 
-static_assert(CarryingGuard<Live> && LookingGuard<Live> && Configurable<Live>);
+static_assert(CarryingGuard<Live> && ChoosingGuard<Live> && LookingGuard<Live> && Configurable<Live>);
 
 }  // namespace hpo::memory

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "hpo/memory/predicted_guard.hpp"
+#include "hpo/memory/source_record.hpp"
 
 namespace hpo::memory {
 
@@ -16,8 +17,9 @@ public:
     using PredictedGuard::PredictedGuard;
 
     [[nodiscard]] Evidence evidence() const { return Evidence::probe; }
+    [[nodiscard]] Evidence evidence(const MemoryQuery& query) const { return trusted_evidence(evidence(), query); }
 };
 
-static_assert(MemoryGuard<Probe> && Configurable<Probe>);
+static_assert(ChoosingGuard<Probe> && Configurable<Probe>);
 
 }  // namespace hpo::memory

@@ -18,6 +18,7 @@ public:
 
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const { return self_->estimate(query); }
     [[nodiscard]] Evidence evidence() const { return self_->evidence(); }
+    [[nodiscard]] Evidence evidence(const MemoryQuery& query) const { return self_->evidence_for(query); }
     [[nodiscard]] bool carries() const { return self_->carries(); }
     [[nodiscard]] bool looks() const { return self_->looks(); }
     [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const { return self_->room(query); }
@@ -27,6 +28,7 @@ private:
         virtual ~Interface() = default;
         [[nodiscard]] virtual Estimate estimate(const MemoryQuery& query) const = 0;
         [[nodiscard]] virtual Evidence evidence() const = 0;
+        [[nodiscard]] virtual Evidence evidence_for(const MemoryQuery& query) const = 0;
         [[nodiscard]] virtual bool carries() const = 0;
         [[nodiscard]] virtual bool looks() const = 0;
         [[nodiscard]] virtual std::optional<std::int64_t> room(const MemoryQuery& query) const = 0;
@@ -36,6 +38,7 @@ private:
         explicit Model(P inner) : policy{std::move(inner)} {}
         [[nodiscard]] Estimate estimate(const MemoryQuery& query) const override { return policy.estimate(query); }
         [[nodiscard]] Evidence evidence() const override { return policy.evidence(); }
+        [[nodiscard]] Evidence evidence_for(const MemoryQuery& query) const override { return hpo::evidence_for(policy, query); }
         [[nodiscard]] bool carries() const override { return hpo::carries(policy); }
         [[nodiscard]] bool looks() const override { return hpo::looks(policy); }
         [[nodiscard]] std::optional<std::int64_t> room(const MemoryQuery& query) const override { return hpo::room(policy, query); }
@@ -44,6 +47,7 @@ private:
     std::unique_ptr<Interface> self_;
 };
 
-static_assert(CarryingGuard<AnyMemoryGuard> && LookingGuard<AnyMemoryGuard> && !std::copyable<AnyMemoryGuard>);
+static_assert(CarryingGuard<AnyMemoryGuard> && ChoosingGuard<AnyMemoryGuard> && LookingGuard<AnyMemoryGuard> &&
+              !std::copyable<AnyMemoryGuard>);
 
 }  // namespace hpo::registry

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hpo/memory/admission.hpp"
+#include "hpo/memory/model_family.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
@@ -91,12 +92,25 @@ private:
                      AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint,
                                     executor_.runs_on(), target_share},
                      [&](const ExecutionPlan& tried) {
-                         MemoryEvidence evidence = executor_.evidence(params, tried, policies_.guard.evidence());
+                         MemoryEvidence evidence = executor_.evidence(params, tried, evidence_wanted(params, tried, history));
                          if (looks(policies_.guard)) evidence.device = seen_ = executor_.device_now();
                          books_.heartbeat();          // an answer may take its time
                          history = books_.history();  // which the heartbeat may have changed, and guards learn from
                          return evidence;
                      });
+    }
+
+    /// What the guard asks for, which is told where a source has been wrong too often to be asked.
+    [[nodiscard]] Evidence evidence_wanted(const ParamSet& params, const ExecutionPlan& plan, const History& history) {
+        const MemoryQuery query{.params = params,
+                                .plan = plan,
+                                .capacity_bytes = executor_.capacity_bytes(),
+                                .history = history,
+                                .runs_on = executor_.runs_on()};
+        const Evidence wanted = evidence_for(policies_.guard, query);
+        if (wanted != policies_.guard.evidence())
+            books_.asks_less(policies_.guard.evidence(), wanted, memory::model_family(query.runs_on.trainer, params, plan));
+        return wanted;
     }
 
     Policies<S, P, G, R>& policies_;

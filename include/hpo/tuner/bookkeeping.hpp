@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/core/profile.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/retries.hpp"
@@ -118,6 +119,17 @@ public:
             observer_.mispredicted(current, *how);
         }
     }
+    /// The guard asks for `now` of attempts of a model family, where it would ask for `before` if those had not been wrong of it.
+    void asks_less(Evidence before, Evidence now, const std::string& family) {
+        const auto tell = [&](const std::string& source) {
+            const std::string what = source + " " + family;
+            if (std::find(given_up_.begin(), given_up_.end(), what) != given_up_.end()) return;
+            given_up_.push_back(what);
+            observer_.source_given_up(source, family);
+        };
+        if (before == Evidence::dry_run) tell("dry_run");
+        if (now == Evidence::shape) tell("probe");
+    }
     /// Before another attempt: the trial's reports after `last_kept` become the last attempt's own.
     void restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept) {
         Trial& current = trial(number);
@@ -216,6 +228,7 @@ private:
     KnownDistributions distributions_;
     std::int64_t done_ = 0;
     bool told_misprediction_ = false;
+    std::vector<std::string> given_up_;  ///< sources and families that the observer was told of
     std::optional<Run> run_;
     Stopwatch since_heartbeat_;
     std::optional<Stopwatch> since_refusal_;  ///< when there was last no trial to begin

@@ -92,6 +92,8 @@ public:
     /// The first attempt of this call whose predicted peak was wrong by more than a tenth; `how` says what it took instead.
     virtual void mispredicted(const Trial& /*trial*/, const std::string& /*how*/) {}
     virtual void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& /*dropped*/) {}
+    /// A source of predictions was too low too often for a model family: it is not asked about it any more.
+    virtual void source_given_up(const std::string& /*source*/, const std::string& /*family*/) {}
     virtual void trial_finished(const Trial& /*trial*/) {}
     virtual void rejected(const Rejection& /*rejection*/) {}
     /// Other processes have begun or finished trials; these are all, with their latest state.
