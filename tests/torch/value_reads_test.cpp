@@ -193,7 +193,8 @@ TEST_CASE("what follows from shapes, and what the author says is harmless, keeps
         {"a check that is said to be one",
          [](const torch::Tensor& x) {
              const hpo::torch::HarmlessReads of_a_check;
-             return (x == x).all().item<bool>() ? x : x.detach();
+             static_cast<void>((x == x).all().item<bool>());
+             return x;
          }},
     };
     for (const Reading& each : facts) {
