@@ -99,15 +99,26 @@ std::string_view cause_meaning(hpo::OomCause cause) {
     return "";
 }
 
-std::string basis_text(const hpo::analysis::Change& change) {
-    switch (change.basis) {
+constexpr const char* no_change_text = "no single change is known to fit";
+
+/// How a change is known; `witnesses` are those of all attempts that it is said of.
+std::string basis_text(hpo::analysis::Change::Basis basis, const std::set<std::int64_t>& witnesses) {
+    switch (basis) {
         case hpo::analysis::Change::Basis::attempt: return "a later attempt ran so";
-        case hpo::analysis::Change::Basis::trial: return "trial " + std::to_string(change.witness.value_or(-1)) + " ran so";
         case hpo::analysis::Change::Basis::peaks: return "by the other trials' peaks";
         case hpo::analysis::Change::Basis::figures: return "not tried";
+        case hpo::analysis::Change::Basis::trial: break;
     }
-    return {};
+    std::string text = witnesses.size() == 1 ? "trial " : "trials ";
+    std::size_t told = 0;
+    for (const std::int64_t number : witnesses) {
+        if (told == 3) return text + " and " + std::to_string(witnesses.size() - told) + " more ran so";
+        text += (told++ > 0 ? ", " : "") + std::to_string(number);
+    }
+    return text + " ran so";
 }
+
+std::string basis_text(const hpo::analysis::Change& change) { return basis_text(change.basis, {change.witness.value_or(-1)}); }
 
 std::string other_text(const std::string& name, std::size_t count) {
     const std::map<std::string, std::string> words{{"victim", "of a process that was already poisoned"},
@@ -159,7 +170,8 @@ void print_regions(const Page& page, const OomReport& report) {
     for (const auto& region : report.regions) {
         page.paragraph("  " + std::to_string(region.oom) + " of " + counted(region.trials, "trial") + " (" + percent(region.rate()) +
                            ") with " + describe(region.region) +
-                           (region.recovered > 0 ? "; " + std::to_string(region.recovered) + " of them ran in a later attempt" : ""),
+                           (region.recovered > 0 ? "; " + std::to_string(region.recovered) + " of them ran in a later attempt" : "") +
+                           (region.best.empty() ? "" : "; " + std::to_string(region.best.size()) + " of the best trials ran there"),
                        6);
     }
 }
@@ -173,7 +185,8 @@ void print_changes(const Page& page, const OomReport& report) {
     for (const auto& [cause, tally] : sorted) {
         struct Group {
             std::string what;
-            std::string basis;
+            std::optional<hpo::analysis::Change::Basis> basis;
+            std::set<std::int64_t> witnesses;
             std::size_t count = 0;
             std::optional<std::int64_t> least;
             std::optional<std::int64_t> most;
@@ -182,11 +195,12 @@ void print_changes(const Page& page, const OomReport& report) {
         std::vector<Group> groups;
         for (const OomCase& entry : report.cases) {
             if (entry.failed.failure.cause.value_or(hpo::OomCause::unknown) != cause) continue;
-            const std::string what = entry.change ? entry.change->what : "none to name";
-            auto found = std::ranges::find(groups, what, &Group::what);
+            const std::string what = entry.change ? entry.change->what : no_change_text;
+            const auto basis = entry.change ? std::optional{entry.change->basis} : std::nullopt;
+            auto found = std::ranges::find_if(groups, [&](const Group& group) { return group.what == what && group.basis == basis; });
             if (found == groups.end())
-                found = groups.insert(
-                    found, Group{.what = what, .basis = entry.change ? basis_text(*entry.change) : std::string{}, .least = {}, .most = {}});
+                found = groups.insert(found, Group{.what = what, .basis = basis, .witnesses = {}, .least = {}, .most = {}});
+            if (entry.change && entry.change->witness) found->witnesses.insert(*entry.change->witness);
             ++found->count;
             const auto share = entry.change ? entry.change->share : std::nullopt;
             const auto bytes = share ? share->bytes : entry.change ? entry.change->bytes : std::nullopt;
@@ -203,8 +217,9 @@ void print_changes(const Page& page, const OomReport& report) {
                 amount = ": " + (group.least && (group.all || *group.least < *group.most) ? hpo::format_bytes(*group.least) + " to " : "") +
                          most;
             }
+            const bool told = group.basis && *group.basis != hpo::analysis::Change::Basis::figures;
             table.row({i == 0 ? std::string{to_text(cause)} : "", std::to_string(group.count) + "/" + std::to_string(tally.count),
-                       group.what + amount + (group.basis.empty() || group.basis == "not tried" ? "" : " (" + group.basis + ")")});
+                       group.what + amount + (told ? " (" + basis_text(*group.basis, group.witnesses) + ")" : "")});
         }
         if (groups.size() > 4) table.row({"", "", "and " + std::to_string(groups.size() - 4) + " others: --cases"});
     }
@@ -223,7 +238,9 @@ void print_cases(const Page& page, const OomReport& report, bool all) {
         text += ", " + std::string{to_text(cause)};
         if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
         page.paragraph(text + ": " + entry.failed.failure.evidence + ".", 6);
-        if (all && entry.change) page.paragraph("      fix: " + entry.change->text() + " (" + basis_text(*entry.change) + ")", 11);
+        if (all)
+            page.paragraph("      fix: " + (entry.change ? entry.change->text() + " (" + basis_text(*entry.change) + ")" : no_change_text),
+                           11);
     }
 }
 
@@ -251,7 +268,7 @@ void print_prediction(const Page& page, const OomReport& report) {
 
 void oom(const Query& query, const OomOptions& options) {
     const StudyData data = read_study(query);
-    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections);
+    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions);
     if (query.json) {
         print(report_json(data, report));
         return;

@@ -100,6 +100,7 @@ void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, co
              "the process was already poisoned" + (entry.victim_of ? " by trial " + std::to_string(*entry.victim_of) : std::string{}));
     if (!failure.evidence.empty()) item("evidence", failure.evidence);
     if (change) item("would fit", change->text() + (change->witness ? " (trial " + std::to_string(*change->witness) + " ran so)" : ""));
+    else if (entry.is_oom()) item("would fit", "no single change is known to fit");
     if (!failure.message.empty()) item("message", one_line(failure.message, 400));
     if (!failure.traceback.empty()) {
         std::string_view rest = failure.traceback;

@@ -46,4 +46,15 @@ namespace hpo::analysis {
     return ranked;
 }
 
+/// The trials that nothing may refuse: the best twentieth of a single-objective study, at least one, with those that equal the last of
+/// them; the Pareto front of a multi-objective one.
+[[nodiscard]] inline std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions) {
+    std::vector<const Trial*> ranked = best_trials(trials, directions, trials.size());
+    if (directions.size() != 1 || ranked.empty()) return ranked;
+    std::size_t count = (ranked.size() + 19) / 20;
+    while (count < ranked.size() && ranked[count]->values[0] == ranked[count - 1]->values[0]) ++count;
+    ranked.resize(count);
+    return ranked;
+}
+
 }  // namespace hpo::analysis

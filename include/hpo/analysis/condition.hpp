@@ -72,16 +72,16 @@ using Region = std::vector<Condition>;
 /// True for parameters that a trial's memory cannot depend on, by their usual names: seeds, learning rates and schedules, regularisation
 /// strengths, lengths of training. Whatever the numbers say, such a parameter is not why memory ran out.
 [[nodiscard]] inline bool is_memory_neutral(std::string_view name) {
-    static constexpr std::array<std::string_view, 27> neutral{"lr",        "learning_rate", "weight_decay", "wd",       "momentum",
+    static constexpr std::array<std::string_view, 30> neutral{"lr",        "learning_rate", "weight_decay", "wd",       "momentum",
                                                               "dropout",   "warmup",        "gamma",        "beta",     "beta1",
                                                               "beta2",     "betas",         "eps",          "epsilon",  "label_smoothing",
                                                               "clip",      "max_norm",      "epochs",       "n_epochs", "num_epochs",
                                                               "patience",  "decay",         "l1",           "l2",       "temperature",
-                                                              "threshold", "scheduler"};
+                                                              "threshold", "scheduler",     "mixup",        "cutmix",   "l1_ratio"};
     const std::string_view last = last_part(name);
     if (is_seed(name) || std::ranges::find(neutral, last) != neutral.end()) return true;
     return last.ends_with("_lr") || last.starts_with("lr_") || last.ends_with("dropout") || last.ends_with("_decay") ||
-           last.starts_with("warmup_") || last.ends_with("_ratio") || last.starts_with("adam_") || last.ends_with("_clip");
+           last.starts_with("warmup_") || last.ends_with("_noise") || last.starts_with("adam_") || last.ends_with("_clip");
 }
 
 }  // namespace hpo::analysis

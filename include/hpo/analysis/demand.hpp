@@ -2,40 +2,79 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "hpo/core/param_set.hpp"
-#include "hpo/core/value.hpp"
+#include "hpo/analysis/condition.hpp"
 
 namespace hpo::analysis {
 
-/// A parameter that memory depends on, as far as the study shows.
+/// A parameter, or a part of the plan, that memory can depend on.
 struct DemandAxis {
+    enum class Kind {
+        number,    ///< compares in its direction
+        choice,    ///< compares as equal only
+        presence,  ///< only whether it is above nothing matters: a rate, which may need a buffer
+    };
     std::string param;
-    int direction = 0;  ///< +1: larger values need more; -1: smaller ones; 0: choices, which only compare as equal
+    int direction = 0;  ///< of a number, +1: larger values need more; -1: smaller ones; 0: not known, so only equal ones compare
+    Kind kind = Kind::number;
+    bool explains_peaks = false;  ///< the measured peaks show that it matters
+    double power = 2;             ///< of a number: what memory is taken to grow with at most
 };
 
-/// How `a` compares with `b` on one axis: +1 more demanding, 0 the same, -1 less, 2 not comparable (other choices, or one lacks it).
-[[nodiscard]] inline int compare_demand(const DemandAxis& axis, const ParamSet& a, const ParamSet& b) {
-    const auto x = a.value(axis.param);
-    const auto y = b.value(axis.param);
-    if (!x && !y) return 0;
-    if (!x || !y) return 2;
-    if (axis.direction == 0) return *x == *y ? 0 : 2;
-    const auto m = a.number(axis.param);
-    const auto n = b.number(axis.param);
-    if (!m || !n) return *x == *y ? 0 : 2;
-    if (*m == *n) return 0;
-    return (*m > *n) == (axis.direction > 0) ? 1 : -1;
+namespace detail {
+
+/// The words of a name in lower case, without plural and number: "encoder.numLayers2" gives encoder, num, layer.
+[[nodiscard]] inline std::vector<std::string> words_of(std::string_view name) {
+    std::vector<std::string> words(1);
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const auto c = static_cast<unsigned char>(name[i]);
+        const bool begins = std::isupper(c) && i > 0 && std::islower(static_cast<unsigned char>(name[i - 1]));
+        if ((!std::isalpha(c) || begins) && !words.back().empty()) words.emplace_back();
+        if (std::isalpha(c)) words.back() += static_cast<char>(std::tolower(c));
+    }
+    for (std::string& word : words) {
+        if (word.size() > 3 && word.ends_with('s') && !word.ends_with("ss")) word.pop_back();
+    }
+    return words;
 }
 
-/// True when nothing that memory depends on is easier in `a` than in `b`. Never true without axes.
-[[nodiscard]] inline bool at_least_as_demanding(std::span<const DemandAxis> axes, const ParamSet& a, const ParamSet& b) {
-    return !axes.empty() && std::ranges::all_of(axes, [&](const DemandAxis& axis) {
-        const int order = compare_demand(axis, a, b);
-        return order == 0 || order == 1;
-    });
+[[nodiscard]] inline bool names_one_of(std::string_view name, std::span<const std::string_view> known) {
+    return std::ranges::any_of(words_of(name), [&](const std::string& word) { return std::ranges::find(known, word) != known.end(); });
+}
+
+}  // namespace detail
+
+/// True for the name of a number of levels: layers, blocks, depth.
+[[nodiscard]] inline bool counts_levels(std::string_view name) {
+    static constexpr std::array<std::string_view, 7> levels{"level", "depth", "layer", "nlayer", "block", "stage", "scale"};
+    return detail::names_one_of(last_part(name), levels);
+}
+
+/// +1 for the name of a size, of which more needs at least as much memory: a batch, a width, a length, a number of layers. 0 for all
+/// others, among them sizes of what divides the work: patches, strides, pieces, shares.
+[[nodiscard]] inline int direction_by_name(std::string_view name) {
+    static constexpr std::array<std::string_view, 50> sizes{
+        "batch",  "bs",        "width",  "depth",  "hidden", "layer",     "channel",  "filter", "unit",     "neuron",
+        "dim",    "dimension", "size",   "length", "len",    "seq",       "sequence", "seqlen", "maxlen",   "token",
+        "head",   "nhead",     "nlayer", "embed",  "emb",    "embedding", "feature",  "block",  "level",    "resolution",
+        "height", "image",     "img",    "side",   "frame",  "context",   "window",   "expert", "vocab",    "rank",
+        "latent", "ffn",       "ngf",    "ndf",    "nhid",   "crop",      "horizon",  "beam",   "ensemble", "bptt"};
+    static constexpr std::array<std::string_view, 62> dividers{
+        "patch",    "stride",      "accum",        "accumulate",  "accumulation", "chunk",     "segment",  "shard",     "sparsity",
+        "sparse",   "downsample",  "downsampling", "subsample",   "subsampling",  "reduction", "reduce",   "pool",      "pooling",
+        "compress", "compression", "group",        "prune",       "pruning",      "split",     "freeze",   "frozen",    "skip",
+        "drop",     "share",       "shared",       "tie",         "tied",         "every",     "interval", "frequency", "freq",
+        "ratio",    "rate",        "prob",         "probability", "fraction",     "frac",      "inverse",  "inv",       "divisor",
+        "div",      "checkpoint",  "offload",      "bit",         "quant",        "kernel",    "dilation", "mask",      "keep",
+        "parallel", "worker",      "gpu",          "device",      "world",        "norm",      "step",     "partition"};
+    const std::string_view last = last_part(name);
+    return (last == "d_model" || detail::names_one_of(last, sizes)) && !detail::names_one_of(name, dividers) ? 1 : 0;
 }
 
 }  // namespace hpo::analysis

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct DemandTerm {
     double level = 0;   ///< at the centre
     std::vector<std::pair<Value, double>> levels;
     double freedom = 1;
+    bool certain = false;  ///< measured peaks leave no doubt about the direction
 
     /// Nothing for a value that was never seen, 0 for a trial without the parameter.
     [[nodiscard]] std::optional<double> at(const ParamSet& params) const {
@@ -49,7 +51,12 @@ public:
     /// their peaks where at least half are known, with those that did not fit above all others; else whether they fitted), as long as
     /// chance does that less than once in a hundred. Parameters that memory cannot depend on (seeds, learning rates and their like) are
     /// left out.
-    explicit DemandModel(std::span<const Example> examples) {
+    ///
+    /// Complexity: about 100 steps for each parameter of each example, of which evenly spaced 1,000 are taken where there are more.
+    explicit DemandModel(std::span<const Example> all) {
+        constexpr std::size_t most = 1000;
+        std::vector<Example> examples;
+        for (std::size_t i = 0, count = std::min(all.size(), most); i < count; ++i) examples.push_back(all[i * all.size() / count]);
         read_demand(examples);
         std::set<std::string> names;
         for (const Example& example : examples) {
@@ -76,10 +83,27 @@ public:
             }
         }
         spread_ = std::sqrt(left() / std::max(count_ - used_, 1.0));
-        for (const DemandTerm& term : terms_) axes_.push_back(term.axis);
+        const double error = spread_ * spread_;
+        for (DemandTerm& term : terms_) {
+            subtract(examples, term, -1);
+            // Six standard errors: names of parameters come in dozens, and samplers do not draw them independently.
+            term.certain = from_peaks_ && explained(examples, term) > 36 * std::max(error, 1e-12);
+            subtract(examples, term, 1);
+            axes_.push_back(term.axis);
+        }
     }
 
     [[nodiscard]] std::span<const DemandAxis> axes() const noexcept { return axes_; }
+
+    [[nodiscard]] const DemandTerm* term(std::string_view param) const {
+        const auto found = std::ranges::find_if(terms_, [&](const DemandTerm& term) { return term.axis.param == param; });
+        return found == terms_.end() ? nullptr : &*found;
+    }
+    /// The direction that measured peaks leave no doubt about; 0 when there is none.
+    [[nodiscard]] int certain_direction(std::string_view param) const {
+        const DemandTerm* found = term(param);
+        return found && found->certain ? found->axis.direction : 0;
+    }
 
     /// The bytes that a trial with these parameters needs, `deviations` standard deviations to the safe side. Nothing without measured
     /// peaks or without any parameter that matters.
@@ -186,6 +210,7 @@ private:
         if (points.size() < 6) return std::nullopt;
         if (!numeric) {
             if (term.levels.size() < 2 || term.levels.size() > points.size() / 2) return std::nullopt;
+            term.axis.kind = DemandAxis::Kind::choice;
             for (std::size_t i = 0; i < counts.size(); ++i) term.levels[i].second /= counts[i];
             term.freedom = static_cast<double>(term.levels.size() - 1);
             return term;

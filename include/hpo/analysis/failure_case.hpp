@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -115,13 +116,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// The highest memory that the trial was seen to use on its device.
+/// The highest memory that the attempt was seen to use on its device.
+[[nodiscard]] inline std::optional<std::int64_t> peak_of(const Attempt& attempt) {
+    return std::max(attempt.peak_reserved, attempt.peak_allocated);  // nothing is below any number
+}
+
+/// The highest memory that the trial was seen to use on its device, in any of its attempts.
 [[nodiscard]] inline std::optional<std::int64_t> peak_of(const Trial& trial) {
     std::optional<std::int64_t> peak;
     for (const Attempt& attempt : trial.attempts) {
-        for (const auto& value : {attempt.peak_reserved, attempt.peak_allocated}) {
-            if (value && (!peak || *value > *peak)) peak = value;
-        }
+        if (const auto own = peak_of(attempt)) peak = std::max(peak.value_or(*own), *own);
     }
     if (peak || !trial.attempts.empty()) return peak;
     const auto gb = json_number(attribute_json(trial.user_attributes, "peak_memory_gb"));

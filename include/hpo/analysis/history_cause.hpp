@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hpo/analysis/demand_model.hpp"
+#include "hpo/analysis/demand_order.hpp"
 #include "hpo/analysis/failure_case.hpp"
 
 namespace hpo::analysis {
@@ -22,7 +23,7 @@ namespace hpo::analysis {
 }
 
 /// What the learners see: trials that ran out of memory because of their configuration, against those that ran at once. Of more than
-/// 4,000 such trials, as many evenly spaced ones.
+/// 4,000 such trials, as many evenly spaced ones. The peak of a trial that ran in smaller pieces than its batch is not its own.
 [[nodiscard]] inline std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<const FailureCase> cases) {
     std::map<const Trial*, bool> failed;  // to: ran out of memory by its configuration
     for (const FailureCase& entry : cases) {
@@ -34,8 +35,10 @@ namespace hpo::analysis {
         const auto found = failed.find(&trial);
         if (found == failed.end() ? ran_well(trial) : found->second) {
             Example example{.params = &trial.params, .positive = found != failed.end(), .peak_bytes = {}};
-            if (const auto peak = peak_of(trial)) {
-                const auto start = detail::start_of(trial, trial.attempts.empty() ? nullptr : &trial.attempts.back());
+            const Attempt* attempt = trial.attempts.empty() ? nullptr : &trial.attempts.back();
+            const bool in_pieces = attempt && attempt->plan.effective_micro_batch() != attempt->plan.effective_batch;
+            if (const auto peak = attempt ? peak_of(*attempt) : peak_of(trial); peak && !in_pieces) {
+                const auto start = detail::start_of(trial, attempt);
                 example.peak_bytes = static_cast<double>(*peak - (start ? start->allocated.value_or(0) : 0));
             }
             examples.push_back(example);
@@ -115,29 +118,42 @@ inline void find_leaks(std::span<FailureCase> cases, std::span<const Trial> tria
 }
 
 /// A failure that is known to be an out-of-memory and gave no figures: the same demand, or less, exhausted the device in another trial; or
-/// the peaks of the others say that it needs more than the device has.
+/// the peaks of the others say, with two standard deviations to spare, that it needs more than the device has.
 inline void find_silent_capacity(std::span<FailureCase> cases, std::span<const Trial> trials) {
     const auto silent = [](const FailureCase& entry) {
         return entry.is_oom() && entry.failure.cause == OomCause::unknown && entry.failure.message.empty();
     };
     if (std::ranges::none_of(cases, silent)) return;
     const DemandModel model{memory_examples(trials, cases)};
+    DemandOrder order{trials, model};
+    const auto point_of = [&](const FailureCase& entry) {
+        return order.point_of(entry.params(), entry.attempt ? &entry.attempt->plan : nullptr);
+    };
+    struct TooLarge {
+        const Trial* trial;
+        DemandOrder::Point point;
+    };
+    std::vector<TooLarge> too_large;  // at most 1,000, the first ones, so that many silent failures are held against them in time
+    for (const FailureCase& entry : cases) {
+        if (too_large.size() < 1000 && entry.is_oom() && entry.failure.cause == OomCause::capacity)
+            too_large.push_back({.trial = entry.trial, .point = point_of(entry)});
+    }
     std::optional<std::int64_t> capacity;
     for (const FailureCase& other : cases) {
         if (const auto size = other.failure.memory.capacity; size && (!capacity || *size > *capacity)) capacity = size;
     }
     for (FailureCase& entry : cases) {
         if (!silent(entry)) continue;
-        const auto witness = std::ranges::find_if(cases, [&](const FailureCase& other) {
-            return other.is_oom() && other.failure.cause == OomCause::capacity && other.trial != entry.trial &&
-                   at_least_as_demanding(model.axes(), entry.params(), other.params());
-        });
+        const auto point = point_of(entry);
+        const auto witness = std::ranges::find_if(
+            too_large, [&](const TooLarge& other) { return other.trial != entry.trial && order.at_least(point, other.point); });
         const auto need = model.bytes(entry.params(), 0);
-        if (witness != cases.end()) {
+        const auto least = model.bytes(entry.params(), -2);
+        if (!order.axes().empty() && witness != too_large.end()) {
             entry.failure.cause = OomCause::capacity;
             entry.failure.evidence =
                 "no message was kept; trial " + std::to_string(witness->trial->number) + ", which needs no more, exhausted the device";
-        } else if (need && capacity && *need > static_cast<double>(*capacity)) {
+        } else if (least && capacity && *least > static_cast<double>(*capacity)) {
             entry.failure.cause = OomCause::capacity;
             entry.failure.evidence = "no message was kept; by the peaks of the other trials it needs about " +
                                      format_bytes(static_cast<std::int64_t>(*need)) + " of " + format_bytes(*capacity);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hpo/analysis/condition.hpp"
 #include "hpo/core/failure.hpp"
@@ -15,7 +19,8 @@ struct OomRegion {
     Region region;
     std::size_t trials = 0;
     std::size_t oom = 0;
-    std::size_t recovered = 0;  ///< of those, trials that ran in a later attempt: they only needed another plan
+    std::size_t recovered = 0;         ///< of those, trials that ran in a later attempt: they only needed another plan
+    std::vector<std::int64_t> best{};  ///< trials_to_keep in the region, by number
     [[nodiscard]] double rate() const { return trials > 0 ? static_cast<double>(oom) / static_cast<double>(trials) : 0; }
 };
 
@@ -62,10 +67,19 @@ namespace detail {
            condition.bound_text();
 }
 
+/// "Trial 12, among the best, ran"; "Trials 3, 12, 40 and 5 more, among the best, ran".
+[[nodiscard]] inline std::string best_trials_text(std::span<const std::int64_t> numbers) {
+    std::string text = numbers.size() == 1 ? "Trial " : "Trials ";
+    for (std::size_t i = 0; i < numbers.size() && i < 3; ++i) text += (i > 0 ? ", " : "") + std::to_string(numbers[i]);
+    if (numbers.size() > 3) text += " and " + std::to_string(numbers.size() - 3) + " more";
+    return text + ", among the best, ran";
+}
+
 }  // namespace detail
 
 /// A Lua chunk with the rule that answers what the study shows. `require_fits(trial)`, to be called at the end of `space`, refuses
-/// exactly the regions of which no trial ran at any plan; where trials ran with a smaller micro-batch the space stays whole.
+/// the regions of which no trial ran at any plan and none is among the best; it says which it leaves alone, and why. Where trials ran with
+/// a smaller micro-batch the space stays whole.
 /// `on_oom`, for the study's table, keeps those: fragmentation and leaks by a fresh worker, the rest by smaller micro-batches of
 /// the same effective batch. It returns both in a table. Empty without causes: those of failures
 /// that a larger share of the device did not answer.
@@ -79,6 +93,11 @@ namespace detail {
         if (region.recovered > 0) {
             text += "\n-- " + detail::one_line(share) + ";\n-- " + std::to_string(region.recovered) +
                     " of them ran in a later attempt, so nothing needs to be refused: on_oom keeps them.\n";
+            continue;
+        }
+        if (!region.best.empty()) {
+            text += "\n-- " + detail::one_line(share) + ".\n-- " + detail::best_trials_text(region.best) +
+                    " there, so it is not refused as a whole.\n";
             continue;
         }
         std::string conditions;

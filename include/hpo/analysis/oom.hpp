@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/best.hpp"
 #include "hpo/analysis/device_share.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/failure_totals.hpp"
@@ -42,8 +44,8 @@ namespace detail {
 /// memory for any cause.
 [[nodiscard]] inline std::vector<OomRegion> counted_regions(std::vector<LearnedRegion> learned, std::span<const Trial> trials,
                                                             const std::set<const Trial*>& out_of_memory,
-                                                            const std::set<const Trial*>& recovered,
-                                                            const std::set<const Trial*>& not_run) {
+                                                            const std::set<const Trial*>& recovered, const std::set<const Trial*>& not_run,
+                                                            std::span<const Trial* const> best = {}) {
     std::vector<OomRegion> regions;
     for (LearnedRegion& entry : learned) {
         OomRegion region{.region = std::move(entry.region)};
@@ -54,7 +56,10 @@ namespace detail {
             if (out_of_memory.contains(&trial)) ++region.oom;
             if (recovered.contains(&trial)) ++region.recovered;
         }
-        if (region.oom > 0) regions.push_back(std::move(region));  // else all of its cases were interrupted later
+        for (const Trial* trial : best) {
+            if (holds(region.region, trial->params)) region.best.push_back(trial->number);
+        }
+        regions.push_back(std::move(region));
     }
     std::ranges::stable_sort(regions, std::greater{}, [](const OomRegion& region) { return std::pair{region.oom, region.rate()}; });
     return regions;
@@ -62,8 +67,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// Answers the post-mortem's questions from trials and rejections alone. Pointers in the report's cases refer into `trials`.
-[[nodiscard]] inline OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections) {
+/// Answers the post-mortem's questions from trials and rejections alone. Pointers in the report's cases refer into `trials`. The rule
+/// refuses none of the best trials; without `directions` it is not known which these are.
+[[nodiscard]] inline OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections,
+                                          std::span<const Direction> directions = {}) {
+    OomReport report;
     std::vector<FailureCase> cases = failure_cases(trials);
     explain_by_history(cases, trials);
     OomReport report{failure_totals(trials, cases), {}, {}, {}, {}};
@@ -89,10 +97,30 @@ namespace detail {
     }
 
     const std::vector<Example> examples = memory_examples(trials, cases);
-    report.regions = detail::counted_regions(learn_regions(examples), trials, out_of_memory, recovered, not_run);
+    std::vector<LearnedRegion> learned = learn_regions(examples);
+    std::vector<const Trial*> best;
+    std::vector<const ParamSet*> kept;
+    if (!learned.empty()) {
+        best = trials_to_keep(trials, directions);
+        std::erase_if(best, [&](const Trial* trial) { return out_of_memory.contains(trial) && !recovered.contains(trial); });
+        for (const Trial* trial : best) kept.push_back(&trial->params);
+    }
+    const auto counted = [&](std::vector<LearnedRegion> regions) {
+        return detail::counted_regions(std::move(regions), trials, out_of_memory, recovered, not_run, best);
+    };
+    report.regions = counted(std::move(learned));
+    std::vector<OomRegion> refused = report.regions;
+    if (std::ranges::any_of(refused, [](const OomRegion& region) { return region.recovered == 0 && !region.best.empty(); })) {
+        // What is left alone is said; what is refused are narrower regions beside the best.
+        std::erase_if(refused, [](const OomRegion& region) { return region.recovered == 0 && region.best.empty(); });
+        std::ranges::copy_if(counted(learn_regions(examples, kept)), std::back_inserter(refused),
+                             [](const OomRegion& region) { return region.recovered == 0; });
+    }
     const DemandModel model{examples};
-    Witnesses witnesses{fitted, model.axes()};
-    for (FailureCase& entry : cases) {
+    DemandOrder order{trials, model};
+    const Witnesses witnesses{fitted, cases, order};
+    report.cases.reserve(report.oom_attempts);
+    for (FailureCase& entry : cases) {  // each is moved away: the witnesses keep no pointer to it
         if (!entry.is_oom()) continue;
         auto change = smallest_change(entry, witnesses, model);
         report.cases.push_back({.failed = std::move(entry), .change = std::move(change)});
@@ -100,7 +128,7 @@ namespace detail {
     report.prediction = prediction_quality(trials, rejections);
     if (const auto prevented = report.others.find("prevented"); prevented != report.others.end())
         report.prediction.refused_before_launch += prevented->second.count;
-    report.rule_lua = lua_rule(report.regions, causes);
+    report.rule_lua = lua_rule(refused, causes);
     return report;
 }
 

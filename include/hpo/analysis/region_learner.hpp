@@ -6,11 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/analysis/condition.hpp"
@@ -42,8 +45,64 @@ struct Counted {
 struct Candidate {
     Condition condition;
     Bits holds;
+    Bits kept;  ///< of those that no region may hold
     std::size_t positives = 0;
 };
+
+/// Tells of which of some trials a condition holds. Conditions of one parameter should follow each other: its values are read once.
+class ConditionBits {
+public:
+    explicit ConditionBits(std::vector<const ParamSet*> trials) : trials_{std::move(trials)} {}
+
+    [[nodiscard]] Bits of(const Condition& condition) {
+        if (condition.param != param_) read(condition.param);
+        Bits bits((trials_.size() + 63) / 64);
+        for (std::size_t i = 0; i < trials_.size(); ++i) {
+            if (holds(condition, i)) bits[i / 64] |= std::uint64_t{1} << (i % 64);
+        }
+        return bits;
+    }
+
+private:
+    void read(const std::string& param) {
+        param_ = param;
+        values_.clear();
+        numbers_.clear();
+        for (const ParamSet* params : trials_) {
+            values_.push_back(params->value(param));
+            numbers_.push_back(params->number(param).value_or(std::numeric_limits<double>::quiet_NaN()));
+        }
+    }
+    [[nodiscard]] bool holds(const Condition& condition, std::size_t i) const {
+        if (condition.relation == Condition::Relation::at_least) return numbers_[i] >= condition.bound;
+        if (condition.relation == Condition::Relation::at_most) return numbers_[i] <= condition.bound;
+        return values_[i] && std::ranges::find(condition.choices, *values_[i]) != condition.choices.end();
+    }
+
+    std::vector<const ParamSet*> trials_;
+    std::string param_;
+    std::vector<std::optional<Value>> values_;
+    std::vector<double> numbers_;  ///< NaN, which meets no bound, where there is none
+};
+
+[[nodiscard]] inline Bits both(const Bits& a, const Bits& b) {
+    Bits bits(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) bits[i] = a[i] & b[i];
+    return bits;
+}
+
+[[nodiscard]] inline bool share_one(const Bits& a, const Bits& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if ((a[i] & b[i]) != 0) return true;
+    }
+    return false;
+}
+
+/// Whether a region of one more condition can be narrower for it.
+[[nodiscard]] inline bool may_join(const Condition& x, const Condition& y) {
+    return x.param != y.param ||
+           (x.relation != y.relation && x.relation != Condition::Relation::one_of && y.relation != Condition::Relation::one_of);
+}
 
 [[nodiscard]] inline Counted count(const Bits& a, const Bits& b, const Bits& positive) {
     Counted counted;
@@ -121,14 +180,17 @@ struct Candidate {
 
 }  // namespace detail
 
-/// Finds the few regions, of one or two conditions each, where positives are dense: subgroup discovery with the measure
+/// Finds the few regions, of one to three conditions each, where positives are dense: subgroup discovery with the measure
 /// sqrt(coverage) * (rate - rate of all) (Kloesgen 1996), greedily, each next region judged on the positives not yet covered. A region
-/// has at least three positives (two when there are under six), a rate of at least 65 % and of 1.5 times the rate of all; a
-/// second condition has to earn its place. Exhaustive over the candidate conditions and deterministic.
-[[nodiscard]] inline std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::size_t most = 3) {
+/// has at least three positives (two when there are under six), a rate of at least 65 % and of 1.5 times the rate of all; each
+/// further condition has to earn its place. No region holds one of `kept`. Deterministic. All candidate conditions and pairs of them are
+/// tried, and a third condition with the 32 best pairs: with C conditions and N examples and kept ones, C * C * N / 64 steps.
+[[nodiscard]] inline std::vector<LearnedRegion> learn_regions(std::span<const Example> examples, std::span<const ParamSet* const> kept = {},
+                                                              std::size_t most = 3) {
+    using detail::Bits;
     const std::size_t words = (examples.size() + 63) / 64;
-    detail::Bits everything(words);
-    detail::Bits positive(words);
+    Bits everything(words);
+    Bits positive(words);
     std::size_t all_positives = 0;
     for (std::size_t i = 0; i < examples.size(); ++i) {
         everything[i / 64] |= std::uint64_t{1} << (i % 64);
@@ -141,67 +203,94 @@ struct Candidate {
     const std::size_t least = all_positives < 6 ? 2 : 3;
     const double base = static_cast<double>(all_positives) / static_cast<double>(examples.size());
 
+    std::vector<const ParamSet*> params;
+    for (const Example& example : examples) params.push_back(example.params);
+    detail::ConditionBits among_examples{std::move(params)};
+    detail::ConditionBits among_kept{{kept.begin(), kept.end()}};
     std::vector<detail::Candidate> candidates;
     for (Condition& condition : detail::candidate_conditions(examples)) {
-        detail::Candidate candidate{.condition = std::move(condition), .holds = detail::Bits(words)};
-        for (std::size_t i = 0; i < examples.size(); ++i) {
-            if (candidate.condition.holds(*examples[i].params)) candidate.holds[i / 64] |= std::uint64_t{1} << (i % 64);
-        }
+        detail::Candidate candidate{.condition = std::move(condition), .holds = {}, .kept = {}};
+        candidate.holds = among_examples.of(candidate.condition);
+        candidate.kept = among_kept.of(candidate.condition);
         const auto counted = detail::count(candidate.holds, everything, positive);
         candidate.positives = counted.positives;
         if (counted.positives >= least && counted.examples < examples.size()) candidates.push_back(std::move(candidate));
     }
 
+    struct Found {
+        double value = 0;  ///< of the measure, more for fewer conditions
+        std::vector<const detail::Candidate*> conditions;
+    };
+    constexpr double handicap = 1.1;  // of each further condition
+    constexpr std::size_t most_pairs = 32;
     const double log_single = std::log(static_cast<double>(std::max<std::size_t>(candidates.size(), 1)));
-    const double log_pairs = 2 * log_single - std::log(2.0);
+    const double log_tried[] = {log_single, 2 * log_single - std::log(2.0), 3 * log_single - std::log(6.0)};
     std::vector<LearnedRegion> regions;
-    detail::Bits open = everything;  // the examples not yet covered by a region, and all negatives
+    Bits open = everything;  // the examples not yet covered by a region, and all negatives
     while (regions.size() < most) {
-        const auto score = [&](const detail::Counted& counted, double log_tried, double to_beat) {
+        const auto score = [&](const detail::Counted& counted) {
             if (counted.positives < least) return 0.0;
             const double rate = static_cast<double>(counted.positives) / static_cast<double>(counted.examples);
-            if (rate < 0.65 || rate < 1.5 * base) return 0.0;
-            const double value = std::sqrt(static_cast<double>(counted.examples)) * (rate - base);
-            return value > to_beat && detail::log_chance(counted, base) + log_tried < std::log(0.5) ? value : 0.0;
+            return std::sqrt(static_cast<double>(counted.examples)) * (rate - base);
         };
-        double best = 0;
-        const detail::Candidate* first = nullptr;
-        const detail::Candidate* second = nullptr;
+        const auto is_dense = [&](const detail::Counted& counted, std::size_t conditions) {
+            if (counted.positives < least) return false;
+            const double rate = static_cast<double>(counted.positives) / static_cast<double>(counted.examples);
+            if (rate < 0.65 || rate < 1.5 * base) return false;
+            return detail::log_chance(counted, base) + log_tried[conditions - 1] < std::log(0.5);
+        };
+        Found best;
+        const auto consider = [&](double value, const detail::Counted& counted, const std::vector<const detail::Candidate*>& conditions) {
+            if (value > best.value && is_dense(counted, conditions.size())) best = {.value = value, .conditions = conditions};
+        };
+        std::vector<Found> pairs;  // the best, in order, dense or not
         for (std::size_t a = 0; a < candidates.size(); ++a) {
-            const double alone = score(detail::count(candidates[a].holds, open, positive), log_single, best / 1.1);
-            if (alone * 1.1 > best) {  // one condition is worth more than two
-                best = alone * 1.1;
-                first = &candidates[a];
-                second = nullptr;
-            }
+            const auto& x = candidates[a];
+            const auto alone = detail::count(x.holds, open, positive);
+            if (!detail::share_one(x.kept, x.kept)) consider(score(alone) * handicap * handicap, alone, {&x});
             for (std::size_t b = a + 1; b < candidates.size(); ++b) {
-                const Condition& x = candidates[a].condition;
-                const Condition& y = candidates[b].condition;
+                const auto& y = candidates[b];
                 // At the very best, all that it covers is positive.
-                const auto reach = static_cast<double>(std::min(candidates[a].positives, candidates[b].positives));
-                if (std::sqrt(reach) * (1 - base) <= best) continue;
-                if (x.param == y.param && (x.relation == y.relation || x.relation == Condition::Relation::one_of)) continue;
+                const double reach = std::sqrt(static_cast<double>(std::min(x.positives, y.positives))) * (1 - base);
+                const double to_beat = pairs.size() < most_pairs ? 0.0 : pairs.back().value;
+                if (reach * handicap <= std::min(best.value, to_beat) || !detail::may_join(x.condition, y.condition)) continue;
                 detail::Counted both;
                 for (std::size_t i = 0; i < words; ++i) {
-                    const std::uint64_t bits = candidates[a].holds[i] & candidates[b].holds[i] & open[i];
+                    const std::uint64_t bits = x.holds[i] & y.holds[i] & open[i];
                     both.examples += static_cast<std::size_t>(std::popcount(bits));
                     both.positives += static_cast<std::size_t>(std::popcount(bits & positive[i]));
                 }
-                if (const double value = score(both, log_pairs, best); value > best) {
-                    best = value;
-                    first = &candidates[a];
-                    second = &candidates[b];
-                }
+                const double value = score(both) * handicap;
+                if (value > best.value && !detail::share_one(x.kept, y.kept)) consider(value, both, {&x, &y});
+                if (value <= to_beat) continue;
+                pairs.insert(std::ranges::upper_bound(pairs, value, std::greater{}, &Found::value),
+                             {.value = value, .conditions = {&x, &y}});
+                if (pairs.size() > most_pairs) pairs.pop_back();
             }
         }
-        if (!first) break;
-        LearnedRegion learned{.region = {first->condition}};
-        if (second) learned.region.push_back(second->condition);
-        const auto counted = detail::count(first->holds, second ? second->holds : everything, positive);
+        for (const Found& pair : pairs) {
+            const auto& x = *pair.conditions[0];
+            const auto& y = *pair.conditions[1];
+            const Bits held = detail::both(detail::both(x.holds, y.holds), open);
+            const Bits refused = detail::both(x.kept, y.kept);
+            for (const detail::Candidate& third : candidates) {
+                if (!detail::may_join(x.condition, third.condition) || !detail::may_join(y.condition, third.condition)) continue;
+                if (detail::share_one(refused, third.kept)) continue;
+                const auto counted = detail::count(held, third.holds, positive);
+                consider(score(counted), counted, {&x, &y, &third});
+            }
+        }
+        if (best.conditions.empty()) break;
+        LearnedRegion learned;
+        Bits held = everything;
+        for (const detail::Candidate* condition : best.conditions) {
+            learned.region.push_back(condition->condition);
+            held = detail::both(held, condition->holds);
+        }
+        const auto counted = detail::count(held, everything, positive);
         learned.examples = counted.examples;
         learned.positives = counted.positives;
-        for (std::size_t i = 0; i < words; ++i)
-            open[i] &= ~(first->holds[i] & (second ? second->holds[i] : ~std::uint64_t{0}) & positive[i]);
+        for (std::size_t i = 0; i < words; ++i) open[i] &= ~(held[i] & positive[i]);
         regions.push_back(std::move(learned));
     }
     return regions;

@@ -4,91 +4,130 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
-#include <set>
+#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "hpo/analysis/demand.hpp"
-#include "hpo/core/trial.hpp"
+#include "hpo/analysis/demand_order.hpp"
+#include "hpo/analysis/failure_case.hpp"
 
 namespace hpo::analysis {
 
-/// The trials that ran, as points in the axes that memory depends on, so that thousands of failures can be held against thousands of
-/// successes. Trials that memory cannot tell apart count once.
+/// The trials that ran and those that did not fit, as points of a DemandOrder, so that failures can be held against them.
+///
+/// Complexity: each question looks at every row once. Of many failures and many trials, evenly spaced ones are kept, so that all
+/// questions together look at about 5 million rows, but never at fewer than 250 for each.
 class Witnesses {
 public:
-    using Point = std::vector<double>;  ///< one coordinate an axis, larger needs more; NaN: the trial lacks the parameter
+    using Point = DemandOrder::Point;
     struct Row {
         const Trial* trial = nullptr;
+        const ParamSet* params = nullptr;
+        const ExecutionPlan* plan = nullptr;   ///< that it ran under; none for a study that another program ran
+        std::optional<double> peak_bytes;      ///< that it needed, where it was measured
+        std::optional<std::int64_t> capacity;  ///< of its device
         Point point;
     };
 
-    Witnesses(std::span<const Trial* const> trials, std::span<const DemandAxis> axes)
-        : axes_{axes.begin(), axes.end()}, values_(axes.size()), choices_(axes.size()) {
-        std::set<std::pair<std::int64_t, Point>> seen;
-        std::vector<std::map<double, const Param*>> distinct(axes.size());
-        for (const Trial* trial : trials) {
-            Point point = point_of(trial->params);
-            Point key = point;
-            std::ranges::replace_if(
-                key, [](double x) { return std::isnan(x); }, std::numeric_limits<double>::infinity());
-            const auto micro = trial->attempts.empty() ? std::nullopt : trial->attempts.back().plan.effective_micro_batch();
-            if (!seen.emplace(micro.value_or(0), std::move(key)).second) continue;
-            rows_.push_back({.trial = trial, .point = std::move(point)});
-            for (std::size_t i = 0; i < axes_.size(); ++i) {
-                if (const Param* param = trial->params.find(axes_[i].param)) distinct[i].emplace(param->internal, param);
-            }
+    /// `ran` are trials that ran without running out of memory, or did so in their last attempt.
+    Witnesses(std::span<const Trial* const> ran, std::span<const FailureCase> cases, DemandOrder& order) : order_{order} {
+        const std::size_t most = std::max<std::size_t>(250, 5'000'000 / (cases.size() + 1));
+        const auto spaced = [&](std::size_t size, auto&& visit) {
+            for (std::size_t i = 0, count = std::min(size, most); i < count; ++i) visit(i * size / count);
+        };
+        spaced(ran.size(), [&](std::size_t i) { add(*ran[i]); });
+        std::vector<const FailureCase*> too_large;
+        for (const FailureCase& entry : cases) {
+            const OomCause cause = entry.failure.cause.value_or(OomCause::unknown);
+            if (!entry.is_oom()) continue;
+            const auto capacity = capacity_of(entry);
+            if (capacity) note(*capacity);
+            if (follows_from_configuration(cause) && cause != OomCause::limit) too_large.push_back(&entry);
         }
-        for (std::size_t i = 0; i < axes_.size(); ++i) {
-            const std::size_t step = distinct[i].size() / 64 + 1;
-            std::size_t index = 0;
-            for (const auto& [internal, param] : distinct[i]) {
-                if (index++ % step == 0) values_[i].push_back(param);
+        spaced(too_large.size(), [&](std::size_t i) { too_large_.push_back(point_of(*too_large[i])); });
+        values_.resize(order.axes().size());
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+            for (const Row& row : rows_) {
+                if (!std::isnan(row.point[i])) values_[i].emplace_back(row.point[i], &row);
             }
+            std::ranges::stable_sort(values_[i], {}, &std::pair<double, const Row*>::first);
+            const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+            values_[i].erase(std::unique(values_[i].begin(), values_[i].end(), same), values_[i].end());
         }
     }
 
-    [[nodiscard]] std::span<const DemandAxis> axes() const noexcept { return axes_; }
+    [[nodiscard]] const DemandOrder& order() const noexcept { return order_; }
     [[nodiscard]] std::span<const Row> rows() const noexcept { return rows_; }
-    /// Values of one axis that some trial ran with, at most about 64 of them.
-    [[nodiscard]] std::span<const Param* const> values(std::size_t axis) const { return values_[axis]; }
+    /// The coordinates on one axis that some row has, in order, each with one of these rows.
+    [[nodiscard]] std::span<const std::pair<double, const Row*>> values(std::size_t axis) const { return values_[axis]; }
 
-    /// Where these parameters lie; a choice that no witness had gets a coordinate of its own.
-    [[nodiscard]] Point point_of(const ParamSet& params) {
-        Point point;
-        for (std::size_t i = 0; i < axes_.size(); ++i) {
-            const Param* param = params.find(axes_[i].param);
-            double at = std::numeric_limits<double>::quiet_NaN();
-            if (param && axes_[i].direction != 0) at = params.number(param->name).value_or(at) * axes_[i].direction;
-            else if (param) at = static_cast<double>(choices_[i].emplace(json_text(param->value()), choices_[i].size()).first->second);
-            point.push_back(at);
-        }
-        return point;
+    [[nodiscard]] Point point_of(const FailureCase& entry) const {
+        return order_.point_of(entry.params(), entry.attempt ? &entry.attempt->plan : nullptr);
     }
 
-    /// The one axis on which `row` is easier than `point`, given that it is at least as demanding on all others; `axes().size()` when there
-    /// is not exactly one.
-    [[nodiscard]] std::size_t only_easier_axis(const Row& row, const Point& point) const {
-        std::size_t easier = axes_.size();
-        for (std::size_t i = 0; i < axes_.size(); ++i) {
-            const double a = row.point[i];
-            const double b = point[i];
-            if ((std::isnan(a) && std::isnan(b)) || a == b || (axes_[i].direction != 0 && a > b)) continue;
-            if (easier != axes_.size() || std::isnan(a) || std::isnan(b)) return axes_.size();
-            easier = i;
-        }
-        return easier;
+    /// The device that the failed attempt ran on; where no failure of the study tells, nothing.
+    [[nodiscard]] std::optional<std::int64_t> capacity_of(const FailureCase& entry) const {
+        if (entry.attempt && entry.attempt->capacity_bytes) return entry.attempt->capacity_bytes;
+        if (entry.failure.memory.capacity) return entry.failure.memory.capacity;
+        if (entry.at_start && entry.at_start->capacity) return entry.at_start->capacity;
+        return one_device() ? largest_ : std::nullopt;
+    }
+    /// Whether what the row needed may be more than the failed attempt's device has: then it shows nothing.
+    [[nodiscard]] bool may_have_had_more(const Row& row, const FailureCase& entry) const {
+        if (one_device()) return false;
+        const auto capacity = capacity_of(entry);
+        return !row.capacity || !capacity || (*row.capacity > *capacity && !same_device(*row.capacity, *capacity));
+    }
+
+    /// Whether some trial that did not fit needs no more than `proposal`, which differs from a failed one on `changed`. Axes without a
+    /// direction speak against it there only.
+    [[nodiscard]] bool contradicted(const Point& proposal, std::size_t changed) const {
+        return std::ranges::any_of(too_large_, [&](const Point& failed) {
+            for (std::size_t i = 0; i < proposal.size(); ++i) {
+                const bool unknown = order_.axes()[i].kind == DemandAxis::Kind::number && !order_.is_ordered(i) && i != changed;
+                if (unknown && std::isnan(proposal[i]) == std::isnan(failed[i])) continue;
+                if (!order_.at_least(i, proposal, failed)) return false;
+            }
+            return true;
+        });
     }
 
 private:
-    std::vector<DemandAxis> axes_;
+    /// Messages and readings of one device differ by what the driver keeps.
+    [[nodiscard]] static bool same_device(std::int64_t a, std::int64_t b) {
+        return std::fabs(static_cast<double>(a) - static_cast<double>(b)) <= 0.02 * static_cast<double>(std::max(a, b));
+    }
+    [[nodiscard]] bool one_device() const { return !largest_ || same_device(*smallest_, *largest_); }
+    void note(std::int64_t capacity) {
+        smallest_ = std::min(smallest_.value_or(capacity), capacity);
+        largest_ = std::max(largest_.value_or(capacity), capacity);
+    }
+
+    void add(const Trial& trial) {
+        const Attempt* attempt = trial.attempts.empty() ? nullptr : &trial.attempts.back();
+        const auto start = detail::start_of(trial, attempt);
+        Row row{
+            .trial = &trial, .params = attempt ? &params_of(trial, *attempt) : &trial.params, .plan = attempt ? &attempt->plan : nullptr};
+        if (const auto peak = attempt ? peak_of(*attempt) : peak_of(trial); peak && *peak > 0)
+            row.peak_bytes = static_cast<double>(*peak - (start ? start->allocated.value_or(0) : 0));
+        row.capacity = attempt && attempt->capacity_bytes ? attempt->capacity_bytes : start ? start->capacity : std::nullopt;
+        if (row.capacity) note(*row.capacity);
+        // A trial of another program that was pruned before it reported anything may have caught an out-of-memory.
+        if (!attempt && trial.state == TrialState::pruned && trial.intermediate.empty() && !row.peak_bytes) return;
+        row.point = order_.point_of(*row.params, row.plan);
+        rows_.push_back(std::move(row));
+    }
+
+    DemandOrder& order_;
     std::vector<Row> rows_;
-    std::vector<std::vector<const Param*>> values_;
-    std::vector<std::map<std::string, std::size_t>> choices_;
+    std::vector<Point> too_large_;
+    std::vector<std::vector<std::pair<double, const Row*>>> values_;
+    std::optional<std::int64_t> smallest_;  ///< device seen
+    std::optional<std::int64_t> largest_;
 };
 
 }  // namespace hpo::analysis
