@@ -60,6 +60,9 @@ TEST_CASE("each command prints what was reviewed once") {
                  {"oom.txt", "oom --study oom " + sample},
                  {"oom_cases.txt", "oom --cases --study oom-returns-inf " + sample},
                  {"oom.json", "oom --json --study oom " + sample},
+                 {"failures.txt", "failures --study oom " + sample},
+                 {"failures.json", "failures --json --study features " + sample},
+                 {"silent_trial.txt", "trial 79 --study oom " + sample},
                  {"memory.txt", "memory --study oom --top 5 --limit 20GiB " + sample},
                  {"memory.json", "memory --study oom --top 2 --json " + sample},
                  {"compare.txt", "compare " + sample},
@@ -225,6 +228,12 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"compare oom oomm --store " + data + "optuna-5.0.0.db", 2, "did you mean 'oom'?"},
                  {"compare oom --store " + data + "optuna-5.0.0.db", 2, "got one study, 'oom'; expected two studies"},
                  {"compare oom oom --store " + data + "optuna-5.0.0.db", 2, "study 'oom' twice"},
+                 {"failures --log no_such.log --study oom --store " + data + "optuna-5.0.0.db", 2, "--log 'no_such.log': does not exist"},
+                 {"oom --log tests --study oom --store " + data + "optuna-5.0.0.db", 2, "--log 'tests': is a directory"},
+                 {"summary --log " + data + "optuna-5.0.0.db --study oom --store " + data + "optuna-5.0.0.db", 2,
+                  "is no text: line 1 holds a NUL byte"},
+                 {"trial 1 --log LICENSE --study oom --store " + data + "optuna-5.0.0.db", 2,
+                  "--log 'LICENSE': tells of no trial in 21 lines; expected Optuna's lines"},
                  {"compare --study oom --store " + data + "optuna-5.0.0.db", 2, "names of studies as words"},
                  {"compare oom empty --from -1 --store " + data + "optuna-5.0.0.db", 2, "--from"},
                  {"", 2, "subcommand"},
@@ -254,6 +263,46 @@ TEST_CASE("help has examples, and a study without trials or out-of-memory is an 
     CHECK_THAT(analyze("best --study empty --store " + data + "optuna-5.0.0.db").out, Catch::StartsWith("no complete and feasible trial"));
     CHECK(analyze("trials --study empty --store " + data + "optuna-5.0.0.db").out == "no trial yet\n");
     CHECK(json::parse(analyze("oom --json --study empty --store " + data + "optuna-5.0.0.db").out)["rule_lua"].is_null());
+}
+
+TEST_CASE("where failures left no message nothing is said to be known") {
+    const std::string features = " --study features --store " + data + "optuna-5.0.0.db";
+    const std::string text = analyze("oom" + features).out;
+    CHECK_THAT(text, Catch::StartsWith("No out-of-memory is recorded in study features, which does not mean that there was"));
+    CHECK_THAT(text, Catch::Contains("4 trials failed without a message"));
+    CHECK_THAT(text, !Catch::Contains("lost_worker") && !Catch::Contains("without a word"));
+    CHECK_THAT(analyze("summary" + features).out, Catch::Contains("no out-of-memory is recorded; 4 trials failed without a message") &&
+                                                      !Catch::Contains("no trial ran out of memory"));
+    const json report = json::parse(analyze("oom --json" + features).out);
+    CHECK(report["silent_failures"] == 4);
+    CHECK(report["log"].is_null());
+    CHECK(report["without_message"]["failures"].size() == 4);
+    CHECK_THAT(analyze("trial 8" + features).out, Catch::Contains("no message was kept") && Catch::Contains("suspected"));
+    CHECK_THAT(analyze("oom --study legacy --store " + data + "optuna-5.0.0.db").out,
+               Catch::StartsWith("No out-of-memory in study legacy"));
+}
+
+TEST_CASE("a log tells why trials failed, and what of it belongs to another study is said") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string log = (folder.path() / "run.log").string();
+    // Trial 8 of the study features became FAIL at 09:37:11.531 UTC.
+    std::ofstream{log} << "Trial 8 failed miserably\n[W 2026-11-21 11:37:11,540] Trial 8 failed because of the following error: "
+                          "RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB').\n[W 2026-11-21 11:37:12,720] Trial 28 failed "
+                          "because of the following error: KeyError('b').\n[W 2026-11-21 11:59:11,540] Trial 18 failed "
+                          "because of the following error: KeyError('a').\n";
+    const std::string arguments = " --log '" + log + "' --study features --store " + data + "optuna-5.0.0.db";
+    const json report = json::parse(analyze("oom --json" + arguments).out);
+    REQUIRE(report["cases"].size() == 1);
+    CHECK(report["cases"][0]["trial"] == 8);
+    CHECK(report["cases"][0]["requested_bytes"] == std::int64_t{2} << 30);
+    CHECK(report["cases"][0]["told_in"] == log + ", line 2");
+    CHECK(report["silent_failures"] == 2);
+    CHECK(report["other_failures"]["trainer_error"] == 1);
+    CHECK(report["log"]["matched_lines"] == 2);
+    CHECK(report["log"]["clock_ahead_seconds"] == 7200.0);
+    REQUIRE(report["log"]["not_used"].size() == 1);
+    CHECK_THAT(analyze("failures" + arguments).out,
+               Catch::Contains("2 of 3 lines about the end of a trial") && Catch::Contains("of another study or run"));
 }
 
 TEST_CASE("reading leaves a database and its folder as they are, byte for byte, even where nothing may be written") {

@@ -35,6 +35,7 @@ void trials(const Query& query, const TrialsOptions& options);
 void trial(const Query& query, std::int64_t number);
 void best(const Query& query, const BestOptions& options);
 void oom(const Query& query, const OomOptions& options);
+void failures(const Query& query);
 void memory(const Query& query, const MemoryOptions& options);
 void compare(const Query& query, const CompareOptions& options);
 

@@ -14,6 +14,7 @@ struct Query {
     std::string store = "hpo.db";
     std::string study;  ///< empty: the only one
     bool json = false;
+    std::vector<std::string> logs;  ///< of the program that ran the study, for the subcommands that take --log
 };
 
 /// A study as it was read, with all that belongs to it.

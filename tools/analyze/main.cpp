@@ -21,7 +21,7 @@ int refuse(const std::string& what, int status) {
 
 /// A first word that is no subcommand, named with the nearest that is.
 std::string explain(const CLI::ParseError& error, int argc, char** argv) {
-    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "memory", "compare"};
+    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "failures", "memory", "compare"};
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--store" || word == "--study") {
@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
         "  hpo-analyze summary                                 every study of hpo.db\n"
         "  hpo-analyze oom --store runs/optuna.db --study bert why trials ran out of memory\n"
         "  hpo-analyze oom --json | jq .rule_lua               the rule that would prevent it\n"
+        "  hpo-analyze failures --log train.log                what else failed, with the words of the program's own log\n"
         "  hpo-analyze memory --limit 90%                      predicted against measured, and trials near the edge\n"
         "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
         "  hpo-analyze compare plain guarded                   two studies of hpo.db side by side\n"
@@ -59,7 +60,12 @@ int main(int argc, char** argv) {
     app.add_flag("--json", query.json, "one JSON document instead of text");
 
     std::function<void()> work;
-    app.add_subcommand("summary", "states, best value, time and failures of a study, or of every study")->callback([&] {
+    const auto takes_logs = [&](CLI::App* command) {
+        command->add_option("--log", query.logs, "the log of the program that ran the study: why trials failed (repeatable)")
+            ->allow_extra_args(false);
+        return command;
+    };
+    takes_logs(app.add_subcommand("summary", "states, best value, time and failures of a study, or of every study"))->callback([&] {
         work = [&] { summary(query); };
     });
 
@@ -72,7 +78,7 @@ int main(int argc, char** argv) {
     std::int64_t number = -1;
     auto* one = app.add_subcommand("trial", "all that is known of one trial");
     one->add_option("number", number, "the trial's number within its study")->required()->check(hpo::tools::at_least(0));
-    one->callback([&] { work = [&] { trial(query, number); }; });
+    takes_logs(one)->callback([&] { work = [&] { trial(query, number); }; });
 
     BestOptions best_options;
     auto* winner = app.add_subcommand("best", "the best feasible trial, or the Pareto front of several objectives");
@@ -82,7 +88,11 @@ int main(int argc, char** argv) {
     OomOptions oom_options;
     auto* shortage = app.add_subcommand("oom", "why trials ran out of memory, where, what would have fitted, and the rule for it");
     shortage->add_flag("--cases", oom_options.all_cases, "every case with its evidence");
-    shortage->callback([&] { work = [&] { oom(query, oom_options); }; });
+    takes_logs(shortage)->callback([&] { work = [&] { oom(query, oom_options); }; });
+
+    takes_logs(app.add_subcommand("failures", "what failed and why, and what the rows show of trials that left no message"))->callback([&] {
+        work = [&] { failures(query); };
+    });
 
     MemoryOptions memory_options;
     auto* use = app.add_subcommand("memory", "what trials used of the device, and how well that was predicted");

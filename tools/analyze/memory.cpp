@@ -90,6 +90,7 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
             {"above_limit", report.limit_bytes ? std::move(above) : Json(nullptr)},
             {"highest_peak_bytes", report.highest ? Json(report.highest->bytes) : Json(nullptr)},
             {"highest_share", or_null(report.highest_share())},
+            {"silent_failures", report.silent_failures},
             {"headroom_bytes", or_null(report.headroom_bytes())},
             {"safe_region", std::move(safe)},
             {"leaks", std::move(leaks)}};
@@ -191,7 +192,10 @@ void print_safe(const Page& page, const MemoryReport& report) {
     const std::string what = report.limit_bytes ? "needed more than " + hpo::format_bytes(*report.limit_bytes) : "ran out of memory";
     const std::string where = report.safe->region.empty() ? "Everywhere" : "With " + describe(report.safe->region);
     page.paragraph("  " + where + " none of " + counted(report.safe->trials, "trial") + " " + what + "; with 95 % confidence less than " +
-                       percent(report.safe->rate_bound()) + " of such trials do.",
+                       percent(report.safe->rate_bound()) + " of such trials do." +
+                       (report.silent_failures > 0 ? " Not counted: " + counted(report.silent_failures, "trial") +
+                                                         " that failed without a message, out of memory perhaps."
+                                                   : ""),
                    2);
     if (report.neither_safe_nor_not > 0) {
         page.paragraph("  Not counted here: " + counted(report.neither_safe_nor_not, "trial") +

@@ -6,6 +6,9 @@
 #include <set>
 
 #include "commands.hpp"
+#include "failure_words.hpp"
+#include "log.hpp"
+#include "silent_page.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -25,6 +28,7 @@ Json case_json(const OomCase& entry) {
             {"attempt", attempt ? Json(attempt->index) : Json(nullptr)},
             {"cause", failure.cause ? Json(to_text(*failure.cause)) : Json("unknown")},
             {"evidence", failure.evidence},
+            {"told_in", entry.failed.told_in.empty() ? Json(nullptr) : Json(entry.failed.told_in)},
             {"where", failure.where.empty() ? Json(nullptr) : Json(failure.where)},
             {"requested_bytes", or_null(failure.requested_bytes)},
             {"allocated_bytes", or_null(failure.memory.allocated)},
@@ -82,6 +86,8 @@ Json report_json(const StudyData& data, const OomReport& report) {
             {"rule_lua", report.rule_lua.empty() ? Json(nullptr) : Json(report.rule_lua)},
             {"other_failures", std::move(others)},
             {"highest_peak_bytes", report.highest_peak ? Json(report.highest_peak->bytes) : Json(nullptr)},
+            {"silent_failures", report.silent_failures},
+            {"without_message", silent_json(report.silent)},
             {"unexplained_infinite_trials", report.unexplained_infinite}};
 }
 
@@ -124,13 +130,18 @@ std::string other_text(const std::string& name, std::size_t count) {
     const std::map<std::string, std::string> words{{"victim", "of a process that was already poisoned"},
                                                    {"prevented", "refused before launch"},
                                                    {"device_assert", "a bad index in a kernel"},
-                                                   {"lost_worker", "without a word"}};
+                                                   {"vanished", "Optuna heard no more of their process"},
+                                                   {"lost_worker", "the process ended without a word"}};
     const auto found = words.find(name);
-    return std::to_string(count) + " " + name + (found == words.end() ? "" : " (" + found->second + ")");
+    return failure_count(name, count) + (found == words.end() ? "" : " (" + found->second + ")");
 }
 
 void print_nothing(const Page& page, const StudyData& data, const OomReport& report) {
     std::string text = "No out-of-memory in study " + data.study.name + ": none in " + counted(report.trials, "trial");
+    if (report.is_uncertain()) {
+        text = "No out-of-memory is recorded in study " + data.study.name + ", which does not mean that there was none: of " +
+               counted(report.trials, "trial") + " " + uncertain_text(report);
+    }
     if (report.highest_peak) {
         text +=
             "; highest peak " + hpo::format_bytes(report.highest_peak->bytes) + " in trial " + std::to_string(report.highest_peak->trial);
@@ -237,7 +248,8 @@ void print_cases(const Page& page, const OomReport& report, bool all) {
         if (entry.failed.attempt) text += ", attempt " + std::to_string(entry.failed.attempt->index);
         text += ", " + std::string{to_text(cause)};
         if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
-        page.paragraph(text + ": " + entry.failed.failure.evidence + ".", 6);
+        text += ": " + entry.failed.failure.evidence;
+        page.paragraph(text + (entry.failed.told_in.empty() ? "" : " (" + entry.failed.told_in + ")") + ".", 6);
         if (all)
             page.paragraph("      fix: " + (entry.change ? entry.change->text() + " (" + basis_text(*entry.change) + ")" : no_change_text),
                            11);
@@ -268,15 +280,20 @@ void print_prediction(const Page& page, const OomReport& report) {
 
 void oom(const Query& query, const OomOptions& options) {
     const StudyData data = read_study(query);
-    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions);
+    const auto log = read_logs(query.logs, data.trials);
+    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told);
     if (query.json) {
-        print(report_json(data, report));
+        Json json = report_json(data, report);
+        json["log"] = log_json(query.logs, log);
+        print(json);
         return;
     }
     const Page page = Page::standard_output();
     if (report.oom_attempts == 0) {
         print_nothing(page, data, report);
         print_others(page, report);
+        print_silent(page, report.silent);
+        print_log_match(page, query.logs, log);
         if (report.prediction.attempts + report.prediction.refused_before_launch > 0) print_prediction(page, report);
         return;
     }
@@ -299,6 +316,8 @@ void oom(const Query& query, const OomOptions& options) {
     print_regions(page, report);
     print_changes(page, report);
     print_cases(page, report, options.all_cases);
+    print_silent(page, report.silent);
+    print_log_match(page, query.logs, log);
     print_prediction(page, report);
     page.line();
     page.heading("Rule (Lua)");

@@ -3,6 +3,9 @@
 
 #include "brief_json.hpp"
 #include "commands.hpp"
+#include "failure_words.hpp"
+#include "log.hpp"
+#include "silent_page.hpp"
 #include "support/counts_text.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
@@ -40,6 +43,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"trial_seconds", summary.trial_seconds},
             {"oom_trials", memory.oom_trials},
             {"oom_attempts", memory.oom_attempts},
+            {"silent_failures", memory.silent_failures},
             {"recovered_trials", memory.recovered_trials},
             {"wasted_seconds", memory.wasted_seconds},
             {"capacity_bytes", or_null(memory.capacity_bytes)},
@@ -87,7 +91,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
                             " of them recovered: " + causes + "; " + duration(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
-        entry("memory", "no trial ran out of memory");
+        entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory) : "no trial ran out of memory");
     }
     if (memory.highest_peak) {
         std::string text =
@@ -98,8 +102,10 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         entry("", text);
     }
     std::string failures;
-    for (const auto& [name, tally] : memory.others) failures += (failures.empty() ? "" : ", ") + std::to_string(tally.count) + " " + name;
+    for (const auto& [name, tally] : memory.others) failures += (failures.empty() ? "" : ", ") + failure_count(name, tally.count);
     if (!failures.empty()) entry("failures", failures);
+    if (summary.silent.region) entry("suspected", region_text(*summary.silent.region));
+    if (!summary.silent.empty()) entry("", "what the rows show of trials without a message: hpo-analyze failures");
 }
 
 }  // namespace
@@ -107,7 +113,8 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 void summary(const Query& query) {
     const std::vector<StudyData> all = read_studies(query);
     if (query.json && (!query.study.empty() || all.size() == 1)) {
-        print(summary_json(all.front(), hpo::analysis::summarise(all.front().study, all.front().trials, all.front().rejections)));
+        const StudyData& only = all.front();
+        print(summary_json(only, hpo::analysis::summarise(only.study, only.trials, only.rejections, read_logs(query.logs, only.trials).told)));
         return;
     }
     Json list = Json::array();
@@ -115,7 +122,7 @@ void summary(const Query& query) {
     if (all.empty() && !query.json) page.line("no study in " + query.store);
     bool first = true;
     for (const StudyData& data : all) {
-        const auto numbers = hpo::analysis::summarise(data.study, data.trials, data.rejections);
+        const auto numbers = hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(query.logs, data.trials).told);
         if (query.json) {
             list.push_back(summary_json(data, numbers));
             continue;

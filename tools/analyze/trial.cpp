@@ -7,6 +7,8 @@
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/store/retries.hpp"
+#include "log.hpp"
+#include "silent_page.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 #include "timeline.hpp"
@@ -90,6 +92,10 @@ void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, co
         label.resize(15, ' ');
         page.paragraph(label + text, 15);
     };
+    if (entry.silent()) {
+        item("failed", "no message was kept");
+        return;
+    }
     const std::string name{hpo::analysis::failure_name(failure)};
     const std::string kind{to_text(failure.kind)};
     item("failed", name + (name == kind ? "" : ", of the kind " + kind) +
@@ -99,6 +105,7 @@ void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, co
         item("victim",
              "the process was already poisoned" + (entry.victim_of ? " by trial " + std::to_string(*entry.victim_of) : std::string{}));
     if (!failure.evidence.empty()) item("evidence", failure.evidence);
+    if (!entry.told_in.empty()) item("told in", entry.told_in);
     if (change) item("would fit", change->text() + (change->witness ? " (trial " + std::to_string(*change->witness) + " ran so)" : ""));
     else if (entry.is_oom()) item("would fit", "no single change is known to fit");
     if (!failure.message.empty()) item("message", one_line(failure.message, 400));
@@ -127,8 +134,9 @@ void trial(const Query& query, std::int64_t number) {
         throw hpo::Error{hpo::Errc::unknown_name, "study '" + data.study.name + "': no trial " + std::to_string(number) + "; " + known};
     }
     const hpo::Trial& one = *found;
-    auto report = hpo::analysis::oom_report(data.trials, data.rejections);
-    auto cases = hpo::analysis::failure_cases(data.trials);
+    const auto log = read_logs(query.logs, data.trials);
+    auto report = hpo::analysis::oom_report(data.trials, data.rejections, log.told);
+    auto cases = hpo::analysis::failure_cases(data.trials, log.told);
     hpo::analysis::explain_by_history(cases, data.trials);
     std::erase_if(cases, [&](const auto& entry) { return entry.trial != &one; });
     const auto change_of = [&](const hpo::analysis::FailureCase& entry) -> std::optional<hpo::analysis::Change> {
@@ -136,8 +144,27 @@ void trial(const Query& query, std::int64_t number) {
             report.cases, [&](const auto& other) { return other.failed.trial == entry.trial && other.failed.attempt == entry.attempt; });
         return same == report.cases.end() ? std::nullopt : same->change;
     };
+    const auto silent_words = [&]() -> std::string {
+        for (const auto& entry : report.silent.failures) {
+            if (entry.trial == &one) return silent_text(entry, report.silent.pace);
+        }
+        for (const auto& entry : report.silent.stale) {
+            if (entry.trial == &one)
+                return "it is RUNNING, for " + duration(entry.seconds) + " by the study's last entry, while " +
+                       counted(entry.ended_meanwhile, "trial") + " that began later ended; suspected: its process is gone";
+        }
+        for (const auto& entry : report.silent.pruned) {
+            if (entry.trial == &one)
+                return "it was pruned without a report after " + duration(entry.seconds) + ", where its neighbours take " +
+                       duration(entry.neighbour_seconds) +
+                       ": no pruner judges a trial that reports nothing; suspected: a caught error, an out-of-memory as well as any other";
+        }
+        return {};
+    };
     if (query.json) {
         Json json = brief_json(one);
+        const std::string shows = silent_words();
+        json["shows"] = shows.empty() ? Json(nullptr) : Json(shows);
         Json intermediate = Json::array();
         for (const auto& [step, value] : one.intermediate) intermediate.push_back({{"step", step}, {"value", to_json(value)}});
         json["intermediate"] = std::move(intermediate);
@@ -152,6 +179,8 @@ void trial(const Query& query, std::int64_t number) {
         Json failures = Json::array();
         for (const auto& entry : cases) {
             Json failure = failure_json(entry.failure);
+            if (entry.silent()) failure["kind"] = nullptr;
+            failure["told_in"] = entry.told_in.empty() ? Json(nullptr) : Json(entry.told_in);
             failure["attempt"] = entry.attempt ? Json(entry.attempt->index) : Json(nullptr);
             failure["victim_of"] = or_null(entry.victim_of);
             const auto change = change_of(entry);
@@ -202,6 +231,7 @@ void trial(const Query& query, std::int64_t number) {
     for (const auto& entry : cases) {
         if (!entry.attempt) print_failure(page, entry, change_of(entry));
     }
+    if (const auto silent = silent_words(); !silent.empty()) page.paragraph("    shows      " + silent + ".", 15);
     if (!one.user_attributes.empty()) {
         page.line("  attributes");
         Table table{{{""}, {""}}};

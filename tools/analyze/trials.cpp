@@ -31,7 +31,7 @@ void trials(const Query& query, const TrialsOptions& options) {
     std::map<const hpo::Trial*, std::string> what;
     std::map<const hpo::Trial*, hpo::FailureKind> kinds;
     for (const auto& entry : cases) {
-        kinds[entry.trial] = entry.failure.kind;
+        if (!entry.silent()) kinds[entry.trial] = entry.failure.kind;
         what[entry.trial] = std::string{hpo::analysis::failure_name(entry)};
         if (!entry.victim && entry.failure.cause) what[entry.trial] += " (" + std::string{to_text(*entry.failure.cause)} + ")";
         if (entry.recovered) what[entry.trial] += ", recovered";
@@ -42,7 +42,7 @@ void trials(const Query& query, const TrialsOptions& options) {
             Json entry = brief_json(*trial);
             const auto found = what.find(trial);
             entry["failure"] = found == what.end() ? Json(nullptr) : Json(found->second);
-            entry["failure_kind"] = found == what.end() ? Json(nullptr) : Json(to_text(kinds.at(trial)));
+            entry["failure_kind"] = kinds.contains(trial) ? Json(to_text(kinds.at(trial))) : Json(nullptr);
             list.push_back(std::move(entry));
         }
         print({{"study", data.study.name}, {"trials", std::move(list)}});

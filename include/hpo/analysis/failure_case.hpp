@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "hpo/analysis/attribute_value.hpp"
+#include "hpo/analysis/told_failure.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::analysis {
@@ -28,8 +31,12 @@ struct FailureCase {
     bool victim = false;                    ///< the process was already poisoned: no fault of this trial
     std::optional<std::int64_t> victim_of;  ///< the trial that poisoned it
     bool recovered = false;                 ///< a later attempt of the same trial ran, to its end or until it was pruned
+    std::string told_in;  ///< of another program's trial, where that stands: "attribute error_message", "run.log, line 12"
+    std::optional<std::int64_t> repeated_by;  ///< the trial that Optuna began in its place when its process gave no sign of life
 
     [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
+    /// Failed, and no word of it was kept: an out-of-memory is as possible as anything else.
+    [[nodiscard]] bool silent() const { return !attempt && told_in.empty(); }
     /// Ran out of memory, on the device or on the host; a refusal before launch did not.
     [[nodiscard]] bool is_oom() const {
         return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);
@@ -59,40 +66,66 @@ namespace detail {
     return reading;
 }
 
-/// What the attributes and the state of a trial that another program ran say about its failure; nothing when it did not fail. Only
-/// attributes that report a failure are read: a free-text note about memory is not one.
-[[nodiscard]] inline std::optional<Failure> foreign_failure(const Trial& trial) {
+/// What the attributes and the state of a trial that another program ran say about its failure; nothing when it did not fail. A failure
+/// without a place left no message. Only attributes that report a failure are read: a free-text note about memory is not one.
+[[nodiscard]] inline std::optional<ToldFailure> foreign_failure(const Trial& trial) {
     const Attributes& attributes = trial.user_attributes;
-    const std::string message =
-        attribute_text(attributes, {"error_message", "cuda_error_msg", "oom_error", "oom_message", "error", "exception"}).value_or("");
+    const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
     const std::string reason = attribute_text(attributes, {"prune_reason", "fail_reason"}).value_or("");
-    const bool marked =
-        attribute_is_set(attributes, "oom") || attribute_is_set(attributes, "oom_error") || reason == "oom" || reason.starts_with("OOM");
-    const std::string lower_reason = hpo::detail::lower_case(reason);
-    if (!marked && hpo::detail::mentions_any(lower_reason, {"oom_prevention", "oom prevention", "estimated memory"})) {
+    const bool flagged = attribute_is_set(attributes, "oom") || attribute_is_set(attributes, "oom_error");
+    const bool marked = flagged || reason == "oom" || reason.starts_with("OOM");
+    if (finished_well && !marked) return std::nullopt;  // it may carry some error text all the same
+    if (!marked && hpo::detail::mentions_any(hpo::detail::lower_case(reason), {"oom_prevention", "oom prevention", "estimated memory"})) {
         Failure prevented;
         prevented.kind = FailureKind::predicted_oom;
         prevented.message = reason;
         prevented.cause = OomCause::capacity;
         prevented.evidence = "refused before launch: " + reason;
-        return prevented;
+        return ToldFailure{.failure = std::move(prevented), .place = "attribute prune_reason"};
     }
-    const bool failed = trial.state == TrialState::fail;
+    ToldFailure told;
+    std::string message;
+    for (const std::string_view name : {"error_message", "cuda_error_msg", "oom_error", "oom_message", "error", "exception"}) {
+        auto text = json_string(attribute_json(attributes, name));
+        if (!text) continue;
+        message = std::move(*text);
+        told.place = "attribute " + std::string{name};
+        break;
+    }
     if (!marked && message.empty() && !attribute_is_set(attributes, "cuda_error")) {
-        if (!failed || attributes.contains(std::string{lost_attribute})) return std::nullopt;  // lost: ended before it was launched
-        Failure silent;
-        silent.kind = FailureKind::lost_worker;
-        silent.message = "the trial failed and left no word";
-        return silent;
+        if (auto found = told_in_attributes(trial)) return found;
+        if (trial.state != TrialState::fail || attributes.contains(lost_attribute)) return std::nullopt;  // lost: ended before its launch
+        told.place.clear();
+        told.failure.kind = FailureKind::lost_worker;
+        return told;
     }
-    Failure failure =
-        classify_text({.type = attribute_text(attributes, {"cuda_error_type", "error_type"}).value_or(""), .message = message});
-    failure.traceback = attribute_text(attributes, {"error_traceback", "traceback"}).value_or("");
-    if (marked && failure.kind != FailureKind::host_out_of_memory) failure.kind = FailureKind::out_of_memory;
-    // A trial that ran to a finite value and carries some error text did not fail.
-    const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
-    if (finished_well && !marked) return std::nullopt;
-    return failure;
+    const std::string type = attribute_text(attributes, {"cuda_error_type", "error_type"}).value_or("");
+    told.failure = type.empty() ? classify_python(message) : classify_text({.type = type, .message = message});
+    if (message.empty()) told.place = flagged ? "attribute oom" : marked ? "attribute prune_reason" : "attribute cuda_error";
+    if (told.failure.kind == FailureKind::trainer_error) {  // the message does not tell; another attribute may
+        if (auto found = told_in_attributes(trial); found && found->failure.kind != FailureKind::trainer_error) told = std::move(*found);
+    }
+    if (auto traceback = attribute_text(attributes, {"error_traceback", "traceback"})) told.failure.traceback = std::move(*traceback);
+    if (marked && told.failure.kind != FailureKind::host_out_of_memory) told.failure.kind = FailureKind::out_of_memory;
+    return told;
+}
+
+/// What is known of another program's trial from its attributes and its log together: figures of an out-of-memory first, then the log.
+[[nodiscard]] inline std::optional<ToldFailure> told_failure(const Trial& trial, const ToldFailures& log) {
+    auto told = is_finished(trial.state) ? foreign_failure(trial) : std::nullopt;
+    const auto found = log.find(trial.number);
+    if (found == log.end() || (told && is_memory(told->failure.kind) && told->failure.requested_bytes)) return told;
+    if (trial.state == TrialState::complete && !told) return told;
+    return found->second;
+}
+
+/// Trial number to the trial that Optuna began in its place: its process had given no sign of life.
+[[nodiscard]] inline std::map<std::int64_t, std::int64_t> repeated_trials(std::span<const Trial> trials) {
+    std::map<std::int64_t, std::int64_t> repeated;
+    for (const Trial& trial : trials) {
+        if (const auto history = retry_history(trial); !history.empty()) repeated.emplace(history.back(), trial.number);
+    }
+    return repeated;
 }
 
 [[nodiscard]] inline std::string foreign_process(const Trial& trial) {
@@ -133,9 +166,11 @@ namespace detail {
 }
 
 /// Every failed attempt of finished trials, in order of trial and attempt; running and waiting trials have none. Causes are what the
-/// failure itself tells: what other trials add is explain_by_history's (analysis/history_cause.hpp).
-[[nodiscard]] inline std::vector<FailureCase> failure_cases(std::span<const Trial> trials) {
+/// failure itself tells: what other trials add is explain_by_history's (analysis/history_cause.hpp). `log` adds what the program's own
+/// log says, also of trials that are still RUNNING.
+[[nodiscard]] inline std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log = {}) {
     std::vector<FailureCase> cases;
+    const auto repeated = detail::repeated_trials(trials);
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.failure) continue;
@@ -145,20 +180,26 @@ namespace detail {
                               .seconds = attempt.seconds,
                               .at_start = detail::start_of(trial, &attempt),
                               .process = {},
-                              .victim_of = {}};
+                              .victim_of = {},
+                              .told_in = {},
+                              .repeated_by = {}};
             if (attempt.worker_pid > 0) entry.process = std::to_string(attempt.worker_pid);
             const bool ran = trial.state == TrialState::complete || trial.state == TrialState::pruned;
             entry.recovered = ran && !trial.attempts.back().failure;
             cases.push_back(std::move(entry));
         }
-        if (!trial.attempts.empty() || !is_finished(trial.state)) continue;
-        if (auto failure = detail::foreign_failure(trial)) {
+        if (!trial.attempts.empty()) continue;
+        if (auto told = detail::told_failure(trial, log)) {
             FailureCase entry{.trial = &trial,
-                              .failure = std::move(*failure),
+                              .failure = std::move(told->failure),
                               .seconds = detail::trial_seconds(trial),
                               .at_start = detail::start_of(trial, nullptr),
                               .process = detail::foreign_process(trial),
-                              .victim_of = {}};
+                              .victim_of = {},
+                              .told_in = std::move(told->place),
+                              .repeated_by = {}};
+            if (const auto other = repeated.find(trial.number); other != repeated.end() && entry.silent())
+                entry.repeated_by = other->second;
             entry.recovered = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
             cases.push_back(std::move(entry));
         }

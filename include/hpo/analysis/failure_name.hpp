@@ -19,8 +19,10 @@ inline constexpr std::int64_t device_assert_code = 710;
     return to_text(failure.kind);
 }
 
-/// The same where other trials are known, too: `victim` for one that failed because its process was already poisoned.
+/// The same where other trials are known, too: `victim` for one that failed because its process was already poisoned, `no_message` for one
+/// that left none, and `vanished` if Optuna gave it up then.
 [[nodiscard]] inline std::string_view failure_name(const FailureCase& entry) {
+    if (entry.silent()) return entry.repeated_by ? "vanished" : "no_message";
     return entry.victim ? "victim" : failure_name(entry.failure);
 }
 

@@ -39,6 +39,10 @@ struct FailureTotals : StudyCounts {
     std::optional<std::int64_t> capacity_bytes;  ///< of the device, or of the most frequent kind of device
     std::optional<PeakUse> highest_peak;
     std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and nothing that says why
+    std::size_t silent_failures = 0;       ///< trials that failed without a message
+
+    /// True where trials failed or told an infinite value and nothing says why: then nobody knows that no memory ran out.
+    [[nodiscard]] bool is_uncertain() const { return silent_failures + unexplained_infinite > 0; }
 };
 
 namespace detail {
@@ -64,10 +68,11 @@ namespace detail {
 
 /// `cases`: failure_cases of these trials, in their order, with what their history tells.
 [[nodiscard]] inline FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases) {
-    FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}, 0};
+    FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}, 0, 0};
     std::set<const Trial*> failed;
     for (const FailureCase& entry : cases) {
         failed.insert(entry.trial);
+        if (entry.silent()) ++totals.silent_failures;
         Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
                                       : totals.others[std::string{failure_name(entry)}];
         ++tally.count;

@@ -52,7 +52,8 @@ struct MemoryReport {
     std::optional<SafeRegion> safe;           ///< where no trial needs more than the limit, or without one: ran out of memory
     std::size_t neither_safe_nor_not = 0;     ///< trials that ran out of memory, but not of their own doing: in no count of `safe`
     std::size_t refused_before_launch = 0;
-    std::vector<LeakUse> leaks;  ///< the largest first
+    std::size_t silent_failures = 0;  ///< trials that failed without a message: out of memory, perhaps
+    std::vector<LeakUse> leaks;       ///< the largest first
 
     /// Of the device; above 1 for what needs more, and for what ran when there was more.
     [[nodiscard]] std::optional<double> share_of(std::int64_t bytes) const {
@@ -128,6 +129,7 @@ namespace detail {
     std::set<const Trial*> out_of_memory;              // whoever took it
     std::set<const Trial*> recovered;
     for (const FailureCase& entry : cases) {
+        if (entry.silent()) ++report.silent_failures;
         if (!entry.is_oom()) continue;
         out_of_memory.insert(entry.trial);
         if (entry.recovered) recovered.insert(entry.trial);

@@ -19,6 +19,7 @@
 #include "hpo/analysis/lua_rule.hpp"
 #include "hpo/analysis/prediction.hpp"
 #include "hpo/analysis/region_learner.hpp"
+#include "hpo/analysis/silent_report.hpp"
 #include "hpo/analysis/smallest_change.hpp"
 #include "hpo/core/study.hpp"
 
@@ -35,6 +36,7 @@ struct OomReport : FailureTotals {
     std::vector<OomRegion> regions;
     std::vector<OomCase> cases;
     PredictionQuality prediction;
+    SilentReport silent;  ///< what the rows show of trials that left no message
     std::string rule_lua;
 };
 
@@ -68,13 +70,13 @@ namespace detail {
 }  // namespace detail
 
 /// Answers the post-mortem's questions from trials and rejections alone. Pointers in the report's cases refer into `trials`. The rule
-/// refuses none of the best trials; without `directions` it is not known which these are.
+/// refuses none of the best trials; without `directions` it is not known which these are. `log` is what the program's own log says
+/// (failure_cases).
 [[nodiscard]] inline OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections,
-                                          std::span<const Direction> directions = {}) {
-    OomReport report;
-    std::vector<FailureCase> cases = failure_cases(trials);
+                                          std::span<const Direction> directions = {}, const ToldFailures& log = {}) {
+    std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
-    OomReport report{failure_totals(trials, cases), {}, {}, {}, {}};
+    OomReport report{failure_totals(trials, cases), {}, {}, {}, silent_report(cases, trials), {}};
 
     std::set<const Trial*> out_of_memory;
     std::set<const Trial*> recovered;

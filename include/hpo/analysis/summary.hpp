@@ -10,6 +10,7 @@
 #include "hpo/analysis/best.hpp"
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/silent_report.hpp"
 #include "hpo/core/history.hpp"
 
 namespace hpo::analysis {
@@ -17,6 +18,7 @@ namespace hpo::analysis {
 /// A study in numbers.
 struct Summary {
     FailureTotals totals;            ///< with the counts of trials and attempts
+    SilentReport silent;             ///< what the rows show of trials that left no message
     std::size_t rejections = 0;      ///< proposals that were refused before launch
     std::vector<const Trial*> best;  ///< the best one, or the Pareto front
     std::optional<Time> first_start;
@@ -31,10 +33,13 @@ struct Summary {
     }
 };
 
-[[nodiscard]] inline Summary summarise(const Study& study, std::span<const Trial> trials, std::span<const Rejection> rejections) {
-    std::vector<FailureCase> cases = failure_cases(trials);
+/// `log` is what the program's own log says (failure_cases).
+[[nodiscard]] inline Summary summarise(const Study& study, std::span<const Trial> trials, std::span<const Rejection> rejections,
+                                       const ToldFailures& log = {}) {
+    std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
     Summary summary{.totals = failure_totals(trials, cases),
+                    .silent = silent_report(cases, trials),
                     .rejections = rejections.size(),
                     .best = best_trials(trials, study.directions),
                     .first_start = {},

@@ -142,6 +142,7 @@ struct OomFigures {
                          : std::string{}) +
                     " of " + format_bytes(capacity) + (m.free ? "; " + format_bytes(*m.free) + " were free" : "")};
     }
+    if (f.requested) return {OomCause::unknown, asked + "; the message gives no other figure"};
     return {OomCause::unknown, has_figures ? "the message gives too few figures" : "the message gives no figures"};
 }
 

@@ -13,6 +13,7 @@
 
 #include "hpo/core/failure.hpp"
 #include "hpo/failure/cuda_codes.hpp"
+#include "hpo/failure/framework_message.hpp"
 #include "hpo/failure/oom_message.hpp"
 
 namespace hpo {
@@ -59,8 +60,12 @@ namespace detail {
     return false;
 }
 
-/// Host memory: PyTorch's CPU allocator, Python, numpy, the C++ library, the operating system, loader processes.
+/// Host memory: PyTorch's CPU allocator, Python, numpy, the C++ library, the operating system, loader processes, TensorFlow's tensors on
+/// the CPU. A std::bad_alloc that carries CUDA's word for it is none: RAPIDS and XGBoost throw those.
 [[nodiscard]] inline bool speaks_of_host_memory(std::string_view type, std::string_view message) {
+    if (mentions_any(message, {"cudaerrormemoryallocation", "out_of_memory: cuda"})) return false;
+    if (message.find("oom when allocating tensor") != std::string_view::npos && message.find("device:cpu:") != std::string_view::npos)
+        return true;
     return names_memory_error(type) || type.find("arraymemoryerror") != std::string_view::npos ||
            type.find("bad_alloc") != std::string_view::npos || names_memory_error(message) ||
            mentions_any(message, {"defaultcpuallocator", "std::bad_alloc", "arraymemoryerror", "cannot allocate memory",
@@ -82,7 +87,9 @@ namespace detail {
     return type.find("outofmemoryerror") != std::string_view::npos || message.find("outofmemoryerror") != std::string_view::npos ||
            (message.find("out of memory") != std::string_view::npos &&
             mentions_any(message, {"tried to allocate", "cuda", "hip ", "xpu ", "mps backend", "gpu", "device", "resource_exhausted"})) ||
-           mentions_any(message, {"oom when allocating tensor"});
+           (message.find("resource_exhausted") != std::string_view::npos && message.find("alloc") != std::string_view::npos) ||
+           message.find("out of memory allocating ") != std::string_view::npos ||
+           mentions_any(message, {"oom when allocating tensor", "cudaerrormemoryallocation", "out_of_memory: cuda"});
 }
 
 }  // namespace detail
@@ -101,11 +108,14 @@ namespace detail {
     if (detail::speaks_of_host_memory(type, message)) {
         failure.kind = FailureKind::host_out_of_memory;
         failure.requested_bytes = detail::number_after(message, "you tried to allocate ");
+        if (const auto figures = parse_framework_message(text.message); figures && !failure.requested_bytes)
+            failure.requested_bytes = figures->requested_bytes;
     } else if (error && error->meaning != CudaErrorClass::memory) {
         failure.kind = failure_kind_of(error->meaning);
     } else if (detail::speaks_of_device_memory(type, message) || detail::speaks_of_workspace(message)) {
         failure.kind = FailureKind::out_of_memory;
-        if (const auto figures = parse_oom_message(text.message)) {
+        const auto torch = parse_oom_message(text.message);
+        if (const auto figures = torch ? torch : parse_framework_message(text.message)) {
             failure.memory = figures->memory;
             failure.requested_bytes = figures->requested_bytes;
         }

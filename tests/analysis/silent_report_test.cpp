@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/silent_report.hpp"
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace hpo::analysis;
+
+namespace {
+
+/// A trial of another program, `start` and `seconds` after the study's begin.
+hpo::Trial ran(std::int64_t number, hpo::TrialState state, double start, double seconds, int reports = 0) {
+    hpo::Trial trial;
+    trial.number = number;
+    trial.state = state;
+    trial.started = hpo::Time{1'000'000'000'000 + static_cast<std::int64_t>(start * 1e6)};
+    if (seconds >= 0) trial.completed = hpo::Time{trial.started->microseconds + static_cast<std::int64_t>(seconds * 1e6)};
+    if (state == hpo::TrialState::complete) trial.values = {0.5};
+    for (int step = 0; step < reports; ++step) trial.intermediate[step] = 0.1;
+    trial.params.set("batch_size", hpo::IntDistribution{8, 64, false, 8}, 8);
+    return trial;
+}
+
+SilentReport report_of(const std::vector<hpo::Trial>& trials) { return silent_report(failure_cases(trials), trials); }
+
+std::vector<hpo::Trial> one_after_another(int count, double seconds, int reports) {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < count; ++i) trials.push_back(ran(i, hpo::TrialState::complete, i * (seconds + 1), seconds, reports));
+    return trials;
+}
+
+constexpr auto fail = hpo::TrialState::fail;
+
+}  // namespace
+
+TEST_CASE("the row of a failure without a message tells what it looks like") {
+    auto trials = one_after_another(20, 60, 10);
+    double now = 20 * 61;
+    const auto add = [&](double seconds, int reports) -> hpo::Trial& {
+        trials.push_back(ran(static_cast<std::int64_t>(trials.size()), fail, now, seconds, reports));
+        now += seconds + 1;
+        return trials.back();
+    };
+    add(0.01, 0).params = {};
+    add(2, 0);
+    add(61, 10);
+    add(30, 4);
+    add(61, 0);
+    add(60, 7).intermediate[6] = std::nan("");
+    add(30, 2);
+    trials.back().number = 26;
+    trials.push_back(ran(27, hpo::TrialState::complete, now, 60, 10));
+    trials.back().system_attributes["failed_trial"] = "26";
+    trials.back().system_attributes["retry_history"] = "[26]";
+    const SilentReport report = report_of(trials);
+    using enum SilentPattern;
+    const std::vector<SilentPattern> expected{at_once, at_once, as_long, between, as_long, last_report, vanished};
+    REQUIRE(report.failures.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        CAPTURE(i);
+        CHECK(report.failures[i].pattern == expected[i]);
+        CHECK(report.failures[i].next_after.value() == Approx(1));
+        CHECK_FALSE(report.failures[i].before_any_complete);
+    }
+    CHECK(report.failures.back().repeated_by == 27);
+    CHECK(report.pace.trials == 21);
+    CHECK(report.pace.most_seconds == Approx(60));
+}
+
+TEST_CASE("failures in the same second are one event only where the trials ran beside each other") {
+    auto trials = one_after_another(10, 60, 0);
+    for (int i = 0; i < 3; ++i) trials.push_back(ran(10 + i, fail, 1000 + i * 10, 45.2 - i * 10 + 0.1 * i));  // end at 1045.2, .3, .4
+    auto report = report_of(trials);
+    REQUIRE(report.failures.size() == 3);
+    for (const auto& entry : report.failures) {
+        CHECK(entry.pattern == SilentPattern::together);
+        CHECK(entry.together_with.size() == 2);
+    }
+    trials.resize(10);
+    for (int i = 0; i < 3; ++i) trials.push_back(ran(10 + i, fail, 1000 + i * 0.2, 0.1));  // quick ones, one after another
+    report = report_of(trials);
+    for (const auto& entry : report.failures) CHECK(entry.pattern == SilentPattern::at_once);
+}
+
+TEST_CASE("what came next is said only where nothing else ran") {
+    std::vector<hpo::Trial> trials{ran(0, fail, 0, 10), ran(1, hpo::TrialState::complete, 5, 100),
+                                   ran(2, hpo::TrialState::complete, 200, 10), ran(3, fail, 300, 10),
+                                   ran(4, hpo::TrialState::complete, 4000, 10)};
+    auto report = report_of(trials);
+    REQUIRE(report.failures.size() == 2);
+    CHECK_FALSE(report.failures[0].next_after);  // trial 1 ran beside it
+    CHECK(report.failures[1].next_after.value() == Approx(3690));
+    trials[1].started = trials[0].started;  // beside it from the beginning, but another process
+    for (std::size_t i = 0; i < trials.size(); ++i) trials[i].user_attributes["pid"] = i == 1 ? "2" : "1";
+    report = report_of(trials);
+    CHECK(report.failures[0].next_after.value() == Approx(190));
+    trials[1] = ran(1, hpo::TrialState::running, 5, -1);  // without a process, and still RUNNING
+    for (hpo::Trial& trial : trials) trial.user_attributes.clear();
+    CHECK_FALSE(report_of(trials).failures[1].next_after);
+}
+
+TEST_CASE("a trial that is RUNNING long after others ended is named, by the study's own clock") {
+    auto trials = one_after_another(10, 60, 0);
+    trials.push_back(ran(10, hpo::TrialState::running, 30, -1));
+    trials.push_back(ran(11, hpo::TrialState::running, 600, -1));
+    const auto report = report_of(trials);
+    REQUIRE(report.stale.size() == 1);
+    CHECK(report.stale[0].trial->number == 10);
+    CHECK(report.stale[0].ended_meanwhile == 9);
+    CHECK(report.stale[0].seconds == Approx(579));
+    trials.erase(trials.begin() + 5, trials.begin() + 10);  // the study ended sooner: nothing is known
+    trials.pop_back();
+    CHECK(report_of({trials[0], trials.back()}).stale.empty());
+}
+
+TEST_CASE("a prune without a report that took longer than its neighbours was the program's own") {
+    auto trials = one_after_another(10, 60, 10);
+    trials.push_back(ran(10, hpo::TrialState::pruned, 1000, 90));
+    trials.push_back(ran(11, hpo::TrialState::pruned, 1100, 2));
+    trials.push_back(ran(12, hpo::TrialState::pruned, 1200, 90, 3));
+    const auto report = report_of(trials);
+    REQUIRE(report.pruned.size() == 1);
+    CHECK(report.pruned[0].trial->number == 10);
+    CHECK(report.pruned[0].neighbour_seconds == Approx(60));
+    for (hpo::Trial& trial : trials) trial.intermediate.clear();  // nobody reports in this study
+    CHECK(report_of(trials).pruned.empty());
+    CHECK(report_of(one_after_another(5, 60, 3)).empty());
+}
+
+TEST_CASE("Fisher's exact test gives the published figures") {
+    // Fisher's tea: 3 of 4 cups, p = 17 / 70; all four, 1 / 70.
+    CHECK(fisher_probability({.failed_inside = 3, .inside = 4, .failed_outside = 1, .outside = 4}) == Approx(17.0 / 70));
+    CHECK(fisher_probability({.failed_inside = 4, .inside = 4, .failed_outside = 0, .outside = 4}) == Approx(1.0 / 70));
+    CHECK(fisher_probability({.failed_inside = 0, .inside = 4, .failed_outside = 4, .outside = 4}) == Approx(1));
+    CHECK(fisher_probability({.failed_inside = 500, .inside = 1000, .failed_outside = 500, .outside = 1000}) == Approx(0.518).margin(0.01));
+}
+
+namespace {
+
+std::vector<hpo::Trial> study_of(std::uint64_t seed, bool (*fails)(std::int64_t batch, double lr, std::uint64_t roll)) {
+    std::mt19937_64 random{seed};
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 100; ++i) {
+        const auto batch = static_cast<std::int64_t>(8 * (1 + random() % 8));
+        const double lr = 1e-5 * static_cast<double>(1 + random() % 1000);
+        const bool failed = fails(batch, lr, random() % 100);
+        hpo::Trial trial = ran(i, failed ? fail : hpo::TrialState::complete, i * 61.0, failed ? 20 : 60);
+        trial.params.set("batch_size", hpo::IntDistribution{8, 64, false, 8}, static_cast<double>(batch));
+        trial.params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true, {}}, lr);
+        trial.params.set("layers", hpo::IntDistribution{1, 12, false, 1}, static_cast<double>(1 + random() % 12));
+        trial.params.set("model", hpo::CategoricalDistribution{{hpo::Value{std::string{"a"}}, hpo::Value{std::string{"b"}}}},
+                         static_cast<double>(random() % 2));
+        trials.push_back(std::move(trial));
+    }
+    return trials;
+}
+
+}  // namespace
+
+TEST_CASE("a region where trials fail far more often than chance is named, chance and learning rates are not") {
+    const auto large = study_of(3, [](std::int64_t batch, double, std::uint64_t roll) { return batch >= 56 ? roll < 80 : roll < 4; });
+    const auto report = report_of(large);
+    REQUIRE(report.region);
+    CHECK(describe(report.region->region) == "batch_size >= 56");
+    CHECK(report.region->probability < 1e-4);
+    CHECK(report.region->rate_inside() > 0.6);
+
+    std::size_t named = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const auto chance = study_of(seed, [](std::int64_t, double, std::uint64_t roll) { return roll < 20; });
+        named += report_of(chance).region.has_value() ? 1 : 0;
+    }
+    CHECK(named <= 2);  // one in a hundred at most, by construction of the test
+
+    const auto rates = study_of(5, [](std::int64_t, double lr, std::uint64_t) { return lr > 7e-3; });
+    CHECK_FALSE(report_of(rates).region);
+
+    const auto small = study_of(6, [](std::int64_t batch, double, std::uint64_t) { return batch <= 16; });
+    CHECK_FALSE(report_of(small).region);  // no out-of-memory looks like that
+}

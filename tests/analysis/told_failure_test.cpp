@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/told_failure.hpp"
+
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/analysis/oom.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo::analysis;
+using hpo::FailureKind;
+
+namespace {
+
+hpo::Trial failed_with(const std::string& name, const std::string& json, hpo::TrialState state = hpo::TrialState::fail) {
+    hpo::Trial trial;
+    trial.number = 7;
+    trial.state = state;
+    trial.user_attributes[name] = json;
+    return trial;
+}
+
+std::vector<std::pair<std::string, std::string>> texts_of(std::string_view json) {
+    std::vector<std::pair<std::string, std::string>> found;
+    each_json_text(json, [&](const std::string& path, const std::string& text) { found.emplace_back(path, text); });
+    return found;
+}
+
+const std::string torch_oom =
+    "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.56 GiB of which 1.00 GiB "
+    "is free. Process 1 has 22.56 GiB memory in use.";
+
+}  // namespace
+
+TEST_CASE("every text of a JSON value is visited with its path") {
+    using Texts = std::vector<std::pair<std::string, std::string>>;
+    CHECK(texts_of(R"-("plain")-") == Texts{{"", "plain"}});
+    CHECK(texts_of(R"-({"a": 1, "error": {"message": "m\n", "frames": ["x", {"y": "z"}, 3, null]}, "b": true})-") ==
+          Texts{{"error.message", "m\n"}, {"error.frames[0]", "x"}, {"error.frames[1].y", "z"}});
+    CHECK(texts_of(R"-({"a, \"b": "c: {\"d\": \"e\"}"})-") == Texts{{"a, \"b", "c: {\"d\": \"e\"}"}});
+    CHECK(texts_of(R"-([NaN, Infinity, "after"])-") == Texts{{"[2]", "after"}});
+    CHECK(texts_of(R"-({"a": "kept", "b": "open)-") == Texts{{"a", "kept"}});
+    CHECK(texts_of("]").empty());
+    CHECK(texts_of("12").empty());
+    CHECK(texts_of("").empty());
+    const std::string deep = std::string(100000, '[') + "\"x\"" + std::string(100000, ']');
+    CHECK(texts_of(deep).size() == 1);
+}
+
+TEST_CASE("a message in any attribute is found, and the place is told") {
+    const struct {
+        std::string name, json;
+        FailureKind kind;
+        std::string place;
+    } cases[] = {
+        {"err", hpo::json_quote(torch_oom), FailureKind::out_of_memory, "attribute err"},
+        {"exc", R"-("RuntimeError('CUDA error: out of memory')")-", FailureKind::out_of_memory, "attribute exc"},
+        {"traceback", R"-("Traceback (most recent call last):\n  File \"t.py\", line 1\nMemoryError\n")-", FailureKind::host_out_of_memory,
+         "attribute traceback"},
+        {"msg", R"-("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.")-", FailureKind::out_of_memory,
+         "attribute msg"},
+        {"info", "{\"epoch\": 3, \"error\": {\"type\": \"RuntimeError\", \"message\": " + hpo::json_quote(torch_oom) + "}}",
+         FailureKind::out_of_memory, "attribute info, in error.message"},
+        {"events", "[\"started\", " + hpo::json_quote(torch_oom) + "]", FailureKind::out_of_memory, "attribute events, in [1]"},
+        {"result", hpo::json_quote("torch.OutOfMemoryError: " + torch_oom), FailureKind::out_of_memory, "attribute result"},
+        {"lastError", R"-("no such file")-", FailureKind::trainer_error, "attribute lastError"},
+        {"status", R"-("oom")-", FailureKind::out_of_memory, "attribute status"},
+        {"fail_reason", R"-("because of the following error: ValueError('x')")-", FailureKind::trainer_error, "attribute fail_reason"},
+    };
+    for (const auto& entry : cases) {
+        CAPTURE(entry.name, entry.json);
+        const auto told = told_in_attributes(failed_with(entry.name, entry.json));
+        REQUIRE(told);
+        CHECK(told->failure.kind == entry.kind);
+        CHECK(told->place == entry.place);
+    }
+    hpo::Trial old_optuna = failed_with("fold", "1");
+    old_optuna.system_attributes["fail_reason"] =
+        R"-("Setting status of trial#7 as TrialState.FAIL because of the following error: RuntimeError('CUDA out of memory. Tried to allocate 20.00 MiB')")-";
+    const auto told = told_in_attributes(old_optuna);
+    REQUIRE(told);
+    CHECK(told->place == "system attribute fail_reason");
+    CHECK(told->failure.requested_bytes == 20 << 20);
+}
+
+TEST_CASE("what is no report of a failure is not taken for one") {
+    const std::pair<const char*, const char*> cases[] = {{"note", R"-("CUDA out of memory in an earlier trial")-"},
+                                                         {"notes", R"-("torch.OutOfMemoryError: seen before")-"},
+                                                         {"comment", R"-({"error": "RuntimeError('x')"})-"},
+                                                         {"plan", R"-("uses less memory, so that no CUDA out of memory can happen")-"},
+                                                         {"msg", R"-("epoch 3 done")-"},
+                                                         {"validation_error", R"-("0.25")-"},
+                                                         {"error", R"-("")-"},
+                                                         {"err", R"-("None")-"},
+                                                         {"terror", R"-("nothing of the kind")-"},
+                                                         {"errors", "[0.1, 0.2]"},
+                                                         {"error", "0.5"}};
+    for (const auto& [name, json] : cases) {
+        CAPTURE(name, json);
+        CHECK_FALSE(told_in_attributes(failed_with(name, json)));
+    }
+    CHECK_FALSE(told_in_attributes(failed_with("err", R"-("ValueError('lr')")-", hpo::TrialState::pruned)));
+    CHECK_FALSE(told_in_attributes(failed_with("msg", R"-("timed out waiting for a slot")-", hpo::TrialState::pruned)));
+    CHECK(told_in_attributes(failed_with("err", R"-("RuntimeError('CUDA error: out of memory')")-", hpo::TrialState::pruned)));
+}
+
+TEST_CASE("an out-of-memory in one attribute is worth more than a vague error in another") {
+    hpo::Trial trial = failed_with("error_message", R"-("training failed")-");
+    trial.user_attributes["zz"] =
+        "{\"tb\": " + hpo::json_quote("Traceback (most recent call last):\ntorch.OutOfMemoryError: " + torch_oom) + "}";
+    const auto cases = failure_cases(std::vector{trial});
+    REQUIRE(cases.size() == 1);
+    CHECK(cases[0].is_oom());
+    CHECK(cases[0].told_in == "attribute zz, in tb");
+    CHECK(cases[0].failure.requested_bytes == std::int64_t{2} << 30);
+    CHECK_FALSE(cases[0].silent());
+}
+
+TEST_CASE("failures without a message are counted apart, those that Optuna gave up among them, and leave open what happened") {
+    std::vector<hpo::Trial> trials(4);
+    for (std::size_t i = 0; i < trials.size(); ++i) trials[i].number = static_cast<std::int64_t>(i);
+    trials[0].state = trials[1].state = hpo::TrialState::fail;
+    trials[2].state = trials[3].state = hpo::TrialState::complete;
+    trials[2].values = trials[3].values = {1.0};
+    trials[3].system_attributes["failed_trial"] = "1";
+    trials[3].system_attributes["retry_history"] = "[1]";
+    const auto report = oom_report(trials, {});
+    CHECK(report.oom_attempts == 0);
+    CHECK(report.silent_failures == 2);
+    CHECK(report.is_uncertain());
+    CHECK(report.others.at("no_message").count == 1);
+    CHECK(report.others.at("vanished").count == 1);
+    CHECK_FALSE(report.others.contains("lost_worker"));
+    CHECK_FALSE(oom_report(std::vector{trials[2]}, {}).is_uncertain());
+}
+
+TEST_CASE("no attribute crashes the search, whatever it holds") {
+    std::mt19937_64 random{5};
+    const std::string seed = "{\"error\": {\"m\": " + hpo::json_quote(torch_oom) + ", \"l\": [\"\\u00e9\", {\"a\\\"b\": 1}]}}";
+    std::size_t found = 0;
+    for (int round = 0; round < 5000; ++round) {
+        std::string json = seed;
+        for (auto edits = random() % 4; edits > 0 && !json.empty(); --edits) {
+            const auto at = random() % json.size();
+            if (random() % 3 == 0) json.resize(at);
+            else json[at] = static_cast<char>(random() % 256);
+        }
+        found += told_in_attributes(failed_with("info", json)).has_value() ? 1 : 0;
+    }
+    CHECK(found > 2000);
+}

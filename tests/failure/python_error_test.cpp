@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/failure/python_error.hpp"
+
+#include <random>
+#include <string>
+
+#include "hpo/failure/cause.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo;
+
+TEST_CASE("an exception is read from its repr, with quotes and line ends") {
+    const auto error = exception_from_repr(R"(RuntimeError('CUDA error: it\'s\nlost'))");
+    REQUIRE(error);
+    CHECK(error->type == "RuntimeError");
+    CHECK(error->message == "CUDA error: it's\nlost");
+    CHECK(exception_from_repr(R"(torch.OutOfMemoryError("can't"))")->message == "can't");
+    CHECK(exception_from_repr("KeyboardInterrupt()")->message.empty());
+    CHECK(exception_from_repr("CalledProcessError(1, ['train'])")->message == "1, ['train']");
+    CHECK_FALSE(exception_from_repr("tensor([1.0])"));
+    CHECK_FALSE(exception_from_repr("Error in line 3"));
+}
+
+TEST_CASE("the exceptions of a traceback come in the order in which they were raised, each with its whole message") {
+    const std::string traceback =
+        "[W 2026-01-01] Trial 3 failed\nTraceback (most recent call last):\n  File \"a.py\", line 3, in f\n    x = g()\n"
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nsecond line\n\n"
+        "During handling of the above exception, another exception occurred:\n\n"
+        "Traceback (most recent call last):\n  File \"a.py\", line 5, in f\n    raise ValueError('gave up')\nValueError: gave up\n";
+    const auto chain = exceptions_in(traceback);
+    REQUIRE(chain.size() == 2);
+    CHECK(chain[0].type == "torch.cuda.OutOfMemoryError");
+    CHECK(chain[0].message == "CUDA out of memory. Tried to allocate 2.00 GiB\nsecond line");
+    CHECK(chain[1].type == "ValueError");
+    CHECK(chain[1].message == "gave up");
+    const auto failure = classify_exceptions(chain);
+    REQUIRE(failure);
+    CHECK(failure->kind == FailureKind::out_of_memory);  // what was raised while it was handled is not the cause
+    CHECK(failure->requested_bytes == std::int64_t{2} << 30);
+    CHECK(classify_python(traceback).kind == FailureKind::out_of_memory);
+    CHECK(exceptions_in("Traceback (most recent call last):\n  File \"a.py\", line 3\n").empty());
+    CHECK(exceptions_in("no traceback at all").empty());
+}
+
+TEST_CASE("Optuna's own words tell a NaN from an exception") {
+    CHECK(classify_python("The value nan is not acceptable").kind == FailureKind::non_finite);
+    CHECK(classify_python("Setting status of trial#5 as TrialState.FAIL because the objective function returned nan.").kind ==
+          FailureKind::non_finite);
+    const auto raised =
+        classify_python("Setting status of trial#7 as TrialState.FAIL because of the following error: ValueError('no such file')");
+    CHECK(raised.kind == FailureKind::trainer_error);
+    CHECK(raised.type == "ValueError");
+    CHECK(raised.message == "no such file");
+    CHECK(classify_python("The value None could not be cast to float.").kind == FailureKind::trainer_error);
+    CHECK(classify_python("RuntimeError: CUDA error: out of memory").kind == FailureKind::out_of_memory);
+}
+
+TEST_CASE("other frameworks' out-of-memory messages have figures") {
+    const auto asked = [](const char* text) {
+        const Failure failure = classify_python(text);
+        CHECK(failure.kind == FailureKind::out_of_memory);
+        return failure.requested_bytes.value_or(-1);
+    };
+    CHECK(asked("XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.") == 2147483648);
+    CHECK(asked("jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.") == 8589934592);
+    CHECK(asked("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2.50GiB.") == 2684354560);
+    CHECK(asked("RESOURCE_EXHAUSTED: Failed to allocate request for 2.00GiB (2147483648B) on device ordinal 0") == 2147483648);
+    CHECK(asked("OOM when allocating tensor with shape[64,128,56,56] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by "
+                "allocator GPU_0_bfc [Op:Conv2D]") == 64LL * 128 * 56 * 56 * 4);
+    CHECK(asked("OOM when allocating tensor with shape[1024] and type half on /device:GPU:1 by allocator GPU_1_bfc") == 2048);
+    CHECK(asked("cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,589,934,592 bytes (allocated so far: 1,073,741,824 bytes, "
+                "limit set to: 4,294,967,296 bytes).") == 8589934592);
+    CHECK(asked("[10:11:12] xgboost: Memory allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory\n"
+                "- Free memory: 12582912\n- Requested memory: 9232383000") == 9232383000);
+    CHECK(asked("OOM when allocating tensor with shape[] and type float on /device:GPU:0") == -1);
+    CHECK(asked("OOM when allocating tensor with shape[9999999999999,999999999999] and type float on /device:GPU:0") == -1);
+    CHECK(asked("OOM when allocating tensor with shape[12") == -1);
+
+    const Failure host =
+        classify_python("numpy.core._exceptions._ArrayMemoryError: Unable to allocate 12.0 GiB for an array with shape (1,)");
+    CHECK(host.kind == FailureKind::host_out_of_memory);
+    CHECK(host.requested_bytes == std::int64_t{12} << 30);
+    CHECK(
+        classify_python("OOM when allocating tensor with shape[64] and type float on /job:localhost/device:CPU:0 by allocator cpu").kind ==
+        FailureKind::host_out_of_memory);
+    CHECK(classify_python("MemoryError: std::bad_alloc").kind == FailureKind::host_out_of_memory);
+
+    Failure jax = classify_python("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.");
+    explain_oom(jax);
+    CHECK(jax.evidence == "asked for 2.00 GiB; the message gives no other figure");
+}
+
+TEST_CASE("no mutation of a traceback harms the reader") {
+    const std::string seed =
+        "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate "
+        "2.00 GiB\nOOM when allocating tensor with shape[64,3] and type float\nRuntimeError('x\\n')";
+    std::mt19937_64 random{11};
+    std::size_t memory = 0;
+    for (int round = 0; round < 5000; ++round) {
+        std::string text = seed;
+        for (auto edits = 1 + random() % 10; edits > 0 && !text.empty(); --edits) {
+            const auto at = random() % text.size();
+            if (random() % 2 == 0) text.erase(at, 1 + random() % 12);
+            else text[at] = static_cast<char>(random() % 256);
+        }
+        const Failure failure = classify_python(text);
+        if (failure.requested_bytes) CHECK(*failure.requested_bytes >= 0);
+        memory += is_memory(failure.kind) ? 1 : 0;
+    }
+    CHECK(memory > 1000);
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Lets Optuna run studies whose trials fail in every way, and holds what hpo-analyze says of their files and logs against what happened.
+
+    failures.py HPO_ANALYZE EXPECTED_OPTUNA SCENARIO
+    failures.py program STORE STUDY KIND...     one run of a study; a trial for each KIND
+"""
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ["TZ"] = "Asia/Taipei"  # the log's clock is eight hours ahead of UTC
+time.tzset()
+
+import optuna
+
+MAJOR = int(optuna.__version__.split(".")[0])
+CUDA = (
+    "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.56 GiB of which 1.00 GiB is free. "
+    "Including non-PyTorch memory, this process has 22.56 GiB memory in use. Of the allocated memory 22.00 GiB is allocated by "
+    "PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated."
+)
+JAX = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes."
+
+
+class OutOfMemoryError(RuntimeError):
+    pass
+
+
+def fails(trial, kind):
+    """One trial that ends in the way of `kind`."""
+    x = trial.suggest_float("x", -5.0, 5.0)
+    trial.suggest_categorical("model", ["a", 'b "quoted"', None, True])
+    trial.suggest_int("batch_size", 8, 64, step=8)
+    for step in range(3):
+        trial.report(x * x + step, step)
+    if kind == "nan":
+        return math.nan
+    if kind == "none":
+        return None
+    if kind == "value":
+        raise ValueError("no such column: 'a'\nsecond line")
+    if kind == "cuda":
+        raise OutOfMemoryError(CUDA)
+    if kind == "hidden":  # the out-of-memory is in the middle of the chain
+        try:
+            raise OutOfMemoryError(CUDA)
+        except OutOfMemoryError as error:
+            raise ValueError("the model could not be trained") from error
+    if kind == "jax":
+        raise RuntimeError(JAX)
+    if kind == "pruned":
+        raise optuna.TrialPruned("enough")
+    if kind == "caught":  # the program prints what it met, and gives the trial up
+        try:
+            raise OutOfMemoryError(CUDA)
+        except OutOfMemoryError:
+            import traceback
+
+            traceback.print_exc()
+            raise optuna.TrialPruned()
+    if kind == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "attribute":
+        trial.set_user_attr("err", {"step": 2, "what": [repr(OutOfMemoryError(CUDA))]})
+        raise KeyError("x")
+    if kind == "slow":
+        time.sleep(0.5)
+    return x * x
+
+
+def storage(path):
+    return optuna.storages.RDBStorage("sqlite:///" + path)
+
+
+def program(path, name, kinds):
+    study = optuna.create_study(study_name=name, storage=storage(path), load_if_exists=True, sampler=optuna.samplers.RandomSampler(seed=len(name)))
+    for kind in kinds:
+        study.optimize(lambda trial: fails(trial, kind), n_trials=1, catch=(Exception,))
+
+
+def run_program(path, log, name, kinds):
+    """Runs it as a user would, from a shell, its words in a file."""
+    command = '"$0" "$@"; exit 0'
+    with open(log, "ab") as words:
+        subprocess.run(["bash", "-c", command, sys.executable, __file__, "program", path, name, *kinds], stderr=words, stdout=words)
+
+
+def analyze(*words):
+    done = subprocess.run([ANALYZE, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "4000"})
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
+
+
+def failures_by_name(path, study, *more):
+    report = json.loads(analyze("failures", "--json", "--store", path, "--study", study, *more))
+    names = {}
+    for entry in report["failures"]:
+        names[entry["failure"]] = names.get(entry["failure"], 0) + entry["count"]
+    return names, report
+
+
+def without_a_log_nothing_is_claimed(folder):
+    path = os.path.join(folder, "s.db")
+    kinds = ["slow", "nan", "value", "cuda", "none", "killed"]
+    run_program(path, os.path.join(folder, "run.log"), "s", kinds)
+    run_program(path, os.path.join(folder, "run.log"), "s", ["slow"])
+    text = analyze("oom", "--store", path)
+    assert text.startswith("No out-of-memory is recorded in study s, which does not mean that there was none"), text
+    assert "4 trials failed without a message" in text, text
+    assert "lost_worker" not in text and "without a word" not in text, text
+    summary = analyze("summary", "--store", path)
+    assert "no out-of-memory is recorded; 4 trials failed without a message" in summary, summary
+    assert "no trial ran out of memory" not in summary, summary
+    names, report = failures_by_name(path, "s")
+    assert names == {"no_message": 4}, names
+    assert {entry["pattern"] for entry in report["without_message"]["failures"]} == {"as_long"}, report  # they reported as far as others
+    assert "no message was kept" in analyze("trial", 2, "--store", path)
+
+
+def the_log_tells_what_the_store_does_not(folder):
+    path, log = os.path.join(folder, "s.db"), os.path.join(folder, "run.log")
+    kinds = ["ok", "nan", "value", "cuda", "hidden", "jax", "none", "pruned", "caught", "ok", "killed"]
+    run_program(path, log, "s", kinds)
+    names, report = failures_by_name(path, "s", "--log", log)
+    assert report["log"]["not_used"] == [], report["log"]
+    assert report["log"]["clock_ahead_seconds"] == 8 * 3600, report["log"]
+    assert report["log"]["matched_lines"] == 10, report["log"]  # all but the killed one
+    assert names == {"out_of_memory (capacity)": 3, "out_of_memory (unknown)": 1, "non_finite": 1, "trainer_error": 2, "crash": 1}, names
+    oom = json.loads(analyze("oom", "--json", "--store", path, "--log", log))
+    cases = {case["trial"]: case for case in oom["cases"]}
+    assert set(cases) == {3, 4, 5, 8}, cases
+    assert cases[3]["requested_bytes"] == 2 << 30 and cases[5]["requested_bytes"] == 2147483648, cases
+    assert all(case["told_in"].startswith(log + ", line ") for case in cases.values()), cases
+    assert oom["silent_failures"] == 0, oom
+    text = analyze("trial", 2, "--store", path, "--log", log)
+    assert "ValueError" in text and "no such column" in text and "run.log, line" in text, text
+    assert "the process was ended: Killed" in analyze("trial", 10, "--store", path, "--log", log)
+    assert "4 trials ran out of memory" in analyze("summary", "--store", path, "--log", log)
+    assert "no out-of-memory is recorded" in analyze("summary", "--store", path)
+
+
+def lines_of_other_studies_are_not_used(folder):
+    path, log = os.path.join(folder, "s.db"), os.path.join(folder, "run.log")
+    run_program(os.path.join(folder, "other.db"), log, "other", ["cuda", "cuda", "cuda"])
+    run_program(path, log, "s", ["value", "ok", "value"])
+    names, report = failures_by_name(path, "s", "--log", log)
+    assert names == {"trainer_error": 2}, names
+    assert len(report["log"]["not_used"]) == 1 and "3 that tell" in report["log"]["not_used"][0], report["log"]
+    assert report["log"]["failures_told"] == 2, report["log"]
+
+
+def attributes_are_searched(folder):
+    path = os.path.join(folder, "s.db")
+    run_program(path, os.path.join(folder, "run.log"), "s", ["ok", "attribute"])
+    oom = json.loads(analyze("oom", "--json", "--store", path))
+    assert [case["told_in"] for case in oom["cases"]] == ["attribute err, in what[0]"], oom["cases"]
+    assert oom["cases"][0]["requested_bytes"] == 2 << 30
+    assert oom["silent_failures"] == 0
+
+
+if sys.argv[1] == "program":
+    program(sys.argv[2], sys.argv[3], sys.argv[4:])
+else:
+    ANALYZE, expected, scenario = sys.argv[1:4]
+    assert optuna.__version__.startswith(expected), f"Optuna {optuna.__version__} instead of {expected}"
+    with tempfile.TemporaryDirectory() as directory:
+        globals()[scenario](directory)
+    print(f"Optuna {optuna.__version__}: {scenario.replace('_', ' ')}")

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "hpo/analysis/failure_totals.hpp"
+
+namespace hpo_analyze {
+
+/// "2 trainer_error", "52 without a message".
+[[nodiscard]] std::string failure_count(std::string_view name, std::size_t count);
+
+/// "52 trials failed without a message and 3 told an infinite value, and nothing says why".
+[[nodiscard]] std::string uncertain_text(const hpo::analysis::FailureTotals& totals);
+
+}  // namespace hpo_analyze

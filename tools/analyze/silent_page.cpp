@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "silent_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <vector>
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+using hpo::analysis::Pace;
+using hpo::analysis::SilentFailure;
+using hpo::analysis::SilentPattern;
+using hpo::analysis::SilentReport;
+
+namespace {
+
+/// Less than this after a failure the program has gone on by itself; more than the other, somebody or something began it again.
+constexpr double went_on_seconds = 5;
+constexpr double began_again_seconds = 60;
+
+std::string pace_text(const Pace& pace) {
+    if (pace.trials == 0) return "no trial is complete";
+    const std::string most = duration(pace.most_seconds);
+    return "complete trials take " + (pace.trials == 1 ? most : duration(pace.least_seconds) + " to " + most);
+}
+
+std::string range_text(const std::vector<const SilentFailure*>& entries) {
+    std::optional<double> least;
+    std::optional<double> most;
+    for (const SilentFailure* entry : entries) {
+        if (!entry->seconds) continue;
+        least = std::min(least.value_or(*entry->seconds), *entry->seconds);
+        most = std::max(most.value_or(*entry->seconds), *entry->seconds);
+    }
+    if (!least) return "a time that is not known";
+    const std::string high = duration(*most);
+    return duration(*least) == high ? high : duration(*least) + " to " + high;
+}
+
+std::string numbers_text(const std::vector<std::int64_t>& numbers, std::size_t most = 8) {
+    std::string text = numbers.size() == 1 ? "trial " : "trials ";
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < numbers.size() && shown < most; ++shown) {
+        std::size_t end = i + 1;
+        while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+        if (shown > 0) text += ", ";
+        text += std::to_string(numbers[i]);
+        if (end - i > 2) text += " to " + std::to_string(numbers[end - 1]);
+        else end = i + 1;
+        i = end;
+        if (shown + 1 == most && i < numbers.size()) text += " and " + std::to_string(numbers.size() - i) + " others";
+    }
+    return text;
+}
+
+std::string_view suspicion(SilentPattern pattern) {
+    switch (pattern) {
+        case SilentPattern::vanished: return "its process was killed or died";
+        case SilentPattern::last_report: return "it returned NaN, which Optuna counts as failed, or raised because of it";
+        case SilentPattern::together: return "the process or the machine died, or all were given up at once";
+        case SilentPattern::at_once: return "a mistake in the program";
+        case SilentPattern::as_long: return "its value was NaN or None, or it raised at the end";
+        case SilentPattern::between: return "an error on the way, an out-of-memory as well as any other, or an interruption";
+        case SilentPattern::untimed: return "";
+    }
+    return "";
+}
+
+/// What the rows of a group show; the same words serve for one trial.
+std::string fact_text(SilentPattern pattern, const std::vector<const SilentFailure*>& entries, const Pace& pace) {
+    const std::string range = range_text(entries);
+    switch (pattern) {
+        case SilentPattern::vanished: return "gave no sign of life any more, so that Optuna began another trial instead";
+        case SilentPattern::last_report: return "reported NaN or infinity last, after " + range;
+        case SilentPattern::together: return "became FAIL in the same second as others that ran beside it, after " + range;
+        case SilentPattern::at_once: {
+            const auto early = std::ranges::count_if(entries, [](const SilentFailure* entry) { return entry->before_any_complete; });
+            const bool no_params = std::ranges::all_of(entries, [](const SilentFailure* entry) { return entry->trial->params.empty(); });
+            std::string text = "ended after " + range + (no_params ? ", before a parameter or a report" : ", before a report") + " (" +
+                               pace_text(pace) + ")";
+            if (early > 0 && entries.size() == 1) text += ", and before any trial was complete";
+            else if (early > 0) text += ", " + std::to_string(early) + " of them before any trial was complete";
+            return text;
+        }
+        case SilentPattern::as_long: return "ran for " + range + ", as long as complete trials do (" + pace_text(pace) + ")";
+        case SilentPattern::between: return "ended after " + range + ", on the way (" + pace_text(pace) + ")";
+        case SilentPattern::untimed:
+            return pace.trials == 0 ? "ended after " + range + ", with no complete trial to hold that against" : "left no times";
+    }
+    return "";
+}
+
+/// What came after the failures of a study, where that can be told.
+std::string after_text(const std::vector<SilentFailure>& failures) {
+    std::size_t went_on = 0;
+    std::size_t began_again = 0;
+    double longest_on = 0;
+    double least_again = HUGE_VAL;
+    for (const SilentFailure& entry : failures) {
+        if (!entry.next_after) continue;
+        if (*entry.next_after <= went_on_seconds) {
+            ++went_on;
+            longest_on = std::max(longest_on, *entry.next_after);
+        } else if (*entry.next_after > began_again_seconds) {
+            ++began_again;
+            least_again = std::min(least_again, *entry.next_after);
+        }
+    }
+    std::string text;
+    if (went_on > 0) {
+        text = "After " + std::to_string(went_on) + " of them the next trial began within " + duration(std::max(longest_on, 0.001)) +
+               ": the program went on, as it does after a caught exception or a NaN.";
+    }
+    if (began_again > 0) {
+        text += std::string{text.empty() ? "" : " "} + "After " + std::to_string(began_again) + " of them the next trial began " +
+                duration(least_again) + (began_again > 1 ? " later or more" : " later") + ": the program is suspected to have ended, too.";
+    }
+    return text;
+}
+
+std::string chance_text(double probability) {
+    char text[48];
+    if (probability > 0.001) std::snprintf(text, sizeof text, "%.2g %%", probability * 100);
+    else if (probability > 1e-12) std::snprintf(text, sizeof text, "1 in %.1g", 1 / probability);
+    else return "less than 1 in 1e+12";
+    return text;
+}
+
+}  // namespace
+
+std::string silent_text(const SilentFailure& entry, const Pace& pace) {
+    std::string text = "it " + fact_text(entry.pattern, {&entry}, pace);
+    if (entry.repeated_by) text += " (trial " + std::to_string(*entry.repeated_by) + ")";
+    if (!entry.together_with.empty()) text += " (" + numbers_text(entry.together_with) + ")";
+    if (const auto why = suspicion(entry.pattern); !why.empty()) text += "; suspected: " + std::string{why};
+    if (entry.next_after) {
+        text += ". The next trial began " + duration(std::max(*entry.next_after, 0.001)) + " later";
+        if (*entry.next_after <= went_on_seconds) text += ": the program went on, as it does after a caught exception or a NaN";
+        else if (*entry.next_after > began_again_seconds) text += ": the program is suspected to have ended, too";
+    }
+    return text;
+}
+
+std::string region_text(const hpo::analysis::FailureRegion& region) {
+    return std::to_string(region.counts.failed_inside) + " of " + counted(region.counts.inside, "trial") + " with " +
+           describe(region.region) + " failed without a message, of the others " + std::to_string(region.counts.failed_outside) + " of " +
+           std::to_string(region.counts.outside) + "; chance shows that in " + chance_text(region.probability) +
+           " (exact test, corrected for " + std::to_string(region.tried) + " regions tried), and an out-of-memory looks like it";
+}
+
+void print_silent(const Page& page, const SilentReport& report) {
+    if (report.empty()) return;
+    page.line();
+    page.heading("Without a message");
+    std::map<SilentPattern, std::vector<const SilentFailure*>> groups;
+    for (const SilentFailure& entry : report.failures) groups[entry.pattern].push_back(&entry);
+    for (const auto& [pattern, entries] : groups) {
+        std::vector<std::int64_t> numbers;
+        for (const SilentFailure* entry : entries) numbers.push_back(entry->trial->number);
+        std::ranges::sort(numbers);
+        std::string text = "  " + counted(entries.size(), "failed trial") + " " + fact_text(pattern, entries, report.pace) + ".";
+        if (const auto why = suspicion(pattern); !why.empty()) text += " Suspected: " + std::string{why} + ".";
+        text += " T" + numbers_text(numbers).substr(1) + ".";
+        page.paragraph(text, 6);
+    }
+    if (report.region) page.paragraph("  " + region_text(*report.region) + ".", 6);
+    if (const std::string after = after_text(report.failures); !after.empty()) page.paragraph("  " + after, 6);
+    for (std::size_t i = 0; i < report.stale.size() && i < 3; ++i) {
+        const auto& entry = report.stale[i];
+        page.paragraph("  Trial " + std::to_string(entry.trial->number) + " is RUNNING, for " + duration(entry.seconds) +
+                           " by the study's last entry, while " + counted(entry.ended_meanwhile, "trial") +
+                           " that began later ended. Suspected: its process is gone.",
+                       6);
+    }
+    if (report.stale.size() > 3) page.line("  and " + std::to_string(report.stale.size() - 3) + " others like it");
+    if (!report.pruned.empty()) {
+        const auto& longest = *std::ranges::max_element(report.pruned, {}, &hpo::analysis::UnreportedPrune::seconds);
+        page.paragraph(
+            "  " + counted(report.pruned.size(), "trial") + (report.pruned.size() == 1 ? " was" : " were") +
+                " pruned without a report after longer than the neighbours (trial " + std::to_string(longest.trial->number) + ": " +
+                duration(longest.seconds) + " against " + duration(longest.neighbour_seconds) +
+                "). No pruner judges a trial that reports nothing: the program did. Suspected: a caught error, an out-of-memory as "
+                "well as any other.",
+            6);
+    }
+    if (!report.failures.empty())
+        page.paragraph("  Optuna stores no reason for a failure. If the program's own log is there: --log FILE.", 6);
+}
+
+Json silent_json(const SilentReport& report) {
+    Json failures = Json::array();
+    for (const SilentFailure& entry : report.failures) {
+        failures.push_back({{"trial", entry.trial->number},
+                            {"pattern", to_text(entry.pattern)},
+                            {"seconds", or_null(entry.seconds)},
+                            {"shows", silent_text(entry, report.pace)},
+                            {"repeated_by", or_null(entry.repeated_by)},
+                            {"together_with", entry.together_with},
+                            {"next_after_seconds", or_null(entry.next_after)}});
+    }
+    Json region = nullptr;
+    if (report.region) {
+        const auto& counts = report.region->counts;
+        region = {{"where", describe(report.region->region)},
+                  {"failed_inside", counts.failed_inside},
+                  {"inside", counts.inside},
+                  {"failed_outside", counts.failed_outside},
+                  {"outside", counts.outside},
+                  {"regions_tried", report.region->tried},
+                  {"probability", report.region->probability}};
+    }
+    Json stale = Json::array();
+    for (const auto& entry : report.stale)
+        stale.push_back({{"trial", entry.trial->number}, {"seconds", entry.seconds}, {"ended_meanwhile", entry.ended_meanwhile}});
+    Json pruned = Json::array();
+    for (const auto& entry : report.pruned)
+        pruned.push_back({{"trial", entry.trial->number}, {"seconds", entry.seconds}, {"neighbour_seconds", entry.neighbour_seconds}});
+    return {{"failures", std::move(failures)},
+            {"region", std::move(region)},
+            {"running_too_long", std::move(stale)},
+            {"pruned_without_report", std::move(pruned)}};
+}
+
+}  // namespace hpo_analyze
