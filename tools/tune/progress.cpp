@@ -44,7 +44,7 @@ std::string unquoted(const std::string& json) {
 
 std::string reason_of(const Trial& trial) {
     if (trial.attempts.empty() || !trial.attempts.back().failure) {
-        const auto reason = trial.user_attributes.find("prune_reason");
+        const auto reason = trial.user_attributes.find("error_message");
         return reason == trial.user_attributes.end() ? std::string{} : unquoted(reason->second);
     }
     const Failure& failure = *trial.attempts.back().failure;
@@ -109,6 +109,8 @@ void Progress::goes_on(const Trial& trial, const Trial& lost) {
 void Progress::left_alone(const Trial& lost, const std::string& why) {
     note("trial " + std::to_string(lost.number) + ", which was interrupted, is not gone on with: " + why);
 }
+
+void Progress::left_out(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
 
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     Running& running = running_[trial.number];

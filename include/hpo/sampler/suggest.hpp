@@ -15,6 +15,12 @@ namespace hpo {
 /// Parameter values that a person has chosen: an enqueued trial, `--fix`.
 using FixedValues = std::vector<std::pair<std::string, Value>>;
 
+/// Fixed values that no proposal of the space has, alone or together.
+class FixedValueError : public Error {
+public:
+    explicit FixedValueError(const std::string& what) : Error{Errc::bad_value, what} {}
+};
+
 namespace detail {
 
 /// The random bits of one proposal; each parameter has a stream of its own.
@@ -50,7 +56,7 @@ public:
             const Error wrong =
                 bad_value("fixed parameter '" + name + "'",
                           display_text(value) + (internal ? ", which this trial's narrowing leaves out" : ""), describe(distribution));
-            if (!has_drawn_) throw wrong;
+            if (!has_drawn_) throw FixedValueError{wrong.what()};
             throw SpaceRejection{wrong.what()};  // another branch may have it
         }
         has_drawn_ = true;
@@ -79,7 +85,8 @@ inline constexpr int max_refused_proposals = 1000;
 /// Draws a trial's parameters: runs `space` over the sampler until `require` refuses nothing. Random bits are keyed by
 /// (seed, trial number, name, round), so the order of workers changes nothing; `round` counts how often this trial has
 /// been drawn anew, for example because its memory would not fit. Values in `fixed` win over the sampler; a proposal whose branch does not
-/// have them is drawn again, too. Throws bad_value for a fixed value that no proposal can have, and when proposals keep being refused.
+/// have them is drawn again, too. Throws bad_value when proposals keep being refused, and FixedValueError where that may be for the sake
+/// of a fixed value.
 template <Sampler S>
 [[nodiscard]] ParamSet suggest_params(S& sampler, const Space& space, const TrialContext& trial, Seed seed, const FixedValues& fixed = {},
                                       int round = 0) {
@@ -99,9 +106,14 @@ template <Sampler S>
     }
     std::vector<std::pair<std::string, int>> ranked{refusals.begin(), refusals.end()};
     std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    std::string text =
-        "search space: refused " + std::to_string(max_refused_proposals) + " proposals in a row; last: " + last + "; in all:";
-    for (const auto& [reason, count] : ranked) text += (text.back() == ':' ? " " : ", ") + reason + " (" + std::to_string(count) + ")";
+    std::string text = "search space: refused " + std::to_string(max_refused_proposals) + " proposals in a row";
+    if (ranked.size() == 1) {
+        text += ", each for: " + last;
+    } else {
+        text += "; last: " + last + "; in all:";
+        for (const auto& [reason, count] : ranked) text += (text.back() == ':' ? " " : ", ") + reason + " (" + std::to_string(count) + ")";
+    }
+    if (!fixed.empty()) throw FixedValueError{text};
     throw Error{Errc::bad_value, text};
 }
 

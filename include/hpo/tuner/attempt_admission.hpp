@@ -12,6 +12,7 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/policies.hpp"
 
 namespace hpo::tuner {
@@ -29,26 +30,48 @@ public:
     AttemptAdmission(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Executor& executor, const TuneOptions& options)
         : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options} {}
 
-    /// Suggests parameters for a trial until the guard lets them through, and returns its first attempt. What the guard refuses is
-    /// recorded, and the sampler learns from it. Nothing: `stop` said so meanwhile. Throws bad_value when max_rejections are reached.
+    /// The first attempt of a trial; or why its own values make none; or neither: `stop` said so meanwhile.
+    struct Proposal {
+        std::optional<Attempt> attempt{};
+        std::optional<Unlaunchable> unlaunchable{};
+    };
+    /// Suggests parameters for a trial until the guard lets them through. What the guard refuses is recorded, and the sampler learns from
+    /// it. Throws bad_value when max_rejections are reached, unless the trial's own values are what the guard keeps refusing.
     template <std::predicate Stop>
-    [[nodiscard]] std::optional<Attempt> propose(std::int64_t number, const Stop& stop) {
+    [[nodiscard]] Proposal propose(std::int64_t number, const Stop& stop) {
         const auto fixed = books_.fixed_values(number, options_);
+        const bool has_own_values = fixed.size() > options_.fixed.size();
+        std::optional<Unlaunchable> refusal;  // of the trial's own values, which make `refused`
+        ParamSet refused;
         for (int round = 0;; ++round) {
             const History history = books_.history();
             const TrialContext context{number, history};
-            ParamSet params = suggest_params(policies_.sampler, space_, context, Seed{options_.seed}, fixed, round);
+            ParamSet params;
+            try {
+                params = suggest_params(policies_.sampler, space_, context, Seed{options_.seed}, fixed, round);
+            } catch (const FixedValueError& error) {
+                if (!has_own_values) throw;
+                return {.unlaunchable = Unlaunchable{Failure{.message = std::string{"cannot run as enqueued: "} + error.what()}}};
+            }
+            if (refusal && params == refused) {  // nothing is left to draw
+                books_.set_params(number, std::move(params));
+                return {.unlaunchable = std::move(refusal)};
+            }
             ExecutionPlan plan = options_.plan;
             copy_effective_batch(params, options_, plan);
             Admission admission = admission_of(params, plan, options_.target_share);
-            if (stop()) return std::nullopt;  // what was asked may not have been answered
+            if (stop()) return {};  // what was asked may not have been answered
             if (admission.answer != Admission::Answer::infeasible) {
                 books_.set_params(number, std::move(params));
                 Attempt attempt;
                 attempt.plan = std::move(admission.plan);
                 attempt.estimate = std::move(admission.estimate);
                 mark_seen(attempt);
-                return attempt;
+                return {.attempt = std::move(attempt)};
+            }
+            if (has_own_values) {
+                refusal = Unlaunchable{{.kind = FailureKind::predicted_oom, .message = admission.reason}, admission.violation};
+                refused = params;
             }
             books_.reject(Rejection{.params = std::move(params),
                                     .estimate = admission.estimate,
@@ -57,6 +80,7 @@ public:
                                     .plan = admission.plan,
                                     .capacity_bytes = executor_.capacity_bytes()});
             if (round + 1 >= options_.max_rejections) {
+                if (refusal) return {.unlaunchable = std::move(refusal)};
                 throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
                                                  " proposals in a row were refused; the last: " + admission.reason +
                                                  "; give the device more memory or widen the space"};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_trial.hpp"
 #include "hpo/tuner/session.hpp"
@@ -115,6 +116,7 @@ private:
         if (outcome.kind == OutcomeKind::stopped) {
             settle_pruned(trial, prune_reason);
         } else if (outcome.kind == OutcomeKind::complete) {
+            for (const std::string& what : enqueued_.not_used(trial)) observer_.left_out(trial, what);
             attempt.failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size());
             if (attempt.failure) attempt.outcome = OutcomeKind::failed;
         } else {
@@ -133,6 +135,7 @@ private:
     Bookkeeping& books_;
     const TuneOptions& options_;
     TuneObserver& observer_;
+    EnqueuedValues enqueued_;
 };
 
 }  // namespace hpo::tuner

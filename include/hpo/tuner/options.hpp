@@ -85,6 +85,8 @@ public:
     virtual void goes_on(const Trial& /*trial*/, const Trial& /*lost*/) {}
     /// A lost trial left checkpoints that no trial can go on from, and why.
     virtual void left_alone(const Trial& /*lost*/, const std::string& /*why*/) {}
+    /// An enqueued value that a trial runs without, and why; once for each name.
+    virtual void left_out(const Trial& /*trial*/, const std::string& /*what*/) {}
     virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
     virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}

@@ -11,8 +11,10 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
+#include "hpo/tuner/attempt_job.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/device_room.hpp"
+#include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/policies.hpp"
 #include "hpo/tuner/promise.hpp"
@@ -125,15 +127,24 @@ private:
     /// Starts the first attempt of what is proposed.
     void launch(std::int64_t number) {
         running_.push_back(number);
-        std::optional<Attempt> attempt;
+        typename AttemptAdmission<S, P, G, R>::Proposal proposal;
         try {
-            attempt = admission_.propose(number, [&] { return check_stop(); });
+            proposal = admission_.propose(number, [&] { return check_stop(); });
         } catch (...) {
             give_up(number);
             throw;
         }
-        if (!attempt) return give_up(number);
-        start({number, std::move(*attempt)});
+        if (proposal.unlaunchable) return end_unlaunched(number, *proposal.unlaunchable);
+        if (!proposal.attempt) return give_up(number);
+        const Trial& trial = books_.trial(number);
+        for (const std::string& what : enqueued_.not_used(trial)) observer_.left_out(trial, what);
+        start({number, std::move(*proposal.attempt)});
+    }
+
+    void end_unlaunched(std::int64_t number, const Unlaunchable& why) {
+        settle_unlaunchable(books_.trial(number), why);
+        std::erase(running_, number);
+        books_.finish(number);
     }
 
     /// Starts an attempt that was chosen without the guard.
@@ -141,24 +152,6 @@ private:
         admission_.estimate(retry.number, retry.attempt);
         if (check_stop()) return give_up(retry.number);
         start(std::move(retry));
-    }
-
-    [[nodiscard]] Job job_for(std::int64_t number, bool fresh_worker) {
-        const Trial& trial = books_.trial(number);
-        const Attempt& attempt = trial.attempts.back();
-        ExecutionPlan plan = attempt.plan;
-        if (const auto promised = room_.promised(number); promised || attempt.capacity_bytes)
-            plan.cap_bytes = cap_under_promise(attempt, promised ? *promised : *attempt.capacity_bytes, attempt.capacity_bytes);
-        return {.study = books_.study().name,
-                .trial = number,
-                .attempt = attempt.index,
-                .params = params_of(trial, attempt),
-                .plan = std::move(plan),
-                .seed = Seed{options_.seed}.derive(static_cast<std::uint64_t>(first_of_line(trial))).derive("trainer").value,
-                .fresh_worker = fresh_worker,
-                .checkpoint_folder = options_.checkpoint_folder ? options_.checkpoint_folder(trial) : std::string{},
-                .resume_step = attempt.resumed_step,
-                .model_folder = options_.model_folder ? options_.model_folder(number) : std::string{}};
     }
 
     void start(WaitingAttempt attempt) {
@@ -179,7 +172,7 @@ private:
         attempt.device_name = runs_on.device_name;
         attempt.model_family = memory::model_family(runs_on.trainer, params_of(books_.trial(number), attempt), attempt.plan);
         books_.begin_attempt(number, std::move(attempt));
-        Job job = job_for(number, fresh_worker);
+        Job job = job_of(books_.study(), books_.trial(number), room_.promised(number), options_);
         job.settles = least_bytes == 0 && room_.promised(number);  // who once needed more than was thought keeps what it asked for
         const std::size_t others = in_flight_++;
         try {
@@ -292,6 +285,7 @@ private:
     DeviceRoom room_{options_.room, options_.predicts&& policies_.guard.evidence() != Evidence::none};
     AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
+    EnqueuedValues enqueued_;
     std::map<std::int64_t, std::string> prune_reasons_;
     bool stopping_ = false;
     bool waiting_ = false;  ///< said that other processes run the missing trials

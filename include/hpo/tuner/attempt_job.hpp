@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "hpo/core/seed.hpp"
+#include "hpo/store/retries.hpp"
+#include "hpo/trainer/executor.hpp"
+#include "hpo/tuner/options.hpp"
+#include "hpo/tuner/promise.hpp"
+
+namespace hpo::tuner {
+
+/// A trial's latest attempt as it is handed to the executor. `promised`: what it may have of its device, where somebody counts that.
+[[nodiscard]] inline Job job_of(const Study& study, const Trial& trial, std::optional<std::int64_t> promised, const TuneOptions& options) {
+    const Attempt& attempt = trial.attempts.back();
+    ExecutionPlan plan = attempt.plan;
+    if (promised || attempt.capacity_bytes)
+        plan.cap_bytes = cap_under_promise(attempt, promised ? *promised : *attempt.capacity_bytes, attempt.capacity_bytes);
+    return {.study = study.name,
+            .trial = trial.number,
+            .attempt = attempt.index,
+            .params = params_of(trial, attempt),
+            .plan = std::move(plan),
+            .seed = Seed{options.seed}.derive(static_cast<std::uint64_t>(first_of_line(trial))).derive("trainer").value,
+            .fresh_worker = attempt.fresh_worker,
+            .checkpoint_folder = options.checkpoint_folder ? options.checkpoint_folder(trial) : std::string{},
+            .resume_step = attempt.resumed_step,
+            .model_folder = options.model_folder ? options.model_folder(trial.number) : std::string{}};
+}
+
+}  // namespace hpo::tuner
