@@ -45,6 +45,7 @@ public:
         hpo::AttemptOutcome outcome;
         outcome.kind = hpo::OutcomeKind::stopped;
         const std::int64_t steps = settings.whole("steps");
+        progress.last_step(steps);
         for (std::int64_t step = 1; step <= steps; ++step) {
             if (!sleep(std::chrono::milliseconds{settings.whole("sleep_ms")}, progress)) return outcome;
             if (!progress.report(step, value + static_cast<double>(steps - step) / static_cast<double>(steps))) return outcome;

@@ -2,6 +2,7 @@
 #include "quadratic/quadratic.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,11 +14,13 @@ namespace {
 
 struct Recorder final : hpo::Progress {
     std::vector<hpo::Report> reports;
+    std::optional<std::int64_t> last;
     bool go_on = true;
     bool report(std::int64_t step, double value) override {
         reports.push_back({step, value});
         return go_on;
     }
+    void last_step(std::int64_t step) override { last = step; }
     [[nodiscard]] bool stop_requested() const override { return !go_on; }
     void memory(const hpo::MemoryMark&) override {}
     void log(std::string_view) override {}
@@ -38,6 +41,7 @@ TEST_CASE("the quadratic trainer's value is the distance squared from its best p
     CHECK(recorder.reports[0].value > recorder.reports[1].value);
     CHECK(recorder.reports[2].step == 3);
     CHECK(recorder.reports[2].value == 25);
+    CHECK(recorder.last == 3);
 }
 
 TEST_CASE("the quadratic trainer stops when it is told to, also while it sleeps") {

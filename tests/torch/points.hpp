@@ -26,6 +26,7 @@ struct Recorder final : hpo::Progress {
     std::vector<hpo::Report> reports;
     std::vector<hpo::MemoryMark> marks;
     std::vector<std::string> lines;
+    std::optional<std::int64_t> last;  ///< step, as it was told
     std::int64_t stop_after = 1000;
     bool stop = false;
 
@@ -33,6 +34,7 @@ struct Recorder final : hpo::Progress {
         reports.push_back({step, value});
         return static_cast<std::int64_t>(reports.size()) < stop_after;
     }
+    void last_step(std::int64_t step) override { last = step; }
     [[nodiscard]] bool stop_requested() const override { return stop; }
     void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
     void log(std::string_view line) override { lines.emplace_back(line); }

@@ -191,6 +191,10 @@ TEST_CASE("an attempt stops when it is pruned and when it is asked to") {
     pruned.stop_after = 2;
     CHECK(trainer.run(job(20, 20), pruned).kind == hpo::OutcomeKind::stopped);
     CHECK(pruned.reports.size() == 2);
+    CHECK_FALSE(pruned.last);
+    Recorder whole;
+    CHECK(trainer.run(job(20, 20), whole).kind == hpo::OutcomeKind::complete);
+    CHECK(whole.last == whole.reports.back().step);  // told before that report
     Recorder asked;
     asked.stop = true;
     CHECK(trainer.run(job(20, 20), asked).kind == hpo::OutcomeKind::stopped);

@@ -114,6 +114,20 @@ TEST_CASE("a report waits for its answer, so a trial stops at the step that was 
     CHECK(run(pool, with(fault_job(1), "steps", 3)).worker_pid == record.pids[0]);
 }
 
+TEST_CASE("the last report says so, across a plugin's border, and only of the attempt that told it") {
+    worker::Pool pool{fault_config()};
+    Record record;
+    pool.submit(with(fault_job(0), "steps", 3), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 1; }));
+    pool.submit(with(fault_job(1), "steps", 5), record);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended == 2; }));
+    for (const std::int64_t trial : {0, 1}) {
+        const auto& reports = record.reports[trial];
+        REQUIRE(reports.size() == (trial == 0 ? 3 : 5));
+        for (const Report& report : reports) CHECK(report.is_last == (report.step == reports.back().step));
+    }
+}
+
 TEST_CASE("a trainer that does not stop when asked is killed, and the attempt counts as stopped") {
     for (const char* fault : {"spin_ignoring_stop", "ignore_sigterm"}) {
         CAPTURE(fault);

@@ -16,6 +16,7 @@ namespace hpo {
 struct Report {
     std::int64_t step = 0;
     double value = 0;
+    bool is_last = false;  ///< nothing is left that a stop could save: nobody is pruned here
 };
 
 enum class OutcomeKind {

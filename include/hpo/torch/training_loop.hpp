@@ -167,6 +167,7 @@ private:
         if (plan_.patience > 0)
             state.best.see({.step = state.report, .value = value, .metrics = state.metrics}, plan_.direction, *state.model);
         attempt_.progress().log(epoch_line(state, plan_, training_loss));
+        if (ended()) attempt_.progress().last_step(state.report);
         return attempt_.progress().report(state.report, value);
     }
 

@@ -77,16 +77,18 @@ struct JsonMembers<Failure> {
 
 template <>
 struct JsonMembers<Report> {
-    static constexpr std::tuple list{JsonMember{"step", &Report::step}, JsonMember{"value", &Report::value}};
+    static constexpr std::tuple list{JsonMember{"step", &Report::step}, JsonMember{"value", &Report::value},
+                                     JsonMember{"last", &Report::is_last}};
 };
 
 /// What a plugin tells by `tell`: a member for each kind of news.
 struct News {
-    std::optional<std::int64_t> checkpoint;  ///< Progress::checkpointed
+    std::optional<std::int64_t> checkpoint{};  ///< Progress::checkpointed
+    std::optional<std::int64_t> last_step{};   ///< Progress::last_step
 };
 template <>
 struct JsonMembers<News> {
-    static constexpr std::tuple list{JsonMember{"checkpoint", &News::checkpoint}};
+    static constexpr std::tuple list{JsonMember{"checkpoint", &News::checkpoint}, JsonMember{"last_step", &News::last_step}};
 };
 
 template <>

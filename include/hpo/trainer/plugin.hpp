@@ -42,6 +42,7 @@ public:
     [[nodiscard]] bool report(std::int64_t step, double value) override { return host_.report(host_.context, step, value) != 0; }
     [[nodiscard]] bool stop_requested() const override { return host_.stop_requested(host_.context) != 0; }
     void memory(const MemoryMark& mark) override { host_.memory(host_.context, as_text(json_line(encode(mark)))); }
+    void last_step(std::int64_t step) override { tell(json_line(encode(News{.last_step = step}))); }
     void checkpointed(std::int64_t step) override { tell(json_line(encode(News{.checkpoint = step}))); }
     void log(std::string_view line) override { host_.log(host_.context, as_text(line)); }
     void tell(std::string_view json) override {

@@ -161,6 +161,7 @@ private:
             const std::string place = "news";
             const News news = decoded<News>(parse_json({json.data, json.size}, place), place);
             if (news.checkpoint) progress.checkpointed(*news.checkpoint);
+            else if (news.last_step) progress.last_step(*news.last_step);
             else progress.tell({json.data, json.size});
         } catch (const Error& error) {
             progress.log(error.what());

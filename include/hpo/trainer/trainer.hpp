@@ -104,6 +104,8 @@ public:
     virtual ~Progress() = default;
     /// Tells an intermediate value of the objective. False: the trainer should return an outcome of kind stopped.
     [[nodiscard]] virtual bool report(std::int64_t step, double value) = 0;
+    /// Tells, before the report of this step, that it is the last one: whoever has got so far is not pruned any more.
+    virtual void last_step(std::int64_t /*step*/) {}
     /// True once somebody asked the attempt to end; cheap enough for every batch.
     [[nodiscard]] virtual bool stop_requested() const = 0;
     virtual void memory(const MemoryMark& mark) = 0;

@@ -142,11 +142,12 @@ public:
         store_.report(current, report);
         observer_.reported(current, report);
     }
-    /// Reports, then asks the pruner; studies with several objectives are never pruned.
+    /// Reports, then asks the pruner. Studies with several objectives are never pruned, nor is a trial at its last report: that it ran to
+    /// its end is paid for.
     template <Pruner P>
     [[nodiscard]] Verdict report_and_judge(std::int64_t number, const Report& told, const P& pruner) {
         report(number, told);
-        if (study_.directions.size() != 1) return {};
+        if (study_.directions.size() != 1 || told.is_last) return {};
         const History seen = history();
         return pruner.judge(Standing{trial(number), told.step, study_.directions[0], seen});
     }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,10 +25,12 @@ public:
     [[nodiscard]] const ExecutionPlan& plan() const noexcept { return job_.plan; }
     [[nodiscard]] std::uint64_t seed() const noexcept { return job_.seed; }
     [[nodiscard]] std::int64_t number() const noexcept { return job_.trial; }
+    /// Tells, before the report of this step, that it is the last one: the trial is not pruned there.
+    void last_step(std::int64_t step) noexcept { last_step_ = step; }
     /// Tells an intermediate value; true: stop, the value that is returned is then ignored.
     [[nodiscard]] bool report(std::int64_t step, double value) {
         try {
-            stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value}) || stopped_;
+            stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value, .is_last = step == last_step_}) || stopped_;
         } catch (...) {
             listener_error_ = std::current_exception();
             throw;
@@ -42,6 +46,7 @@ public:
 private:
     const Job& job_;
     ExecutorEvents& events_;
+    std::optional<std::int64_t> last_step_;
     bool stopped_ = false;
     std::exception_ptr listener_error_;
 };

@@ -86,7 +86,7 @@ private:
                                }
                            }};
             try {
-                AttemptOutcome outcome = run_attempt([&] { return objective(live); }, [&] { return live.should_prune(); });
+                AttemptOutcome outcome = run_attempt([&] { return objective(live); }, [&] { return live.was_told_to_stop(); });
                 if (listener_error) std::rethrow_exception(listener_error);
                 books_.set_params(number, live.params());
                 return outcome;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,14 +21,25 @@ public:
 
     LiveTrial(ParamSource& source, std::int64_t number, ReportSink sink) : SpaceTrial{source, number}, sink_{std::move(sink)} {}
 
+    /// Tells, before the report of this step, that it is the last one: the trial is not pruned there.
+    void last_step(std::int64_t step) noexcept { last_step_ = step; }
     /// Tells an intermediate value, once for each step.
-    void report(std::int64_t step, double value) { pruned_ = sink_(params(), Report{.step = step, .value = value}) || pruned_; }
+    void report(std::int64_t step, double value) {
+        pruned_ = sink_(params(), Report{.step = step, .value = value, .is_last = step == last_step_}) || pruned_;
+    }
     /// True when the trial is not worth finishing; the objective then returns, and its value is ignored.
-    [[nodiscard]] bool should_prune() const noexcept { return pruned_; }
+    [[nodiscard]] bool should_prune() const noexcept {
+        told_ = pruned_;
+        return pruned_;
+    }
+    /// True when the objective has been told to stop. One that never asked has run to its end.
+    [[nodiscard]] bool was_told_to_stop() const noexcept { return told_; }
 
 private:
     ReportSink sink_;
+    std::optional<std::int64_t> last_step_;
     bool pruned_ = false;
+    mutable bool told_ = false;
 };
 
 }  // namespace hpo

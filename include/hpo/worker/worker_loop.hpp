@@ -39,11 +39,12 @@ public:
         if (stop_) return false;
         ++unanswered_;
         lock.unlock();
-        channel_.send(message_line(Event{Reported{{step, value}}}));
+        channel_.send(message_line(Event{Reported{{.step = step, .value = value, .is_last = step == last_step_}}}));
         lock.lock();
         answered_.wait(lock, [&] { return unanswered_ == 0 || stop_; });
         return !stop_;
     }
+    void last_step(std::int64_t step) override { last_step_ = step; }
     [[nodiscard]] bool stop_requested() const override { return stop_; }
     void memory(const MemoryMark& mark) override {
         leaks_.see(mark);
@@ -72,6 +73,7 @@ public:
         const std::lock_guard lock{mutex_};
         stop_ = false;
         unanswered_ = 0;
+        last_step_.reset();
     }
     /// Told by the attempt's thread, as memory() is.
     [[nodiscard]] LeakWatch& leaks() { return leaks_; }
@@ -79,6 +81,7 @@ public:
 private:
     Channel& channel_;
     LeakWatch leaks_;
+    std::optional<std::int64_t> last_step_;  ///< told by the attempt's thread, as leaks_ is
     std::mutex mutex_;
     std::condition_variable answered_;
     int unanswered_ = 0;

@@ -63,6 +63,7 @@ public:
         double value = (x - 0.3) * (x - 0.3);
         if (progress.stop_requested()) return {.kind = OutcomeKind::stopped};
         const std::int64_t steps = settings.whole("steps");
+        if (steps > 0) progress.last_step(steps - 1);
         const std::int64_t first = job.resume_step ? resumed(job) + 1 : 0;
         for (std::int64_t step = first; step < steps; ++step) {
             if (!progress.report(step, value + 1.0 / static_cast<double>(step + 1))) return {.kind = OutcomeKind::stopped};
