@@ -637,7 +637,7 @@ TEST_CASE("an interrupt ends running trials, loses no finished one, and the stud
     CHECK(result.status == 130);
     CHECK_THAT(result.error, Contains("hpo-tune: note: interrupted: ending the running trials; again to leave at once\n"));
     for (const auto& trial : trials_of(workshop)) CHECK(hpo::is_finished(trial.state));
-    REQUIRE(tune(workshop, {"run", "bowl.lua", "--progress", "none"}).status == 0);
+    REQUIRE(tune(workshop, {"run", "bowl.lua", "--accept-changed-options", "--progress", "none"}).status == 0);
     CHECK(done(trials_of(workshop)) == 10);
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("a process waits for what another runs, and takes over when that one i
     // The first one's trials take a minute; they are all that is missing.
     const pid_t a = pair.start(pair.first, {"--trials", "3", "--set", "sleep_ms=30000"});
     REQUIRE(wait_for(pair.first, "trial 2: "));
-    const pid_t b = pair.start(pair.second, {"--trials", "3"});
+    const pid_t b = pair.start(pair.second, {"--trials", "3", "--accept-changed-options"});
     const bool waits = wait_for(pair.second, "waiting for 3 trials that another process runs");
     kill(a, SIGKILL);
     (void)finish_command(pair.first, a);

@@ -116,12 +116,14 @@ void find_problems(const Settings& settings, Findings& findings) {
     problems.guard([&] { (void)settings.plugin_timeout(); });
     problems.guard([&] { (void)device_budget(settings); });
     std::vector<Trial> stored;
+    Study study;
     problems.guard([&] {
         const std::string& store = settings.text("store");
         if (!std::filesystem::exists(store)) return;
         store::Snapshot snapshot{store};
-        for (const Study& study : snapshot.studies()) {
-            if (study.name != settings.text("study")) continue;
+        for (const Study& each : snapshot.studies()) {
+            if (each.name != settings.text("study")) continue;
+            study = each;
             stored = snapshot.trials(study);
             require_same_identity(study, settings);
         }
@@ -130,6 +132,7 @@ void find_problems(const Settings& settings, Findings& findings) {
     problems.guard([&] { info = describe_trainer(settings); });
     if (!info) return;
     problems.guard([&] { require_known_to_trainer(settings, *info); });
+    problems.guard([&] { require_same_options(study, stored, settings, *info); });
     problems.guard([&] { require_plan(settings, *info); });
     if (!settings.text("save-best").empty()) problems.guard([&] { require_saves_models(settings.place("save-best"), *info); });
     std::string device = "cpu";
@@ -184,7 +187,7 @@ void add_check(CLI::App& app, Actions& actions) {
     auto arguments = std::make_shared<StudyArguments>();
     add_study_arguments(command, arguments,
                         {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "target-share",
-                         "seed", "sampler", "pruner", "guard", "recovery", "plugin-timeout", "save-best"});
+                         "seed", "sampler", "pruner", "guard", "recovery", "plugin-timeout", "save-best", "accept-changed-options"});
     command->footer(
         "Looks at the script, every name and type, the trainer, its data, one batch, the range of labels; tells what the trainer says of "
         "its data.\nExit 0: no problems; 2: each problem on a line.");

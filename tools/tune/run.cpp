@@ -292,6 +292,8 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     std::vector<Trial> stored;
     store.refresh(study.id, stored);
     require_same_parameters(stored, proposals);  // before a trial is begun in vain
+    require_same_options(study, stored, settings, info);
+    store.set_study_user_attribute(study.id, trainer_options_attribute, trainer_options_text(settings));
     if (!is_new) {
         std::vector<Attempt> elsewhere;
         if (policies.guard.carries()) elsewhere = tuner::Bookkeeping::attempts_elsewhere(store, study.id, pool.runs_on().device_name);
@@ -360,9 +362,10 @@ void add_run(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("run", "Run a study, or go on with it");
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
-    add_study_arguments(command, arguments,
-                        {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "target-share",
-                         "seed", "sampler", "pruner", "guard", "recovery", "plugin-timeout", "progress", "save-best"});
+    add_study_arguments(
+        command, arguments,
+        {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "target-share", "seed", "sampler",
+         "pruner", "guard", "recovery", "plugin-timeout", "progress", "save-best", "accept-changed-options"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.");

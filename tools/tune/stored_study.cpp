@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "stored_study.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+
 #include "hpo/core/error.hpp"
 #include "hpo/space/known_distributions.hpp"
+#include "hpo/store/json_text.hpp"
 
 namespace hpo::tune {
 
@@ -18,6 +24,54 @@ void require_same_identity(const Study& stored, const Settings& settings) {
         throw bad_value(settings.place("study"), key + " \"" + value + "\" for study " + stored.name,
                         key + " " + has->second + ", which its trials have; or another --study");
     }
+}
+
+std::string trainer_options_text(const Settings& settings) {
+    std::string text = "{";
+    for (const auto& [name, value] : settings.description().trainer_options)
+        text += (text.size() > 1 ? ", " : "") + json_quote(name) + ": " + json_text(value);
+    return text + "}";
+}
+
+void require_same_options(const Study& stored, const std::vector<Trial>& trials, const Settings& settings, const TrainerInfo& info) {
+    const bool none_began = std::ranges::all_of(trials, [](const Trial& trial) { return trial.state == TrialState::waiting; });
+    if (settings.arguments().accept_changed_options || none_began) return;
+    const auto kept = stored.user_attributes.find(trainer_options_attribute);
+    if (kept == stored.user_attributes.end()) return;
+    const store::Json json = store::parse_json(kept->second);
+    if (!json.is_object()) return;
+    const auto& now = settings.description().trainer_options;
+    std::map<std::string, Value, std::less<>> then;
+    for (const auto& [name, value] : json.items()) then[name] = store::json_value(value);
+
+    std::vector<std::string> has;
+    std::vector<std::string> had;
+    const auto compare = [&](const std::string& name) {
+        const auto value_in = [&](const auto& options) {
+            if (const auto found = options.find(name); found != options.end()) return found->second;
+            for (const TrainerParameter& parameter : info.parameters) {
+                if (parameter.name == name) return parameter.standard;
+            }
+            return Value{};
+        };
+        const Value a = value_in(then);
+        const Value b = value_in(now);
+        const auto number = [](const Value& value) -> std::optional<double> {
+            if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+            if (const auto* real = get_if<double>(&value)) return *real;
+            return std::nullopt;
+        };
+        if (a == b || (number(a) && number(a) == number(b))) return;
+        had.push_back(name + " = " + (a.is_null() ? "none" : display_text(a)));
+        has.push_back(name + " = " + (b.is_null() ? "none" : display_text(b)));
+    };
+    for (const auto& [name, value] : then) compare(name);
+    for (const auto& [name, value] : now) {
+        if (!then.contains(name)) compare(name);
+    }
+    if (had.empty()) return;
+    throw bad_value(settings.place("study"), "trainer options " + join_names(has) + " for study " + stored.name,
+                    join_names(had) + ", which its trials have; or another --study; or --accept-changed-options, to compare unlike trials");
 }
 
 void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals) {

@@ -9,6 +9,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/trial.hpp"
+#include "hpo/trainer/trainer.hpp"
 #include "settings.hpp"
 
 namespace hpo::tune {
@@ -18,6 +19,15 @@ namespace hpo::tune {
 
 /// Throws bad_value where the stored study has another trainer or metric than the script.
 void require_same_identity(const Study& stored, const Settings& settings);
+
+/// The options of the study's trainer as the study keeps them, in the user attribute `trainer_options`: JSON text.
+[[nodiscard]] std::string trainer_options_text(const Settings& settings);
+inline constexpr const char* trainer_options_attribute = "trainer_options";
+
+/// Throws bad_value where the stored study's trials have other options of the trainer than the script, unless that is accepted. An option
+/// that one of them leaves out has the trainer's standard. A study that does not tell its options, as those of earlier versions, and one
+/// of which no trial has begun have none that could differ.
+void require_same_options(const Study& stored, const std::vector<Trial>& trials, const Settings& settings, const TrainerInfo& info);
 
 /// Throws bad_value where the script's parameters do not go with those of the study's trials.
 void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals);
