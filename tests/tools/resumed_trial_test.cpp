@@ -163,7 +163,7 @@ TEST_CASE("of two runs that begin at once, one goes on with the lost trial") {
     CHECK(std::count_if(trials.begin(), trials.end(), [&](const auto& trial) { return trial.params == trials[0].params; }) == 2);
 }
 
-TEST_CASE("a lost trial is left alone where space, seed, options or data are others now, and the reason is told") {
+TEST_CASE("a lost trial is left alone where the space or a fixed value is another now, and the reason is told") {
     const Study study;
     (void)study.end_by(SIGTERM, 1);
     study.go();
@@ -177,8 +177,25 @@ TEST_CASE("a lost trial is left alone where space, seed, options or data are oth
         changed = {"--fix", "x=0.25"};
         why = "'x' is fixed at 0.25 now, and ";
     }
+    const auto result = study.run(changed);
+    INFO(result.error);
+    CHECK(result.status == 0);
+    CHECK_THAT(result.error, Contains("hpo-tune: note: trial 0, which was interrupted, is not run again: ") && Contains(why));
+    const auto trials = study.trials();
+    CHECK(trials.size() == 3);
+    CHECK(done(trials) == 2);
+    for (const auto& trial : trials) CHECK(hpo::retry_history(trial).empty());
+    CHECK_FALSE(std::filesystem::exists(study.workshop.path("hpo.db.checkpoints")));
+}
+
+TEST_CASE("a lost trial runs again from its beginning where seed, options or data are others now, and the reason is told") {
+    const Study study;
+    (void)study.end_by(SIGTERM, 1);
+    study.go();
+    std::vector<std::string> changed;
+    std::string why;
     SECTION("an option of the trainer") {
-        changed = {"--set", "limit=9"};
+        changed = {"--set", "limit=9", "--accept-changed-options"};
         why = "option limit is 9 now and was 8\n";
     }
     SECTION("the seed") {
@@ -192,11 +209,16 @@ TEST_CASE("a lost trial is left alone where space, seed, options or data are oth
     const auto result = study.run(changed);
     INFO(result.error);
     CHECK(result.status == 0);
-    CHECK_THAT(result.error, Contains("hpo-tune: note: trial 0, which was interrupted, is not gone on with: ") && Contains(why));
+    CHECK_THAT(result.error,
+               Contains("hpo-tune: note: trial 0, which was interrupted, does not go on from its checkpoint: ") && Contains(why));
     const auto trials = study.trials();
-    CHECK(trials.size() == 3);
+    REQUIRE(trials.size() == 3);
     CHECK(done(trials) == 2);
-    for (const auto& trial : trials) CHECK(hpo::retry_history(trial).empty());
+    CHECK(trials[1].system_attributes.at("retry_history") == "[0]");
+    CHECK(trials[1].params == trials[0].params);
+    REQUIRE(trials[1].attempts.size() == 1);
+    CHECK_FALSE(trials[1].attempts[0].resumed_step);
+    CHECK(trials[1].intermediate.size() == 4);
     CHECK_FALSE(std::filesystem::exists(study.workshop.path("hpo.db.checkpoints")));
 }
 
@@ -217,17 +239,75 @@ TEST_CASE("from a damaged checkpoint a lost trial begins anew, with the same par
     CHECK_FALSE(trials[1].attempts[1].resumed_step);
 }
 
-TEST_CASE("a lost trial whose checkpoints are gone is replaced by a new one, without a word") {
+TEST_CASE("a lost trial whose checkpoints are gone runs again from its beginning") {
     const Study study;
     (void)study.end_by(SIGKILL, 1);
     std::filesystem::remove_all(study.workshop.path("hpo.db.checkpoints"));
     study.go();
     const auto result = study.run();
     CHECK(result.status == 0);
-    CHECK_THAT(result.error, !Contains("note:"));
+    CHECK_THAT(result.error, !Contains("note:") && Contains("trial 1: runs trial 0 again, which was interrupted\n"));
     const auto trials = study.trials();
-    CHECK(trials.size() == 3);
-    for (const auto& trial : trials) CHECK(hpo::retry_history(trial).empty());
+    REQUIRE(trials.size() == 3);
+    check_same(trials[1], undisturbed());
+    CHECK_FALSE(trials[1].attempts.at(0).resumed_step);
+}
+
+TEST_CASE("trials of a trainer without checkpoints run again under their parameters, each once, whoever goes on") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "bowl", trainer = { "quadratic", steps = 1, sleep_ms = hpo.option("sleep_ms", 20, "pause") },
+  objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "fail", trials = 6, workers = 3,
+  space = function(trial) trial:float("x", -5, 5) end,
+}
+)");
+    const std::string store = workshop.path("hpo.db").string();
+    const auto words = [&](const std::string& pause) {
+        return std::vector<std::string>{tool("hpo-tune"), "run",   "bowl.lua", "--store",           store,
+                                        "--progress",     "plain", "--set",    "sleep_ms=" + pause, "--accept-changed-options"};
+    };
+    const auto trials = [&] {
+        if (!std::filesystem::exists(store)) return std::vector<hpo::Trial>{};
+        hpo::store::Snapshot snapshot{store};
+        const auto studies = snapshot.studies();
+        return studies.empty() ? std::vector<hpo::Trial>{} : snapshot.trials(studies.at(0));
+    };
+    const pid_t pid = start_command(workshop, words("3600000"));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    const auto all_run = [&] {
+        const auto now = trials();
+        return now.size() == 3 && std::all_of(now.begin(), now.end(), [](const auto& trial) { return !trial.attempts.empty(); });
+    };
+    while (!all_run() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    kill(pid, SIGKILL);
+    (void)finish_command(workshop, pid);
+
+    const Workshop elsewhere;
+    elsewhere.write("bowl.lua", read_file(workshop.path("bowl.lua")));
+    const pid_t first = start_command(workshop, words("20"));
+    const pid_t second = start_command(elsewhere, words("20"));
+    const auto a = finish_command(workshop, first);
+    const auto b = finish_command(elsewhere, second);
+    INFO(a.error << b.error);
+    CHECK(a.status == 0);
+    CHECK(b.status == 0);
+    const auto after = trials();
+    CHECK(done(after) == 6);
+    CHECK(after.size() == 9);
+    for (std::size_t lost = 0; lost < 3; ++lost) {
+        CHECK(after[lost].user_attributes.contains("lost"));
+        std::size_t times = 0;
+        for (const auto& trial : after) {
+            if (hpo::retry_history(trial) != std::vector<std::int64_t>{static_cast<std::int64_t>(lost)}) continue;
+            ++times;
+            CHECK(trial.params == after[lost].params);
+            CHECK(trial.state == hpo::TrialState::complete);
+        }
+        CHECK(times == 1);
+    }
 }
 
 #ifdef HPO_HAS_IMAGE_CLASSIFIER

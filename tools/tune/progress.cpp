@@ -102,12 +102,19 @@ void Progress::waiting_for_others(std::int64_t missing) {
 }
 
 void Progress::goes_on(const Trial& trial, const Trial& lost) {
-    line("trial " + std::to_string(trial.number) + ": goes on with trial " + std::to_string(lost.number) + ", which was interrupted" +
-         (trial.intermediate.empty() ? "" : ", after step " + std::to_string(trial.intermediate.rbegin()->first)));
+    const std::string which = "trial " + std::to_string(lost.number);
+    line("trial " + std::to_string(trial.number) + ": " +
+         (trial.intermediate.empty()
+              ? "runs " + which + " again, which was interrupted"
+              : "goes on with " + which + ", which was interrupted, after step " + std::to_string(trial.intermediate.rbegin()->first)));
+}
+
+void Progress::begins_anew(const Trial& lost, const std::string& why) {
+    note("trial " + std::to_string(lost.number) + ", which was interrupted, does not go on from its checkpoint: " + why);
 }
 
 void Progress::left_alone(const Trial& lost, const std::string& why) {
-    note("trial " + std::to_string(lost.number) + ", which was interrupted, is not gone on with: " + why);
+    note("trial " + std::to_string(lost.number) + ", which was interrupted, is not run again: " + why);
 }
 
 void Progress::left_out(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }

@@ -50,6 +50,7 @@ public:
 
     void study_opened(const Study& study, const std::vector<Trial>& trials) override;
     void goes_on(const Trial& trial, const Trial& lost) override;
+    void begins_anew(const Trial& lost, const std::string& why) override;
     void left_alone(const Trial& lost, const std::string& why) override;
     void left_out(const Trial& trial, const std::string& what) override;
     void attempt_started(const Trial& trial, const Attempt& attempt) override;

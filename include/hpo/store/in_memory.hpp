@@ -117,7 +117,7 @@ public:
         return begin_trial(study_id, run_id);
     }
     std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
-                                            const Trial& lost, std::int64_t last_kept) override {
+                                            const Trial& lost, std::optional<std::int64_t> last_kept) override {
         Kept& kept = of(study_id);
         if (!has_room(kept, run_id, quota)) return std::nullopt;
         for (const Trial& trial : kept.trials) {

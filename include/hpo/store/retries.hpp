@@ -16,7 +16,7 @@
 
 namespace hpo {
 
-// A trial that goes on with a lost one says so as Optuna's readers know it, in two system attributes.
+// A trial that runs a lost one again, or goes on with it, says so as Optuna's readers know it, in two system attributes.
 
 /// The number of the trial that was begun first.
 inline constexpr std::string_view failed_trial_attribute = "failed_trial";
@@ -68,7 +68,8 @@ inline constexpr std::string_view retry_history_attribute = "retry_history";
     return std::find(history.begin(), history.end(), number) != history.end() && has_taken_over(trial);
 }
 
-/// The lost trials of which a checkpoint may be left and with which no other trial goes on, by number.
+/// The lost trials whose configuration is known and that no other trial runs again or goes on with, by number. Of a line of trials it is
+/// at most one: a retry that was itself lost before its first attempt leaves the trial before it to be retried.
 [[nodiscard]] inline std::vector<std::int64_t> trials_left_behind(std::span<const Trial> trials) {
     std::vector<std::int64_t> taken;
     for (const Trial& trial : trials) {
@@ -77,15 +78,16 @@ inline constexpr std::string_view retry_history_attribute = "retry_history";
     }
     std::vector<std::int64_t> left;
     for (const Trial& trial : trials) {
-        if (is_lost(trial) && latest_checkpoint(trial) && std::find(taken.begin(), taken.end(), trial.number) == taken.end())
-            left.push_back(trial.number);
+        if (!is_lost(trial) || (trial.params.empty() && trial.fixed.empty())) continue;
+        if (trial.attempts.empty() && !retry_history(trial).empty()) continue;
+        if (std::find(taken.begin(), taken.end(), trial.number) == taken.end()) left.push_back(trial.number);
     }
     return left;
 }
 
-/// The beginning of a trial that goes on with a lost one after `last_kept`: its parameters, what was attached to it, and its reports
-/// up to there. Number, id and state are still to be given.
-[[nodiscard]] inline Trial retry_of(const Trial& lost, std::int64_t last_kept) {
+/// The beginning of a trial that goes on with a lost one after `last_kept`, or runs it again from its beginning (nothing): its
+/// parameters, what was attached to it, and its reports up to there. Number, id and state are still to be given.
+[[nodiscard]] inline Trial retry_of(const Trial& lost, std::optional<std::int64_t> last_kept) {
     Trial retry;
     retry.params = lost.params;
     retry.fixed = lost.fixed;

@@ -114,7 +114,7 @@ public:
         return trial;
     }
     std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
-                                            const Trial& lost, std::int64_t last_kept) override {
+                                            const Trial& lost, std::optional<std::int64_t> last_kept) override {
         auto trial = connection_->write([&]() -> std::optional<Trial> {
             require_study(study_id);
             if (!has_room(study_id, run_id, quota) || is_taken_over(*connection_, study_id, lost.number)) return std::nullopt;

@@ -58,10 +58,10 @@ public:
     /// As begin_trial, while fewer than `quota.trials` are done (counts_as_done), or run: in the caller, or for another run that is
     /// not gone. Counted and begun in one step: processes that ask at once begin no more together. Nothing: there are as many.
     virtual std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) = 0;
-    /// As begin_trial_within, for a trial that goes on with a lost one after the checkpoint of step `last_kept` (retry_of, in
-    /// store/retries.hpp). Nothing also when another trial goes on with it already: of processes that ask at once, one gets it.
+    /// As begin_trial_within, for a trial that goes on with a lost one after the checkpoint of step `last_kept`, or runs it again
+    /// (retry_of, in store/retries.hpp). Nothing also when another trial does so already: of processes that ask at once, one gets it.
     virtual std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
-                                                    const Trial& lost, std::int64_t last_kept) = 0;
+                                                    const Trial& lost, std::optional<std::int64_t> last_kept) = 0;
     /// Adds a waiting trial with fixed values, by name.
     virtual Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) = 0;
     virtual void set_params(const Trial& trial) = 0;

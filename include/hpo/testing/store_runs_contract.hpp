@@ -107,6 +107,30 @@ inline void check_store_runs(Store& store) {
         CHECK(third->system_attributes == Attributes{{"failed_trial", "0"}, {"retry_history", "[0, 2]"}});
         CHECK(all_trials(store, study).size() == 4);
     }
+    SECTION("a trial that runs a lost one again has its parameters and none of its reports, and is begun once") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Run here = store.begin_run(study.id, {});
+        store.enqueue(study.id, {{"x", 0.25}});
+        Trial lost = store.begin_trial(study.id, here.id);
+        lost.params.set("x", FloatDistribution{0.0, 1.0, false, std::nullopt}, 0.25);
+        store.set_params(lost);
+        store.report(lost, {.step = 0, .value = 0.5});
+        lost.intermediate[0] = 0.5;
+        lost.state = TrialState::fail;
+        lost.user_attributes["lost"] = "true";
+        store.finish(lost);
+        const Quota quota{.trials = 5, .own_running = 0, .grace_seconds = 3600};
+        const auto again = store.begin_retry_within(study.id, here.id, quota, lost, std::nullopt);
+        REQUIRE(again);
+        CHECK(text_of(all_trials(store, study).at(1)) == text_of(*again));
+        CHECK(again->params == lost.params);
+        CHECK(again->fixed.size() == 1);
+        CHECK(again->intermediate.empty());
+        CHECK(again->user_attributes.empty());
+        CHECK(again->system_attributes.at("retry_history") == "[0]");
+        CHECK_FALSE(store.begin_retry_within(study.id, here.id, quota, lost, std::nullopt));
+        CHECK(trials_left_behind(all_trials(store, study)).empty());
+    }
     SECTION("trials are begun within a quota: what is done, what the caller runs, and what living runs run") {
         const Study study = store.open_study("s", one, Store::Open::create);
         const Run here = store.begin_run(study.id, {});

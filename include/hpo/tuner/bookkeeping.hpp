@@ -80,16 +80,20 @@ public:
         if (done_ + wanted.own_running >= wanted.trials) return false;
         return !since_refusal_ || since_refusal_->seconds() >= refusal_holds_seconds;
     }
-    /// A trial that goes on with a lost one. Nothing: there are as many as wanted, or another process was first.
-    [[nodiscard]] std::optional<std::int64_t> begin_retry(const Wanted& wanted, const Trial& lost, std::int64_t last_kept) {
+    /// A trial that goes on with a lost one after `last_kept`, or runs it again. Nothing: there are as many as wanted, or another process
+    /// was first; as for begin_trial.
+    [[nodiscard]] std::optional<std::int64_t> begin_retry(const Wanted& wanted, const Trial& lost, std::optional<std::int64_t> last_kept) {
         if (!may_begin(wanted)) return std::nullopt;
-        return take_in(store_.begin_retry_within(study_.id, run_id(), quota(wanted), lost, last_kept));
+        auto begun = store_.begin_retry_within(study_.id, run_id(), quota(wanted), lost, last_kept);
+        if (begun) std::erase(left_behind_, lost.number);
+        else since_refusal_.emplace();
+        return take_in(std::move(begun));
     }
-    /// Looks what other processes have left, and returns the lost trials that another can go on with.
+    /// Looks what other processes have left, and returns the lost trials that another can run again or go on with.
     [[nodiscard]] std::vector<std::int64_t> left_behind() {
-        if (run_) store_.settle_lost_trials(study_.id, heartbeat_grace_seconds);
         read_others();
-        return trials_left_behind(trials_);
+        if (others_run_) settle_lost();  // whoever runs them may be gone
+        return left_behind_;
     }
     /// Ends the trials of processes that are gone, so that none stands as running for ever.
     void settle_lost() {
@@ -151,11 +155,13 @@ public:
         const History seen = history();
         return pruner.judge(Standing{trial(number), told.step, study_.directions[0], seen});
     }
-    /// What the trial's parameters must be: the run's fixed values, then those that it was enqueued with.
+    /// What the trial's parameters must be: the run's fixed values, then those that it was enqueued with, then those that it has from a
+    /// lost trial which it runs again.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number, const TuneOptions& options) {
         auto fixed = options.fixed;
         const Trial& current = trial(number);
         fixed.insert(fixed.end(), current.fixed.begin(), current.fixed.end());
+        for (const Param& param : current.params) fixed.emplace_back(param.name, param.value());
         return fixed;
     }
     void memory_mark(std::int64_t number, const MemoryMark& mark) {
@@ -169,6 +175,7 @@ public:
         Trial& current = trial(number);
         current.completed = now();
         store_.finish(current);
+        std::erase(own_, number);
         done_ += counts_as_done(current) ? 1 : 0;
         observer_.trial_finished(current);
     }
@@ -206,6 +213,7 @@ private:
         std::optional<std::int64_t> number;
         if (begun) {
             number = begun->number;
+            own_.push_back(*number);
             const auto index = static_cast<std::size_t>(*number);
             if (index == trials_.size()) trials_.push_back(std::move(*begun));
             else if (index < trials_.size()) trials_[index] = std::move(*begun);  // an enqueued one
@@ -218,7 +226,13 @@ private:
         recount();
         observer_.others_changed(trials_);
     }
-    void recount() { done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done); }
+    void recount() {
+        done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done);
+        left_behind_ = trials_left_behind(trials_);
+        others_run_ = std::any_of(trials_.begin(), trials_.end(), [this](const Trial& each) {
+            return each.state == TrialState::running && std::find(own_.begin(), own_.end(), each.number) == own_.end();
+        });
+    }
 
     Store& store_;
     TuneObserver& observer_;
@@ -227,6 +241,9 @@ private:
     std::vector<Rejection> rejections_;
     std::vector<Attempt> elsewhere_;
     KnownDistributions distributions_;
+    std::vector<std::int64_t> own_;          ///< begun here and not finished
+    std::vector<std::int64_t> left_behind_;  ///< trials_left_behind, as of the latest reading
+    bool others_run_ = false;                ///< trials that were not begun here, as of the latest reading
     std::int64_t done_ = 0;
     bool told_misprediction_ = false;
     std::vector<std::string> given_up_;  ///< sources and families that the observer was told of

@@ -29,7 +29,7 @@ public:
         while (books_.done() < options_.trials) {
             if (options_.stop_requested && options_.stop_requested()) return true;
             if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
-            if (const auto number = books_.begin_trial({.trials = options_.trials})) run_trial(*number, objective);
+            if (const auto number = begin()) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
             books_.heartbeat();
             observer_.idle();
@@ -39,6 +39,18 @@ public:
     }
 
 private:
+    /// A lost trial again, under its parameters, or a new one; nothing: there are as many as wanted.
+    std::optional<std::int64_t> begin() {
+        const Bookkeeping::Wanted wanted{.trials = options_.trials};
+        for (const std::int64_t number : books_.left_behind()) {
+            const Trial lost = books_.trial(number);
+            const auto begun = books_.begin_retry(wanted, lost, std::nullopt);
+            if (begun) observer_.goes_on(books_.trial(*begun), lost);
+            return begun;
+        }
+        return books_.begin_trial(wanted);
+    }
+
     template <class Objective>
     void run_trial(std::int64_t number, const Objective& objective) {
         try {

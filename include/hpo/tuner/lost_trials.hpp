@@ -20,6 +20,7 @@ namespace hpo::tuner {
 template <Sampler S>
 [[nodiscard]] std::optional<std::string> outside_space(S& sampler, const Space& space, const Trial& lost, const History& history,
                                                        const TuneOptions& options) {
+    if (lost.params.empty()) return std::nullopt;  // it was enqueued, and is drawn yet
     FixedValues fixed = options.fixed;
     for (const Param& param : lost.params) fixed.emplace_back(param.name, param.value());
     try {
@@ -39,9 +40,9 @@ template <Sampler S>
     return std::nullopt;
 }
 
-/// The first attempt of a trial that goes on with a lost one: under the plan and the changed parameters of its last attempt, on the
-/// device that is used now.
-[[nodiscard]] inline Attempt continued(const Attempt& last, std::int64_t step, const TuneOptions& options) {
+/// The first attempt of a trial that goes on with a lost one after `step`, or runs it again: under the plan and the changed parameters of
+/// its last attempt, on the device that is used now.
+[[nodiscard]] inline Attempt continued(const Attempt& last, std::optional<std::int64_t> step, const TuneOptions& options) {
     Attempt attempt;
     attempt.plan = last.plan;
     attempt.plan.device = options.plan.device;
@@ -50,37 +51,35 @@ template <Sampler S>
     return attempt;
 }
 
-/// Takes over a study's lost trials, which their supervisor left with checkpoints.
+/// Takes over a study's lost trials: another one goes on with each from its checkpoint, or runs it again where there is none.
 class LostTrials {
 public:
     LostTrials(Bookkeeping& books, const Space& space, const TuneOptions& options, TuneObserver& observer)
         : books_{books}, space_{space}, options_{options}, observer_{observer} {}
 
-    /// A trial that goes on with a lost one, and its first attempt, which is to be started.
     struct Begun {
         std::int64_t number = -1;
-        Attempt attempt;
+        std::optional<Attempt> attempt{};  ///< to be started; nothing: the lost one was never launched, so that it is proposed anew
     };
-    /// Begins one where a lost one left a checkpoint that can be gone on from; nothing: there is none, or no trial is wanted.
+    /// Begins a trial in place of a lost one; nothing: there is none that can be run again, or no trial is wanted.
     template <Sampler S>
     [[nodiscard]] std::optional<Begun> take_over(S& sampler, const Bookkeeping::Wanted& wanted) {
-        if (!options_.left_checkpoints || !books_.may_begin(wanted)) return std::nullopt;
+        if (!books_.may_begin(wanted)) return std::nullopt;
         for (const std::int64_t number : books_.left_behind()) {
             if (std::find(left_alone_.begin(), left_alone_.end(), number) != left_alone_.end()) continue;
             const Trial lost = books_.trial(number);
-            auto obstacle = options_.left_checkpoints(lost);
-            if (obstacle && obstacle->empty()) {
-                if (auto changed = outside_space(sampler, space_, lost, books_.history(), options_)) obstacle = std::move(changed);
-            }
-            if (!obstacle || !obstacle->empty()) {
+            if (const auto changed = outside_space(sampler, space_, lost, books_.history(), options_)) {
                 left_alone_.push_back(number);
-                if (obstacle) observer_.left_alone(lost, *obstacle);
+                observer_.left_alone(lost, *changed);
                 continue;
             }
-            const std::int64_t step = *latest_checkpoint(lost);
+            const auto obstacle = options_.left_checkpoints && latest_checkpoint(lost) ? options_.left_checkpoints(lost) : std::nullopt;
+            const auto step = obstacle && obstacle->empty() ? latest_checkpoint(lost) : std::nullopt;
             const auto begun = books_.begin_retry(wanted, lost, step);
-            if (!begun) continue;
+            if (!begun) return std::nullopt;
+            if (obstacle && !step) observer_.begins_anew(lost, *obstacle);
             observer_.goes_on(books_.trial(*begun), lost);
+            if (lost.attempts.empty()) return Begun{*begun};
             return Begun{*begun, continued(lost.attempts.back(), step, options_)};
         }
         return std::nullopt;
@@ -91,7 +90,7 @@ private:
     const Space& space_;
     const TuneOptions& options_;
     TuneObserver& observer_;
-    std::vector<std::int64_t> left_alone_;  ///< of which no trial can go on here
+    std::vector<std::int64_t> left_alone_;  ///< that cannot be run again here
 };
 
 /// True when an attempt that was to go on from a checkpoint failed before it told anything: the checkpoint may be damaged, or of

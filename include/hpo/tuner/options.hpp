@@ -43,7 +43,7 @@ struct TuneOptions {
     /// Where the attempts of a trial may keep checkpoints, asked before each: a folder that is there. Not set: nowhere.
     std::function<std::string(const Trial& trial)> checkpoint_folder{};
     /// Whether a lost trial left checkpoints that another one can go on from. Nothing: it left none. Else why it cannot, and a text
-    /// without characters: it can. Not set: a lost trial is replaced by a new one.
+    /// without characters: it can. Not set: a lost trial is run again from its beginning.
     std::function<std::optional<std::string>(const Trial& lost)> left_checkpoints{};
     /// Where an attempt of a trial writes its finished model, asked before each: an empty folder. Not set: models are not kept.
     std::function<std::string(std::int64_t trial)> model_folder{};
@@ -81,9 +81,11 @@ class TuneObserver {
 public:
     virtual ~TuneObserver() = default;
     virtual void study_opened(const Study& /*study*/, const std::vector<Trial>& /*trials*/) {}
-    /// A trial has been begun that goes on with a lost one.
+    /// A trial has been begun that goes on with a lost one after its reports, or runs it again where it has none.
     virtual void goes_on(const Trial& /*trial*/, const Trial& /*lost*/) {}
-    /// A lost trial left checkpoints that no trial can go on from, and why.
+    /// A lost trial left checkpoints that no trial can go on from, and why: it is run again from its beginning.
+    virtual void begins_anew(const Trial& /*lost*/, const std::string& /*why*/) {}
+    /// A lost trial cannot be run again, and why: a new one replaces it.
     virtual void left_alone(const Trial& /*lost*/, const std::string& /*why*/) {}
     /// An enqueued value that a trial runs without, and why; once for each name.
     virtual void left_out(const Trial& /*trial*/, const std::string& /*what*/) {}

@@ -81,12 +81,16 @@ private:
         if (number) launch(*number);
         return number.has_value();
     }
-    /// Begins a trial that goes on with a lost one from its checkpoint, where there is one; true when it has.
+    /// Begins a trial in place of a lost one, where there is one; true when it has.
     bool go_on_with_lost() {
         auto begun = lost_trials_.take_over(policies_.sampler, wanted());
         if (!begun) return false;
-        running_.push_back(begun->number);
-        go_on({begun->number, std::move(begun->attempt)});
+        if (!begun->attempt) {
+            launch(begun->number);
+        } else {
+            running_.push_back(begun->number);
+            go_on({begun->number, std::move(*begun->attempt)});
+        }
         return true;
     }
 

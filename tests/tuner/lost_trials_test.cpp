@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hpo/memory/unlimited.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/recovery/fail.hpp"
+#include "hpo/sampler/random.hpp"
+#include "hpo/store/in_memory.hpp"
+#include "hpo/store/retries.hpp"
+#include "hpo/tuner.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo;
+
+namespace {
+
+constexpr const char* study_name = "s";
+
+const Space line = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
+
+/// Three jobs at once; each reports and ends only when it is let.
+class Held final : public Executor {
+public:
+    explicit Held(bool lets_end) : lets_end_{lets_end} {}
+    [[nodiscard]] std::size_t free_slots() const override { return 3 - queue_.size(); }
+    void submit(const Job& job, ExecutorEvents& events) override {
+        events.on_started(job.trial, 1);
+        queue_.push_back(job);
+        seeds.push_back(job.seed);
+    }
+    void wait(ExecutorEvents& events, double /*timeout_seconds*/) override {
+        if (queue_.empty()) return;
+        const Job job = queue_.front();
+        if (!lets_end_ && !interrupted_) return (void)events.on_report(job.trial, {.step = ++step_, .value = 1});
+        queue_.erase(queue_.begin());
+        events.on_end(job.trial, interrupted_ ? AttemptOutcome{.kind = OutcomeKind::interrupted}
+                                              : AttemptOutcome{.kind = OutcomeKind::complete, .values = {*job.params.number("x")}});
+    }
+    void interrupt() override { interrupted_ = true; }
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
+
+    std::vector<std::uint64_t> seeds;
+
+private:
+    bool lets_end_;
+    bool interrupted_ = false;
+    std::int64_t step_ = 0;
+    std::vector<Job> queue_;
+};
+
+struct Listener final : TuneObserver {
+    void goes_on(const Trial& trial, const Trial& lost) override { again.emplace_back(lost.number, trial.number); }
+    void left_alone(const Trial& lost, const std::string& why) override { left.push_back(std::to_string(lost.number) + ": " + why); }
+    std::vector<std::pair<std::int64_t, std::int64_t>> again;
+    std::vector<std::string> left;
+};
+
+Tuner<sampler::Random, pruner::None, memory::Unlimited, recovery::Fail> make_tuner() { return {{}, {}, {}, {}}; }
+
+/// A study whose three running trials were interrupted before any checkpoint.
+TuneResult interrupted(Store& store, std::vector<std::uint64_t>* seeds = nullptr) {
+    Held executor{false};
+    int looks = 0;
+    TuneResult result =
+        make_tuner().optimize(store, study_name, line, executor, {.trials = 6, .stop_requested = [&] { return ++looks > 20; }});
+    REQUIRE(result.interrupted);
+    REQUIRE(result.trials.size() == 3);
+    for (const Trial& trial : result.trials) REQUIRE(is_lost(trial));
+    if (seeds) *seeds = executor.seeds;
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("trials that were interrupted before a checkpoint run again under their parameters, each once") {
+    store::InMemory store;
+    std::vector<std::uint64_t> seeds;
+    const TuneResult before = interrupted(store, &seeds);
+    Held executor{true};
+    Listener listener;
+    const TuneResult after = make_tuner().optimize(store, study_name, line, executor, {.trials = 6}, listener);
+    CHECK(listener.again == std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 3}, {1, 4}, {2, 5}});
+    REQUIRE(after.trials.size() == 9);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const Trial& again = after.trials[i + 3];
+        CHECK(again.state == TrialState::complete);
+        CHECK(again.params == before.trials[i].params);
+        CHECK(again.values.at(0) == before.trials[i].params.number("x"));
+        CHECK(again.intermediate.empty());  // what the lost one told is its own
+        CHECK(retry_history(again) == std::vector<std::int64_t>{static_cast<std::int64_t>(i)});
+        CHECK(executor.seeds[i] == seeds[i]);
+    }
+    for (std::size_t i = 6; i < 9; ++i) CHECK(retry_history(after.trials[i]).empty());
+    Listener later;
+    Held more{true};
+    CHECK(make_tuner().optimize(store, study_name, line, more, {.trials = 8}, later).trials.size() == 11);
+    CHECK(later.again.empty());
+}
+
+TEST_CASE("a lost trial that is interrupted again runs once more, and only one of its line does") {
+    store::InMemory store;
+    (void)interrupted(store);
+    Held held{false};
+    int looks = 0;
+    const auto second = make_tuner().optimize(store, study_name, line, held, {.trials = 6, .stop_requested = [&] { return ++looks > 20; }});
+    REQUIRE(second.trials.size() == 6);
+    Held executor{true};
+    const auto third = make_tuner().optimize(store, study_name, line, executor, {.trials = 3});
+    REQUIRE(third.trials.size() == 9);
+    for (std::size_t i = 6; i < 9; ++i) {
+        CHECK(third.trials[i].params == third.trials[i - 6].params);
+        CHECK(retry_history(third.trials[i]).size() == 2);
+    }
+}
+
+TEST_CASE("a retry that was lost before its first attempt is passed over for the trial that it would have run again") {
+    const auto lost = [](std::int64_t number, const std::string& history) {
+        Trial trial;
+        trial.number = number;
+        trial.state = TrialState::fail;
+        trial.user_attributes["lost"] = "true";
+        trial.params.set("x", FloatDistribution{0, 1}, 0.5);
+        if (!history.empty()) trial.system_attributes["retry_history"] = history;
+        return trial;
+    };
+    std::vector<Trial> trials{lost(0, ""), lost(1, "[0]")};
+    trials[0].attempts.emplace_back();
+    CHECK(trials_left_behind(trials) == std::vector<std::int64_t>{0});
+    trials[1].attempts.emplace_back();
+    CHECK(trials_left_behind(trials) == std::vector<std::int64_t>{1});
+    trials[0].attempts.clear();
+    trials.pop_back();
+    CHECK(trials_left_behind(trials) == std::vector<std::int64_t>{0});  // before its launch
+    trials[0].params = {};
+    CHECK(trials_left_behind(trials).empty());  // nothing of it is known
+    trials[0].fixed = {{"x", 0.5}};
+    CHECK(trials_left_behind(trials) == std::vector<std::int64_t>{0});
+}
+
+TEST_CASE("an enqueued trial that was interrupted before it was drawn is run with its values") {
+    store::InMemory store;
+    const Study study = store.open_study(study_name, std::vector{Direction::minimize}, Store::Open::create);
+    store.enqueue(study.id, {{"x", 0.125}});
+    Trial taken = store.begin_trial(study.id, std::nullopt);
+    taken.state = TrialState::fail;
+    taken.user_attributes["lost"] = "true";
+    store.finish(taken);
+    Held executor{true};
+    const auto result = make_tuner().optimize(store, study_name, line, executor, {.trials = 1});
+    REQUIRE(result.trials.size() == 2);
+    CHECK(result.trials[1].values == std::vector{0.125});
+}
+
+TEST_CASE("a lost trial that the space would not make now is told, and replaced") {
+    store::InMemory store;
+    (void)interrupted(store);
+    Held executor{true};
+    Listener listener;
+    const Space other = [](SpaceTrial& trial) {
+        trial.suggest_float("x", 0, 1);
+        trial.suggest_int("n", 1, 3);
+    };
+    const auto result = make_tuner().optimize(store, study_name, other, executor, {.trials = 3}, listener);
+    CHECK(listener.left.size() == 3);
+    CHECK(listener.left.at(0) == "0: the space asks for 'n' now, which the trial has not");
+    CHECK(result.trials.size() == 6);
+    for (const Trial& trial : result.trials) CHECK(retry_history(trial).empty());
+}
+
+TEST_CASE("an objective's trial that an error of the study cut short runs again with what it had drawn") {
+    struct : TuneObserver {
+        void reported(const Trial& trial, const Report& /*report*/) override {
+            if (trial.number == 1) throw std::runtime_error{"the observer's"};
+        }
+    } observer;
+    store::InMemory store;
+    const auto objective = [](LiveTrial& trial) {
+        const double x = trial.suggest_float("x", 0, 1);
+        trial.report(1, x);
+        return x;
+    };
+    CHECK_THROWS_WITH(make_tuner().optimize(store, study_name, objective, {.trials = 3}, observer), "the observer's");
+    Listener listener;
+    const auto result = make_tuner().optimize(store, study_name, objective, {.trials = 3}, listener);
+    REQUIRE(result.trials.size() == 4);
+    CHECK(is_lost(result.trials[1]));
+    CHECK(result.trials[2].params == result.trials[1].params);
+    CHECK(listener.again == std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 2}});
+}
