@@ -10,10 +10,10 @@
 
 namespace hpo::analysis {
 
-/// True for a trial that may be called best: complete, feasible, a number for each objective.
+/// True for a trial that may be called best: complete, feasible, a finite number for each objective.
 [[nodiscard]] inline bool is_ranked(const Trial& trial, std::size_t objectives) {
     return trial.state == TrialState::complete && trial.values.size() == objectives && objectives > 0 && trial.feasible() &&
-           std::ranges::none_of(trial.values, [](double value) { return std::isnan(value); });
+           std::ranges::all_of(trial.values, [](double value) { return std::isfinite(value); });
 }
 
 /// True when `a` is nowhere worse than `b` and somewhere better.

@@ -32,11 +32,12 @@ struct Study {
     Attributes system_attributes;
 };
 
-/// The best complete and feasible trial of a single-objective study; null when there is none. Ties go to the earlier.
+/// The best complete and feasible trial of a single-objective study; null when there is none. Ties go to the earlier. An infinite value is
+/// never the best: it tells that something went wrong, or that nothing came of it.
 [[nodiscard]] inline const Trial* best_trial(std::span<const Trial> trials, Direction direction) {
     const Trial* best = nullptr;
     for (const Trial& trial : trials) {
-        if (trial.state != TrialState::complete || trial.values.empty() || std::isnan(trial.values[0]) || !trial.feasible()) continue;
+        if (trial.state != TrialState::complete || trial.values.empty() || !std::isfinite(trial.values[0]) || !trial.feasible()) continue;
         if (!best || better(direction, trial.values[0], best->values[0])) best = &trial;
     }
     return best;

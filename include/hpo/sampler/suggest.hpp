@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <string>
 #include <utility>
@@ -64,17 +65,36 @@ public:
             const bool same_kind = drawn->distribution == nullptr || compatible(*drawn->distribution, distribution);
             if (same_kind && contains(distribution, drawn->internal) && within.admits(drawn->internal)) return drawn->internal;
         }
-        Rng rng = seed_.rng(name);
-        return sampler_.suggest(Ask{name, distribution, within, so_far, trial_, rng});
+        try {
+            Rng rng = seed_.rng(name);
+            const double suggested = sampler_.suggest(Ask{name, distribution, within, so_far, trial_, rng});
+            require_legal(name, distribution, within, suggested);
+            return suggested;
+        } catch (...) {
+            fault_ = std::current_exception();
+            throw;
+        }
     }
+    /// What the sampler threw, or was refused for; null: nothing. It is no trial's mistake, whatever a trial's function made of it.
+    [[nodiscard]] const std::exception_ptr& fault() const noexcept { return fault_; }
 
 private:
+    static void require_legal(const std::string& name, const Distribution& distribution, const Narrowing& within, double internal) {
+        if (contains(distribution, internal) && within.admits(internal)) return;
+        std::string got = display_text(internal);
+        if (contains(distribution, internal))
+            got = display_text(to_value(distribution, internal)) + ", which this trial's narrowing leaves out";
+        throw bad_value("sampler: parameter '" + name + "'", got,
+                        (holds<CategoricalDistribution>(distribution) ? "the index of " : "") + describe(distribution));
+    }
+
     S& sampler_;
     const TrialContext& trial_;
     const FixedValues& fixed_;
     ProposalSeed seed_;
     ParamSet joint_;
     bool has_drawn_ = false;  ///< another proposal may differ from this one
+    std::exception_ptr fault_;
 };
 
 }  // namespace detail
@@ -85,8 +105,8 @@ inline constexpr int max_refused_proposals = 1000;
 /// Draws a trial's parameters: runs `space` over the sampler until `require` refuses nothing. Random bits are keyed by
 /// (seed, trial number, name, round), so the order of workers changes nothing; `round` counts how often this trial has
 /// been drawn anew, for example because its memory would not fit. Values in `fixed` win over the sampler; a proposal whose branch does not
-/// have them is drawn again, too. Throws bad_value when proposals keep being refused, and FixedValueError where that may be for the sake
-/// of a fixed value.
+/// have them is drawn again, too. Throws bad_value when proposals keep being refused, FixedValueError where that may be for the sake of
+/// a fixed value, bad_value for a value of the sampler's that the parameter does not have, and whatever the sampler throws.
 template <Sampler S>
 [[nodiscard]] ParamSet suggest_params(S& sampler, const Space& space, const TrialContext& trial, Seed seed, const FixedValues& fixed = {},
                                       int round = 0) {

@@ -100,6 +100,7 @@ private:
             try {
                 AttemptOutcome outcome = run_attempt([&] { return objective(live); }, [&] { return live.was_told_to_stop(); });
                 if (listener_error) std::rethrow_exception(listener_error);
+                if (source.fault()) std::rethrow_exception(source.fault());
                 books_.set_params(number, live.params());
                 return outcome;
             } catch (const SpaceRejection& rejection) {
