@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ return hpo.study {
   name = "bowl", trainer = { "quadratic", steps = 2, sleep_ms = 20 },
   objective = { metric = "value", direction = "minimize" },
   sampler = "random", pruner = "none", recovery = "fail", trials = 8, workers = 2,
-  space = function(trial) trial:float("x", -5, 5) trial:categorical("kind", { "a", "b" }) end,
+  space = function(trial) trial:float("x", -5, 5) trial:categorical("y", { 1, 2 }) end,
 }
 )");
     const std::string store = workshop.path("hpo.db").string();
@@ -27,16 +28,17 @@ return hpo.study {
         const hpo::Study study = made.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::create);
         made.enqueue(study.id, {{"x", 1.0}});
         made.enqueue(study.id, {{"x", 77.0}});
-        made.enqueue(study.id, {{"x", std::string{"wide"}}, {"kind", std::string{"a"}}});
+        made.enqueue(study.id, {{"x", std::string{"wide"}}, {"y", std::int64_t{1}}});
         made.enqueue(study.id, {{"x", std::numeric_limits<double>::quiet_NaN()}});
-        made.enqueue(study.id, {{"kind", std::string{"c"}}});
+        made.enqueue(study.id, {{"y", std::int64_t{3}}});
         made.enqueue(study.id, {{"x", 2.0}, {"learning_rate", 0.1}});
     }
     const std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--store", store, "--progress", "plain"};
     const auto run = run_command(workshop, words);
     INFO(run.error);
     CHECK(run.status == 0);
-    CHECK_THAT(run.error, Contains("trial 1: failed, cannot run as enqueued: fixed parameter 'x': got 77; expected float [-5, 5]"));
+    CHECK_THAT(run.error,
+               Contains("trial 1: failed, cannot run as enqueued: bowl.lua:7: fixed parameter 'x': got 77; expected float [-5, 5]"));
     CHECK_THAT(run.error, Contains("note: trial 5: enqueued parameter 'learning_rate': the space does not ask for it in this trial"));
     CHECK_THAT(run.error, !Contains("interrupted"));
 
@@ -50,7 +52,7 @@ return hpo.study {
         CHECK(hpo::counts_as_done(trial));
     }
     const auto failures = run_command(workshop, {tool("hpo-analyze"), "failures", "--store", store});
-    CHECK_THAT(failures.out, Contains("cannot run as enqueued: fixed parameter 'kind': got c"));
+    CHECK_THAT(failures.out, Contains("cannot run as enqueued: ") && Contains("fixed parameter 'y': got 3; expected one of 1, 2"));
     const auto again = run_command(workshop, words);
     CHECK(again.status == 0);
 }

@@ -44,7 +44,7 @@ private:
     bool interrupted_ = false;
 };
 
-struct Listener final : TuneObserver {
+struct LeftOutListener final : TuneObserver {
     void left_out(const Trial& trial, const std::string& what) override { told.push_back(std::to_string(trial.number) + ": " + what); }
     std::vector<std::string> told;
 };
@@ -165,7 +165,7 @@ TEST_CASE("an enqueued name that the space does not ask for is told once, and so
     store::InMemory store = store_with({values, values});
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
     TwoAtOnce executor;
-    Listener listener;
+    LeftOutListener listener;
     (void)tuner.optimize(store, "s", branches, executor, {.trials = 4, .fixed = {{"x", 0.25}}}, listener);
     CHECK(listener.told == std::vector<std::string>{
                                "0: enqueued parameter 'x': the run fixes it at 0.25, not 0.5",
@@ -173,7 +173,7 @@ TEST_CASE("an enqueued name that the space does not ask for is told once, and so
                                "0: enqueued parameter 'learning_rate': the space does not ask for it in this trial; it asks for x, kind"});
 
     store::InMemory live = store_with({{{"x", 0.5}, {"z", 1.0}}, {{"x", 77.0}}, {{"x", 1.0}}});
-    Listener live_listener;
+    LeftOutListener live_listener;
     const TuneResult result = tuner.optimize(
         live, "s", [](LiveTrial& trial) { return trial.suggest_float("x", 0, 1); }, {.trials = 4}, live_listener);
     CHECK(live_listener.told ==

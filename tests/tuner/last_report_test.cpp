@@ -21,10 +21,10 @@ struct Everything {
 };
 static_assert(Pruner<Everything>);
 
-const Space line = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
+const Space judged_space = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
 
 template <class... Objective>
-std::vector<Trial> trials_of(Objective... objective) {
+std::vector<Trial> all_judged(Objective... objective) {
     Tuner tuner{sampler::Random{}, Everything{}, memory::Unlimited{}, recovery::Fail{}};
     return tuner.optimize(store::InMemory{}, "s", objective..., {.trials = 4}).trials;
 }
@@ -33,7 +33,7 @@ std::vector<Trial> trials_of(Objective... objective) {
 
 TEST_CASE("a trial is not pruned at its last report: it has finished") {
     // One step, and three of which the first is not the last.
-    for (const Trial& trial : trials_of(line, [](tuner::RunningJob& job) {
+    for (const Trial& trial : all_judged(judged_space, [](tuner::RunningJob& job) {
              job.last_step(1);
              return job.report(1, 0.5) ? -1.0 : 0.5;
          })) {
@@ -42,7 +42,7 @@ TEST_CASE("a trial is not pruned at its last report: it has finished") {
         CHECK(trial.intermediate.at(1) == 0.5);
         CHECK_FALSE(trial.user_attributes.contains("prune_reason"));
     }
-    for (const Trial& trial : trials_of(line, [](tuner::RunningJob& job) {
+    for (const Trial& trial : all_judged(judged_space, [](tuner::RunningJob& job) {
              job.last_step(3);
              for (std::int64_t step = 1; step <= 3; ++step) {
                  if (job.report(step, 0.5)) return -1.0;
@@ -52,7 +52,7 @@ TEST_CASE("a trial is not pruned at its last report: it has finished") {
         CHECK(trial.state == TrialState::pruned);
         CHECK(trial.intermediate.size() == 1);
     }
-    for (const Trial& trial : trials_of([](LiveTrial& live) {
+    for (const Trial& trial : all_judged([](LiveTrial& live) {
              const double x = live.suggest_float("x", 0, 1);
              live.last_step(1);
              live.report(1, x);
@@ -65,7 +65,7 @@ TEST_CASE("a trial is not pruned at its last report: it has finished") {
 
 TEST_CASE("an objective that never asks whether to stop has run to its end, and one that asks is pruned") {
     for (const bool asks : {false, true}) {
-        for (const Trial& trial : trials_of([asks](LiveTrial& live) {
+        for (const Trial& trial : all_judged([asks](LiveTrial& live) {
                  const double x = live.suggest_float("x", 0, 1);
                  live.report(1, x);
                  if (asks && live.should_prune()) return -1.0;
@@ -90,7 +90,7 @@ TEST_CASE("an executor whose attempt finishes although it was asked to stop has 
         [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
     } executor;
     Tuner tuner{sampler::Random{}, Everything{}, memory::Unlimited{}, recovery::Fail{}};
-    for (const Trial& trial : tuner.optimize(store::InMemory{}, "s", line, executor, {.trials = 3}).trials) {
+    for (const Trial& trial : tuner.optimize(store::InMemory{}, "s", judged_space, executor, {.trials = 3}).trials) {
         CHECK(trial.state == TrialState::complete);
         CHECK(trial.values == std::vector{0.25});
     }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* study_name = "s";
 
-const Space line = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
+const Space interval = [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); };
 
 /// Three jobs at once; each reports and ends only when it is let.
 class Held final : public Executor {
@@ -52,7 +52,7 @@ private:
     std::vector<Job> queue_;
 };
 
-struct Listener final : TuneObserver {
+struct RetryListener final : TuneObserver {
     void goes_on(const Trial& trial, const Trial& lost) override { again.emplace_back(lost.number, trial.number); }
     void left_alone(const Trial& lost, const std::string& why) override { left.push_back(std::to_string(lost.number) + ": " + why); }
     std::vector<std::pair<std::int64_t, std::int64_t>> again;
@@ -66,7 +66,7 @@ TuneResult interrupted(Store& store, std::vector<std::uint64_t>* seeds = nullptr
     Held executor{false};
     int looks = 0;
     TuneResult result =
-        make_tuner().optimize(store, study_name, line, executor, {.trials = 6, .stop_requested = [&] { return ++looks > 20; }});
+        make_tuner().optimize(store, study_name, interval, executor, {.trials = 6, .stop_requested = [&] { return ++looks > 20; }});
     REQUIRE(result.interrupted);
     REQUIRE(result.trials.size() == 3);
     for (const Trial& trial : result.trials) REQUIRE(is_lost(trial));
@@ -81,8 +81,8 @@ TEST_CASE("trials that were interrupted before a checkpoint run again under thei
     std::vector<std::uint64_t> seeds;
     const TuneResult before = interrupted(store, &seeds);
     Held executor{true};
-    Listener listener;
-    const TuneResult after = make_tuner().optimize(store, study_name, line, executor, {.trials = 6}, listener);
+    RetryListener listener;
+    const TuneResult after = make_tuner().optimize(store, study_name, interval, executor, {.trials = 6}, listener);
     CHECK(listener.again == std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 3}, {1, 4}, {2, 5}});
     REQUIRE(after.trials.size() == 9);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -95,9 +95,9 @@ TEST_CASE("trials that were interrupted before a checkpoint run again under thei
         CHECK(executor.seeds[i] == seeds[i]);
     }
     for (std::size_t i = 6; i < 9; ++i) CHECK(retry_history(after.trials[i]).empty());
-    Listener later;
+    RetryListener later;
     Held more{true};
-    CHECK(make_tuner().optimize(store, study_name, line, more, {.trials = 8}, later).trials.size() == 11);
+    CHECK(make_tuner().optimize(store, study_name, interval, more, {.trials = 8}, later).trials.size() == 11);
     CHECK(later.again.empty());
 }
 
@@ -106,10 +106,11 @@ TEST_CASE("a lost trial that is interrupted again runs once more, and only one o
     (void)interrupted(store);
     Held held{false};
     int looks = 0;
-    const auto second = make_tuner().optimize(store, study_name, line, held, {.trials = 6, .stop_requested = [&] { return ++looks > 20; }});
+    const auto second =
+        make_tuner().optimize(store, study_name, interval, held, {.trials = 6, .stop_requested = [&] { return ++looks > 20; }});
     REQUIRE(second.trials.size() == 6);
     Held executor{true};
-    const auto third = make_tuner().optimize(store, study_name, line, executor, {.trials = 3});
+    const auto third = make_tuner().optimize(store, study_name, interval, executor, {.trials = 3});
     REQUIRE(third.trials.size() == 9);
     for (std::size_t i = 6; i < 9; ++i) {
         CHECK(third.trials[i].params == third.trials[i - 6].params);
@@ -150,7 +151,7 @@ TEST_CASE("an enqueued trial that was interrupted before it was drawn is run wit
     taken.user_attributes["lost"] = "true";
     store.finish(taken);
     Held executor{true};
-    const auto result = make_tuner().optimize(store, study_name, line, executor, {.trials = 1});
+    const auto result = make_tuner().optimize(store, study_name, interval, executor, {.trials = 1});
     REQUIRE(result.trials.size() == 2);
     CHECK(result.trials[1].values == std::vector{0.125});
 }
@@ -159,7 +160,7 @@ TEST_CASE("a lost trial that the space would not make now is told, and replaced"
     store::InMemory store;
     (void)interrupted(store);
     Held executor{true};
-    Listener listener;
+    RetryListener listener;
     const Space other = [](SpaceTrial& trial) {
         trial.suggest_float("x", 0, 1);
         trial.suggest_int("n", 1, 3);
@@ -184,7 +185,7 @@ TEST_CASE("an objective's trial that an error of the study cut short runs again 
         return x;
     };
     CHECK_THROWS_WITH(make_tuner().optimize(store, study_name, objective, {.trials = 3}, observer), "the observer's");
-    Listener listener;
+    RetryListener listener;
     const auto result = make_tuner().optimize(store, study_name, objective, {.trials = 3}, listener);
     REQUIRE(result.trials.size() == 4);
     CHECK(is_lost(result.trials[1]));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hpo/core/memory_leak.hpp"
+#include "hpo/worker/host_growth.hpp"
 #include "hpo/worker/leak_watch.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
@@ -131,4 +132,38 @@ TEST_CASE("an honest worker is never replaced, nor one that keeps a little from 
         CHECK(leaks.bytes.empty());
         CHECK(leaks.pids.size() == 1);
     }
+}
+
+TEST_CASE("host memory that grows with each attempt is found, and data that are read once are not") {
+    worker::HostGrowth growing;
+    for (int i = 0; i < 4; ++i) CHECK_FALSE(growing.see((1000 + 100 * i) * mib));
+    CHECK(growing.see(1400 * mib) == 400 * mib);
+    worker::HostGrowth slow;
+    for (int i = 0; i < 100; ++i) CHECK_FALSE(slow.see((1000 + 30 * i) * mib));  // less than an attempt's least
+    worker::HostGrowth cache;
+    for (int i = 0; i < 100; ++i) CHECK_FALSE(cache.see((i % 4 == 3 ? 1000 : 1000 + 300 * (i % 4)) * mib));
+    worker::HostGrowth once;
+    CHECK_FALSE(once.see(100 * mib));
+    CHECK_FALSE(once.see(2000 * mib));
+    for (int i = 0; i < 10; ++i) CHECK_FALSE(once.see(2000 * mib));
+    CHECK(worker::own_host_bytes().value_or(0) > mib / 4);
+}
+
+TEST_CASE("a worker whose host memory grows with each attempt is replaced, and says by how much") {
+    worker::Pool pool{fault_config()};
+    std::vector<std::int64_t> pids;
+    std::vector<std::int64_t> growth;
+    for (int trial = 0; trial < 6; ++trial) {
+        const auto outcome = run(pool, with(fault_job(trial, "grow"), "weights", static_cast<double>(100 * mib)));
+        CHECK(outcome.kind == OutcomeKind::complete);
+        pids.push_back(outcome.worker_pid);
+        for (const MemoryMark& each : outcome.memory) {
+            if (each.name == host_growth_mark) growth.push_back(each.reading.allocated.value());
+        }
+    }
+    REQUIRE(growth.size() == 1);
+    CHECK(growth[0] > 390 * mib);
+    CHECK(growth[0] < 450 * mib);
+    for (int trial = 0; trial < 5; ++trial) CHECK(pids[static_cast<std::size_t>(trial)] == pids[0]);
+    CHECK(pids[5] != pids[0]);
 }

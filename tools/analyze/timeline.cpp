@@ -74,7 +74,7 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
     using Align = Table::Align;
     Table table{{{"moment"}, {"after", Align::right}, {"allocated", Align::right}, {"reserved", Align::right}, {"free", Align::right}}};
     for (const hpo::MemoryMark& mark : attempt.memory) {
-        if (mark.name == sample_name || mark.name == hpo::leak_mark) continue;
+        if (mark.name == sample_name || mark.name == hpo::leak_mark || mark.name == hpo::host_growth_mark) continue;
         if (mark.name == "end" && (attempt.peak_allocated || attempt.peak_reserved))
             table.row({"peak", "", bytes_or_dash(attempt.peak_allocated), bytes_or_dash(attempt.peak_reserved), ""});
         table.row({one_line(mark.name, 24), duration(mark.seconds), bytes_or_dash(mark.reading.allocated),
@@ -94,6 +94,12 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
     if (const auto leaked = hpo::leaked_bytes(attempt))
         page.paragraph("    leak       " + hpo::format_bytes(*leaked) + " were still allocated after the attempt; its worker was replaced",
                        15);
+    for (const hpo::MemoryMark& mark : attempt.memory) {
+        if (mark.name == hpo::host_growth_mark && mark.reading.allocated)
+            page.paragraph("    growth     the host memory of its worker had grown by " + hpo::format_bytes(*mark.reading.allocated) +
+                               " over its latest attempts; the worker was replaced",
+                           15);
+    }
 }
 
 }  // namespace hpo_analyze

@@ -135,7 +135,7 @@ void trial(const Query& query, std::int64_t number) {
     }
     const hpo::Trial& one = *found;
     const auto log = read_logs(query.logs, data.trials);
-    auto report = hpo::analysis::oom_report(data.trials, data.rejections, log.told);
+    auto report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told);
     auto cases = hpo::analysis::failure_cases(data.trials, log.told);
     hpo::analysis::explain_by_history(cases, data.trials);
     std::erase_if(cases, [&](const auto& entry) { return entry.trial != &one; });

@@ -142,6 +142,11 @@ void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
              " were still allocated after it; its worker is replaced");
         return;
     }
+    if (mark.name == host_growth_mark && mark.reading.allocated) {
+        note("trial " + std::to_string(trial.number) + ": the host memory of its worker has grown by " +
+             format_bytes(*mark.reading.allocated) + " over its latest attempts; the worker is replaced");
+        return;
+    }
     Running& running = running_[trial.number];
     if (mark.reading.allocated) running.allocated = mark.reading.allocated;
     if (!trial.attempts.empty()) running.worker_pid = trial.attempts.back().worker_pid;

@@ -86,6 +86,16 @@ void print_text(const TuneResult& result, const Settings& settings) {
 /// JSON has no infinities: they are texts, as hpo-analyze writes them.
 std::string json_number(double value) { return std::isfinite(value) ? number_text(value) : json_quote(number_text(value)); }
 
+/// What to say of a limited device after a complete trial that measured nothing of it: the limit does not hold for this trainer.
+std::optional<std::string> unmeasured_budget(const Settings& settings, const TrainerInfo& info, const Trial& trial) {
+    if (trial.state != TrialState::complete || trial.attempts.empty() || !device_budget(settings)) return std::nullopt;
+    const Attempt& last = trial.attempts.back();
+    const auto measured = [](const MemoryMark& mark) { return mark.name != "admission" && mark.reading.allocated; };
+    if (last.peak_allocated || last.peak_reserved || std::ranges::any_of(last.memory, measured)) return std::nullopt;
+    return settings.place("device-memory") + ": trainer " + info.name + " has measured no memory in trial " + std::to_string(trial.number) +
+           ": the limit does not bound what its trials take";
+}
+
 /// What is kept of the study's models in the end.
 struct KeptModel {
     std::filesystem::path folder;
@@ -251,6 +261,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     predictions.emplace(settings.text("store"));
     std::optional<CheckpointFolders> checkpoints;
     std::optional<BestModel> best_model;
+    bool told_unmeasured = false;
     std::string not_kept;  // why the model of some trial could not be
     Progress progress{
         {.style = style,
@@ -262,6 +273,10 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
          .ledger = shared ? [&shared] { return shared->room().entries(); } : std::function<std::vector<device::LedgerEntry>()>{},
          .trial_finished =
              [&](const Trial& trial) {
+                 if (auto unmeasured = told_unmeasured ? std::nullopt : unmeasured_budget(settings, info, trial)) {
+                     told_unmeasured = true;
+                     if (shown) shown->note(*unmeasured);
+                 }
                  if (checkpoints) checkpoints->finished(trial);
                  try {
                      if (best_model) best_model->finished(trial);

@@ -57,7 +57,10 @@ public:
             const Error wrong =
                 bad_value("fixed parameter '" + name + "'",
                           display_text(value) + (internal ? ", which this trial's narrowing leaves out" : ""), describe(distribution));
-            if (!has_drawn_) throw FixedValueError{wrong.what()};
+            if (!has_drawn_) {
+                has_refused_fixed_ = true;
+                throw FixedValueError{wrong.what()};
+            }
             throw SpaceRejection{wrong.what()};  // another branch may have it
         }
         has_drawn_ = true;
@@ -78,6 +81,9 @@ public:
     /// What the sampler threw, or was refused for; null: nothing. It is no trial's mistake, whatever a trial's function made of it.
     [[nodiscard]] const std::exception_ptr& fault() const noexcept { return fault_; }
 
+    /// True when a fixed value is none that this proposal, or any other, could have.
+    [[nodiscard]] bool has_refused_fixed() const noexcept { return has_refused_fixed_; }
+
 private:
     static void require_legal(const std::string& name, const Distribution& distribution, const Narrowing& within, double internal) {
         if (contains(distribution, internal) && within.admits(internal)) return;
@@ -94,6 +100,7 @@ private:
     ProposalSeed seed_;
     ParamSet joint_;
     bool has_drawn_ = false;  ///< another proposal may differ from this one
+    bool has_refused_fixed_ = false;
     std::exception_ptr fault_;
 };
 
@@ -122,6 +129,9 @@ template <Sampler S>
         } catch (const SpaceRejection& rejection) {
             ++refusals[rejection.reason];
             last = rejection.reason;
+        } catch (const Error& error) {
+            if (!source.has_refused_fixed()) throw;
+            throw FixedValueError{error.what()};  // a script tells it as an error of its own, with its place
         }
     }
     std::vector<std::pair<std::string, int>> ranked{refusals.begin(), refusals.end()};

@@ -20,6 +20,7 @@
 
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/channel.hpp"
+#include "hpo/worker/host_growth.hpp"
 #include "hpo/worker/host_memory_limit.hpp"
 #include "hpo/worker/leak_watch.hpp"
 #include "hpo/worker/protocol.hpp"
@@ -195,9 +196,11 @@ private:
         if (leak) outcome.memory.push_back(*leak);
         outcome.worker_pid = ::getpid();
         outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        const std::optional<MemoryMark> growth = host_growth_.see_this_process(outcome.seconds);
+        if (growth) outcome.memory.push_back(*growth);
         const bool poisoned =
             outcome.failure && (outcome.failure->kind == FailureKind::cuda_sticky || outcome.failure->kind == FailureKind::hardware);
-        const bool leaving = poisoned || leak;
+        const bool leaving = poisoned || leak || growth;
         finish(Ended{std::move(outcome), leaving});
         if (leaving) channel_.stop_receiving();
     }
@@ -220,6 +223,7 @@ private:
     Trainer& trainer_;
     std::string build_;
     RemoteProgress progress_;
+    HostGrowth host_growth_;
     std::atomic<bool> busy_ = false;
     std::thread thread_;
 };

@@ -73,6 +73,8 @@ public:
             }
         }
         if (fault == "leak" || fault == "one_time" || fault == "honest") keep_memory(job, progress);
+        if (fault == "grow")
+            grown_.emplace_back(static_cast<std::size_t>(settings.whole("weights")), 'x');  // host memory, never given back
         if (fault == "throw") throw std::logic_error("asked to throw");
         if (fault == "throw_int") throw 7;
         if (fault == "nan") value = std::numeric_limits<double>::quiet_NaN();
@@ -276,6 +278,7 @@ private:
 
     std::optional<hpo::device::MeteredDevice> device_;
     std::int64_t kept_ = 0;
+    std::vector<std::string> grown_;
 };
 
 }  // namespace

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <malloc.h>
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "hpo/core/memory_leak.hpp"
+
+namespace hpo::worker {
+
+/// What this process holds of the host's memory for itself, without files and shared memory, in bytes; nothing: not known.
+[[nodiscard]] inline std::optional<std::int64_t> own_host_bytes() {
+    std::ifstream status{"/proc/self/status"};
+    for (std::string word; status >> word;) {
+        std::int64_t kibibytes = 0;
+        if (word == "RssAnon:" && status >> kibibytes) return kibibytes * 1024;
+    }
+    return std::nullopt;
+}
+
+/// Finds out whether a process keeps more of the host's memory after each attempt. Data that are read once, and caches that fill up, are
+/// no such growth: several attempts in a row must each have left more, and much in all.
+///
+/// Thread safety: none; the thread of the attempts.
+class HostGrowth {
+public:
+    static constexpr std::int64_t least_of_an_attempt = 32 << 20;
+    static constexpr std::int64_t least_in_all = 384 << 20;
+    static constexpr int attempts_in_a_row = 4;
+
+    /// After an attempt, with what the process holds: how much it has grown by where that is too much, and its worker is to be replaced.
+    /// What the first attempt leaves is where the growth begins.
+    [[nodiscard]] std::optional<std::int64_t> see(std::int64_t held_bytes) {
+        const bool grew = last_ && held_bytes - *last_ >= least_of_an_attempt;
+        if (!grew) before_ = held_bytes;
+        in_a_row_ = grew ? in_a_row_ + 1 : 0;
+        last_ = held_bytes;
+        if (in_a_row_ < attempts_in_a_row || held_bytes - before_ < least_in_all) return std::nullopt;
+        return held_bytes - before_;
+    }
+    /// The same, as a mark of name host_growth_mark, for this process. What the C library holds back for itself is given back first.
+    [[nodiscard]] std::optional<MemoryMark> see_this_process(double seconds) {
+        auto held = own_host_bytes();
+        if (held && last_ && *held - *last_ >= least_of_an_attempt) {
+            ::malloc_trim(0);
+            held = own_host_bytes();
+        }
+        const auto growth = held ? see(*held) : std::nullopt;
+        if (!growth) return std::nullopt;
+        MemoryMark mark{std::string{host_growth_mark}, seconds, std::nullopt, {}};
+        mark.reading.allocated = growth;
+        return mark;
+    }
+
+private:
+    std::optional<std::int64_t> last_;
+    std::int64_t before_ = 0;
+    int in_a_row_ = 0;
+};
+
+}  // namespace hpo::worker
