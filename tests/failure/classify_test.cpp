@@ -139,3 +139,25 @@ TEST_CASE("how a process ended says as much as its words") {
           FailureKind::cuda_sticky);
     CHECK(classify_exit({.exit_status = {}, .signal = {}, .last_words = ""}).kind == FailureKind::lost_worker);
 }
+
+TEST_CASE("stack frames after a message are kept apart from it") {
+    const std::string said = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 24.00 GiB";
+    const std::string frames =
+        "\nException raised from malloc at ../c10/cuda/CUDACachingAllocator.cpp:1131 (most recent call first):"
+        "\nframe #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f17 in /usr/lib/libc10.so)"
+        "\nframe #1: <unknown function> + 0x2f2d1 (device-side assert triggered)\n";
+    const hpo::Failure failure = classify_text({.type = "c10::OutOfMemoryError", .message = said + frames});
+    CHECK(failure.kind == FailureKind::out_of_memory);
+    CHECK(failure.requested_bytes == std::int64_t{2} << 30U);
+    CHECK(failure.message == said);
+    CHECK(failure.traceback == said + frames);
+    CHECK_FALSE(failure.code);  // a frame's words are no message
+    CHECK(classify_text({.type = {}, .message = "a\nb\n"}).message == "a\nb\n");
+    CHECK(classify_text({.type = {}, .message = "a\nb\n"}).traceback.empty());
+    CHECK(hpo::without_frames("first" + frames + "last") == "first\nlast");
+    const std::string last_words = "terminate called after throwing an instance of 'c10::Error'\n  what():  " + said + frames;
+    const hpo::Failure death = classify_exit({.exit_status = {}, .signal = 6, .last_words = last_words});
+    CHECK(death.kind == FailureKind::out_of_memory);
+    CHECK_THAT(death.message, Catch::EndsWith(said));
+    CHECK(death.traceback == last_words);
+}

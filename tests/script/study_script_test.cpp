@@ -307,7 +307,9 @@ TEST_CASE("on_oom sees the failure and the plan, and changes the plan") {
                                params = { length = 256 } }
         end
     end)");
-    CHECK(answer.reason == "the script's rule retries");
+    CHECK(answer.reason ==
+          "out of memory at micro-batch 16: retry at 8 with 8 accumulation steps, with activation checkpointing, with precision bf16, with "
+          "length 256, in a fresh worker (the script's rule)");
     CHECK(answer.action == hpo::Recovery::Action::retry);
     CHECK(answer.plan.micro_batch == 8);
     CHECK(answer.plan.effective_batch == 64);
@@ -352,8 +354,22 @@ TEST_CASE("a rule sees every member of the plan, and may set every one that is n
     expected.allocator_settings = "a:1";
     expected.device = "cuda:7";
     expected.cap_bytes = 5;
-    CHECK(answer.reason == "the script's rule retries");
+    CHECK_THAT(answer.reason,
+               Catch::StartsWith("out of memory at micro-batch ") && Catch::Contains(": retry at 3 with 43 accumulation steps") &&
+                   Catch::Contains(", without expandable segments, with allocator settings a:1, with device cuda:7, with cap "));
     CHECK(answer.plan == expected);
+}
+
+TEST_CASE("a rule's reason follows what it answers and changes") {
+    CHECK(recover(
+              "on_oom = function(trial, failure, plan) return hpo.retry { micro_batch = plan.micro_batch // 4, reason = 'a quarter' } end")
+              .reason == "out of memory at micro-batch 16: retry at 4 with 16 accumulation steps (rule: a quarter)");
+    Case crash;
+    crash.trial.attempts[0].failure->kind = hpo::FailureKind::crash;
+    CHECK(recover("on_failure = function() return hpo.retry { fresh_worker = true, reason = 'it died' } end", crash).reason ==
+          "crash at micro-batch 16: retry in a fresh worker (rule: it died)");
+    CHECK(recover("on_failure = function() return hpo.retry {} end").reason ==
+          "out of memory at micro-batch 16: retry (the script's rule)");
 }
 
 TEST_CASE("rules may prune, fail, or leave it to the policy") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "hpo/core/plain_text.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
@@ -40,6 +42,11 @@ void check_expected(const std::string& name, const std::string& text) {
     }
     INFO(name);
     CHECK(text == read_file(path));
+}
+
+std::string without_line_ends(std::string text) {
+    std::erase(text, '\n');
+    return text;
 }
 
 }  // namespace
@@ -129,6 +136,41 @@ TEST_CASE("memory says the same in words and in JSON where the device has become
     CHECK(report["top"][0]["share"] == 1.6);
     const std::string text = analyze("memory --study shrunk --store '" + path + "'").out;
     CHECK_THAT(text, Catch::Contains("800.00 MiB in trial 0, 100 % of the device; 0 bytes") && Catch::Contains("160 %"));
+}
+
+TEST_CASE("names and messages of a foreign study reach the terminal without control characters, a line for a line") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    const std::string bad = "\x1b[2J\nnext\r\x9b";
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> minimize{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("plain", minimize, hpo::Store::Open::create);
+        hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+        hpo::Attempt attempt;
+        store.begin_attempt(trial, attempt);
+        attempt.outcome = hpo::OutcomeKind::failed;
+        attempt.failure = hpo::Failure{.kind = hpo::FailureKind::trainer_error, .message = "why " + bad, .traceback = "line " + bad};
+        trial.attempts = {attempt};
+        store.end_attempt(trial, attempt);
+        trial.user_attributes["note"] = "\"" + bad + "\"";
+        trial.state = hpo::TrialState::fail;
+        store.finish(trial);
+    }
+    SQLite::Database{path, SQLite::OPEN_READWRITE}.exec("UPDATE studies SET study_name = 'red' || char(27) || '[31m' || char(10) || 'x'");
+    for (const std::string command :
+         {"summary", "trials", "trial 0", "best", "oom", "memory", "compare", "summary --json", "trial 0 --json"}) {
+        CAPTURE(command);
+        const auto result = analyze(command + " --store '" + path + "'");
+        CHECK(result.status == 0);
+        for (const std::string& text : {result.out, result.error}) CHECK(hpo::is_plain_text(without_line_ends(text)));
+        if (command == "summary") CHECK_THAT(result.out, Catch::Contains("Study red\\u001b[31m\\nx ("));
+        if (command == "summary --json") CHECK(json::parse(result.out)["study"] == "red\x1b[31m\nx");
+    }
+    const auto none = analyze("summary --study 'no\x1b[31m\nsuch' --store '" + path + "'");
+    CHECK(none.status != 0);
+    CHECK(std::count(none.error.begin(), none.error.end(), '\n') == 1);
+    CHECK(hpo::is_plain_text(without_line_ends(none.error)));
 }
 
 TEST_CASE("memory holds predictions against measured peaks, and says null where there are none") {

@@ -64,7 +64,9 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
         CHECK(found.prediction->source == PeakSource::probe);
         CHECK(found.prediction->remark == "no dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0");
     }
-    CHECK(noted.notes == std::vector<std::string>{"trainer fault: dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0"});
+    CHECK(noted.notes ==
+          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do "
+                                   "(std::runtime_error: no meta kernel for aten::frob of trial 0)"});
     const MemoryEvidence shape = pool.evidence(fault("throw_in_predict"), batch(8), Evidence::dry_run);
     CHECK_FALSE(shape.prediction);
     CHECK(shape.profile->weight_bytes == 8);
@@ -81,7 +83,9 @@ TEST_CASE("a trainer's own reason is told to the letter, whatever words it has")
     worker::Pool pool{noted.config};
     const std::string said = "trainer fault: ask: dry run: std::bad_alloc is what this is not";
     CHECK(pool.evidence(fault("say_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark == "no dry_run: " + said);
-    CHECK(noted.notes == std::vector<std::string>{"trainer fault: dry_run: " + said});
+    CHECK(noted.notes ==
+          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do (" +
+                                   said + ")"});
 }
 
 TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any more after the second in a row") {
@@ -100,8 +104,9 @@ TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any
         CHECK(found.prediction->remark == last.prediction->remark);
     }
     REQUIRE(noted.notes.size() == 3);
-    CHECK_THAT(noted.notes[0], Catch::StartsWith("trainer fault: dry_run: no answer: the process was ended by SIGSEGV"));
-    CHECK(noted.notes[1] == "trainer fault: dry_run: no answer within 1.5 s");
+    CHECK_THAT(noted.notes[0], Catch::StartsWith("trainer fault: this configuration is probed with real steps instead of a dry run "
+                                                 "(no answer: the process was ended by SIGSEGV"));
+    CHECK(noted.notes[1] == "trainer fault: this configuration is probed with real steps instead of a dry run (no answer within 1.5 s)");
     CHECK_THAT(noted.notes[2], Catch::EndsWith("; it is not asked any more"));
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
@@ -136,8 +141,9 @@ TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains 
     const auto begin = std::chrono::steady_clock::now();
     CHECK(pool.evidence(fault("terabyte_in_dry_run"), batch(8), Evidence::dry_run).prediction->source == PeakSource::probe);
     CHECK(std::chrono::steady_clock::now() - begin < 60s);
-    CHECK(noted.notes ==
-          std::vector<std::string>{"trainer fault: dry_run: more host memory was asked for than the 1.00 GiB that a prediction may take"});
+    CHECK(noted.notes == std::vector<std::string>{
+                             "trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do (more host "
+                             "memory was asked for than the 1.00 GiB that a prediction may take)"});
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 

@@ -9,13 +9,14 @@
 #include "commands.hpp"
 #include "hpo/core/error.hpp"
 #include "support/options.hpp"
+#include "support/terminal.hpp"
 
 namespace {
 
 /// One line on stderr, `hpo-analyze: error: ...`.
 int refuse(const std::string& what, int status) {
     std::cout.flush();
-    std::cerr << "hpo-analyze: error: " << what.substr(0, what.find('\n')) << '\n';
+    std::cerr << "hpo-analyze: error: " << hpo::tools::on_one_line(what) << '\n';
     return status;
 }
 
@@ -39,6 +40,7 @@ std::string explain(const CLI::ParseError& error, int argc, char** argv) {
 
 int main(int argc, char** argv) {
     using namespace hpo_analyze;
+    const hpo::tools::VisibleStreams streams;
     CLI::App app{"Explains studies from their store: ours, or any Optuna SQLite file. Never writes to it.", "hpo-analyze"};
     app.set_version_flag("--version", std::string{HPO_VERSION});
     app.require_subcommand(1);

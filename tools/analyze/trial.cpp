@@ -6,6 +6,7 @@
 #include "hpo/analysis/oom.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/plan_fields.hpp"
+#include "hpo/failure/stack_frames.hpp"
 #include "hpo/store/retries.hpp"
 #include "log.hpp"
 #include "silent_page.hpp"
@@ -109,8 +110,9 @@ void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, co
     if (change) item("would fit", change->text() + (change->witness ? " (trial " + std::to_string(*change->witness) + " ran so)" : ""));
     else if (entry.is_oom()) item("would fit", "no single change is known to fit");
     if (!failure.message.empty()) item("message", one_line(failure.message, 400));
-    if (!failure.traceback.empty()) {
-        std::string_view rest = failure.traceback;
+    // The frames of a C++ stack are in the JSON.
+    if (const std::string said = hpo::without_frames(failure.traceback); failure.message.find(said) == std::string::npos) {
+        std::string_view rest = said;
         while (!rest.empty() && rest.back() == '\n') rest.remove_suffix(1);
         std::vector<std::string_view> lines;
         while (!rest.empty() && lines.size() < 6) {

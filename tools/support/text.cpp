@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/text.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,52 +9,33 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "hpo/core/plain_text.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/store/stored_time.hpp"
 
 namespace hpo::tools {
 
-namespace {
-
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
-
-std::string printable(std::string_view text) {
-    std::string clean{text};
-    std::ranges::replace_if(
-        clean, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-    return clean;
-}
-
-}  // namespace
-
-std::size_t columns(std::string_view text) { return static_cast<std::size_t>(std::ranges::count_if(text, begins_character)); }
-
-std::string clipped(std::string_view text, std::size_t most) {
-    if (columns(text) <= most) return std::string{text};
-    if (most == 0) return {};
-    std::size_t end = 0;
-    for (std::size_t seen = 0; end < text.size(); ++end) {
-        if (begins_character(text[end]) && seen++ == most - 1) break;
-    }
-    return std::string{text.substr(0, end)} + "…";
-}
-
 Page Page::standard_output() {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
     std::size_t width = 120;
-    winsize size{};
-    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) width = size.ws_col;
+    if (terminal) width = std::max<std::size_t>(terminal_size(STDOUT_FILENO).columns, 40);
     else if (const char* columns = std::getenv("COLUMNS"); columns && std::atoi(columns) >= 40)
         width = static_cast<std::size_t>(std::atoi(columns));
     const char* no_colour = std::getenv("NO_COLOR");
-    return Page{std::cout, width, terminal && (!no_colour || *no_colour == '\0')};
+    return Page{std::cout, width, takes_escapes(STDOUT_FILENO) && (!no_colour || *no_colour == '\0')};
 }
 
-void Page::heading(std::string_view text) const { out_ << (colour_ ? "\033[1m" : "") << text << (colour_ ? "\033[0m" : "") << '\n'; }
+void Page::heading(std::string_view text) const {
+    if (colour_) write_escape(out_, "\033[1m");
+    out_ << on_one_line(text);
+    if (colour_) write_escape(out_, "\033[0m");
+    out_ << '\n';
+}
 
-void Page::line(std::string_view text) const { out_ << text << '\n'; }
+void Page::line(std::string_view text) const { out_ << on_one_line(text) << '\n'; }
 
-void Page::paragraph(std::string_view text, std::size_t indent) const {
+void Page::paragraph(std::string_view words, std::size_t indent) const {
+    const std::string text = on_one_line(words);
     std::string line;
     bool first = true;
     const auto flush = [&] {
@@ -64,12 +44,12 @@ void Page::paragraph(std::string_view text, std::size_t indent) const {
         first = false;
     };
     std::size_t leading = text.find_first_not_of(' ');
-    if (leading == std::string_view::npos) leading = 0;
+    if (leading == std::string::npos) leading = 0;
     line.assign(leading, ' ');
     bool empty = true;
     for (std::size_t at = leading; at < text.size();) {
         const std::size_t space = std::min(text.find(' ', at), text.size());
-        const std::string_view word = text.substr(at, space - at);
+        const std::string_view word = std::string_view{text}.substr(at, space - at);
         if (!empty && columns(line) + 1 + columns(word) > width_) {
             flush();
             empty = true;
@@ -90,7 +70,7 @@ void Table::print(const Page& page, std::size_t indent) const {
     std::vector<std::size_t> widths;
     for (const Column& column : columns_) widths.push_back(columns(column.title));
     for (const auto& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(on_one_line(row[i])));
     }
     std::size_t fixed = indent;
     for (std::size_t i = 0; i + 1 < widths.size(); ++i) fixed += widths[i] + 2;
@@ -100,7 +80,8 @@ void Table::print(const Page& page, std::size_t indent) const {
         std::string line(indent, ' ');
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             const bool wraps = last_ == Last::wrap && i + 1 == columns_.size();
-            const std::string cell = wraps ? printable(cells[i]) : clipped(printable(cells[i]), widths[i]);
+            const std::string shown = on_one_line(cells[i]);
+            const std::string cell = wraps ? shown : clipped(shown, widths[i]);
             const std::string padding(widths[i] - std::min(widths[i], columns(cell)), ' ');
             line += columns_[i].align == Align::right ? padding + cell : cell + padding;
             if (i + 1 < columns_.size()) line += "  ";
@@ -154,14 +135,25 @@ std::string params_text(const ParamSet& params) {
 std::string shell_quoted(std::string_view text) {
     static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
     if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string{text};
-    std::string quoted = "'";
+    if (is_plain_text(text)) {
+        std::string quoted = "'";
+        for (const char c : text) {
+            if (c == '\'') quoted += "'\\''";
+            else quoted += c;
+        }
+        return quoted + "'";
+    }
+    static constexpr std::string_view hex = "0123456789abcdef";
+    std::string quoted = "$'";
     for (const char c : text) {
-        if (c == '\'') quoted += "'\\''";
-        else quoted += c;
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '\'' || c == '\\') (quoted += '\\') += c;
+        else if (byte >= 0x20 && byte < 0x7F) quoted += c;
+        else (quoted += "\\x") += {hex[byte >> 4U], hex[byte & 15U]};
     }
     return quoted + "'";
 }
 
-std::string one_line(std::string_view text, std::size_t most) { return clipped(printable(text.substr(0, text.find('\n'))), most); }
+std::string one_line(std::string_view text, std::size_t most) { return clipped(on_one_line(text.substr(0, text.find('\n'))), most); }
 
 }  // namespace hpo::tools

@@ -10,14 +10,16 @@
 #include <vector>
 
 #include "hpo/core/study.hpp"
+#include "support/terminal.hpp"
 
 namespace hpo::tools {
 
-/// Where text goes and how it may look there.
+/// Where text goes and how it may look there. Control characters of what is written never get there.
 class Page {
 public:
     Page(std::ostream& out, std::size_t width, bool colour) : out_{out}, width_{width}, colour_{colour} {}
-    /// Standard output: as wide as its terminal (120 columns elsewhere, COLUMNS counts), coloured only on a terminal and without NO_COLOR.
+    /// Standard output: as wide as its terminal (120 columns elsewhere, COLUMNS counts), bold headings only on a terminal that
+    /// takes escapes, and without NO_COLOR.
     [[nodiscard]] static Page standard_output();
 
     [[nodiscard]] std::size_t width() const noexcept { return width_; }
@@ -53,11 +55,6 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// Characters of UTF-8 text: code points, not grapheme clusters.
-[[nodiscard]] std::size_t columns(std::string_view text);
-/// At most `most` characters of the text, the last one "…" when something was lost.
-[[nodiscard]] std::string clipped(std::string_view text, std::size_t most);
-/// "3 h 49 min", "55 s", "0.21 s".
 [[nodiscard]] std::string duration(double seconds);
 /// "2026-11-21 09:37:09 UTC".
 [[nodiscard]] std::string clock_time(Time time);
@@ -68,9 +65,10 @@ private:
 /// The values of a trial, "-" for none.
 [[nodiscard]] std::string values_text(const Trial& trial);
 [[nodiscard]] std::string params_text(const ParamSet& params);
-/// A word that a shell takes as it is, or the text in quotes: for commands that a person copies.
+/// A word that a shell takes as it is, or the text in quotes: for commands that a person copies. Control characters and bytes that are
+/// no UTF-8 are written as bash, zsh and ksh read them, `$'\x1b'`.
 [[nodiscard]] std::string shell_quoted(std::string_view text);
-/// One line, control characters as spaces, at most `most` characters.
+/// The first line of a text, its control characters visible, at most `most` columns of it.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t most);
 
 }  // namespace hpo::tools

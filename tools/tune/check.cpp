@@ -169,8 +169,8 @@ int check(const StudyArguments& arguments, bool as_json) {
                       {"remarks", findings.remarks.list()}});
         return good ? 0 : exit_code(Errc::bad_value);
     }
-    for (const std::string& remark : findings.remarks.list()) std::cout << remark << "\n";
-    for (const std::string& problem : problems.list()) std::cerr << "hpo-tune: error: " << problem << "\n";
+    for (const std::string& remark : findings.remarks.list()) std::cout << tools::on_one_line(remark) << "\n";
+    for (const std::string& problem : problems.list()) std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
     if (good) {
         std::cout << arguments.script << ": study " << settings->text("study") << ", trainer " << settings->description().trainer
                   << ": no problems found\n";

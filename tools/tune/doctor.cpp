@@ -154,7 +154,7 @@ void add_doctor(CLI::App& app, Actions& actions) {
                 list.push_back({{"level", word.substr(0, word.find(' '))}, {"what", finding.what}, {"detail", finding.detail}});
             else std::cout << word << "  " << finding.what << ": " << finding.detail << "\n";
         }
-        if (options->as_json) std::cout << list.dump(2) << "\n";
+        if (options->as_json) std::cout << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
         return good ? 0 : 1;
     });
 }

@@ -15,6 +15,7 @@
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/stored_predictions.hpp"
 #include "support/json.hpp"
+#include "support/screen.hpp"
 #include "surroundings.hpp"
 #include "survey.hpp"
 #include "text.hpp"
@@ -162,17 +163,20 @@ public:
         count_options.by = by;
         const SpaceCount count = hpo::count(settings_.script().space(), count_options);
         SurveyLimits limits{.most = 20'000, .draws = 1'000, .seconds = most_seconds};
-        const bool redrawn = ::isatty(STDERR_FILENO) != 0;
-        const double every_seconds = redrawn ? 0.2 : 2;
+        std::optional<tools::Screen> screen;  // where one can be redrawn
+        if (tools::takes_escapes(STDERR_FILENO)) screen.emplace(STDERR_FILENO);
+        const double every_seconds = screen ? 0.2 : 2;
         double drawn = 0;
         limits.progress = [&](const Survey& so_far, std::uint64_t of) {
             if (watch.seconds() - drawn < every_seconds) return;
             drawn = watch.seconds();
-            std::cerr << (redrawn ? "\r" : "") << so_far.counts.all() << " of " << of << " configurations, "
-                      << estimator_.predictions_made() << " predictions" << (redrawn ? "\033[K" : "\n") << std::flush;
+            const std::string text = std::to_string(so_far.counts.all()) + " of " + std::to_string(of) + " configurations, " +
+                                     std::to_string(estimator_.predictions_made()) + " predictions";
+            if (screen) screen->draw({}, {text});
+            else std::cerr << text << "\n";
         };
         const Survey found = survey(estimator_, settings_, info_, count, limits);
-        if (redrawn) std::cerr << "\r\033[K" << std::flush;
+        screen.reset();
         if (found.complete && found.counts.all() == 0)
             throw Error{Errc::bad_value,
                         settings_.arguments().script + ": the space has no configuration: each that was looked at was refused"};

@@ -10,6 +10,7 @@
 
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/stack_frames.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/worker/attempt_end.hpp"
@@ -137,7 +138,9 @@ private:
                       << (failure.where.empty() ? "" : " in " + failure.where) << "\n"
                       << failure.message << "\n";
             if (failure.cause) std::cout << "cause: " << to_text(*failure.cause) << ", " << failure.evidence << "\n";
-            if (!failure.traceback.empty()) std::cout << failure.traceback << "\n";
+            const std::string said = options_.verbose ? failure.traceback : without_frames(failure.traceback);
+            if (failure.message.find(said) == std::string::npos) std::cout << said << "\n";
+            if (said != failure.traceback) std::cout << "-v shows the stack of what was thrown, too\n";
             return;
         }
         for (const double value : outcome.values) std::cout << job_.metric << " " << number(value) << "\n";

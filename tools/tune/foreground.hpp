@@ -15,6 +15,7 @@ namespace hpo::tune {
 struct ForegroundOptions {
     std::optional<std::int64_t> budget_bytes;  ///< of the device, for the cause of a memory failure
     bool json = false;                         ///< one document on standard output; what the trainer prints goes to standard error
+    bool verbose = false;                      ///< C++ stack frames, too
     std::function<void(const AttemptOutcome&)> completed{};  ///< called once the attempt is complete, before that is said; may throw Error
     std::string model{};                                     ///< where `completed` has put the model; empty: nowhere
 };

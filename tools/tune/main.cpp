@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "hpo/core/error.hpp"
+#include "support/terminal.hpp"
 
 namespace {
 
@@ -38,9 +39,16 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
     return "command line: " + what + "; see hpo-tune " + which + "--help";
 }
 
+/// One line on stderr, `hpo-tune: error: ...`.
+int refuse(const std::string& what, int status) {
+    std::cerr << "hpo-tune: error: " << hpo::tools::on_one_line(what) << "\n";
+    return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    const hpo::tools::VisibleStreams streams;
     CLI::App app{"hpo-tune: hyperparameter optimisation that survives the GPU"};
     app.require_subcommand(1);
     app.set_version_flag("--version", HPO_VERSION);
@@ -68,13 +76,10 @@ int main(int argc, char** argv) {
         return status;
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-        std::cerr << "hpo-tune: error: " << usage_error(app, error, argc, argv) << "\n";
-        return 2;
+        return refuse(usage_error(app, error, argc, argv), 2);
     } catch (const hpo::Error& error) {
-        std::cerr << "hpo-tune: error: " << error.what() << "\n";
-        return hpo::exit_code(error.code());
+        return refuse(error.what(), hpo::exit_code(error.code()));
     } catch (const std::exception& error) {
-        std::cerr << "hpo-tune: error: " << error.what() << "\n";
-        return 2;
+        return refuse(error.what(), 2);
     }
 }

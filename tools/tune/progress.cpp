@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "progress.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "hpo/analysis/failure_name.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/memory_leak.hpp"
+#include "hpo/store/retries.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
 namespace {
 
-std::size_t terminal_width(std::FILE* out) {
-    winsize size{};
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    return 80;
-}
-
 /// The parameters in the order of the script, as many as a line takes.
-std::string summary_of(const Trial& trial) {
+std::string summary_of(const ParamSet& params) {
     std::string text;
-    for (const Param& param : trial.params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
+    for (const Param& param : params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
     return text;
 }
 
@@ -42,18 +37,34 @@ std::string unquoted(const std::string& json) {
     return json.substr(1, json.size() - 2);
 }
 
+/// The kind and the first line of what was said.
+std::string message_of(const Failure& failure) {
+    return std::string{analysis::failure_name(failure)} + ": " + failure.message.substr(0, failure.message.find('\n'));
+}
+
+/// "12.25 MiB refused with 125.71 MiB in use in forward"; empty when not known.
+std::string figures_of(const Failure& failure) {
+    if (!failure.requested_bytes) return {};
+    std::string text = format_bytes(*failure.requested_bytes) + " refused";
+    if (failure.memory.allocated) text += " with " + format_bytes(*failure.memory.allocated) + " in use";
+    return failure.where.empty() ? text : text + " in " + failure.where;
+}
+
 std::string reason_of(const Trial& trial) {
     if (trial.attempts.empty() || !trial.attempts.back().failure) {
         const auto reason = trial.user_attributes.find("error_message");
         return reason == trial.user_attributes.end() ? std::string{} : unquoted(reason->second);
     }
-    const Failure& failure = *trial.attempts.back().failure;
-    const std::string first_line = failure.message.substr(0, failure.message.find('\n'));
-    return std::string{analysis::failure_name(failure)} + ": " + first_line;
+    const Attempt& last = trial.attempts.back();
+    const bool decided = !last.decision.empty() && last.decision != to_text(last.failure->kind);
+    return message_of(*last.failure) + (decided ? "; " + last.decision : "");
 }
 
+/// A bar before figures, where there is room for one.
+std::string meter(double share, std::size_t width) { return width > 0 ? bar(share, width) + " " : ""; }
+
 /// What the device's ledger says, as one line.
-std::string ledger_line(const Progress::Settings& settings, std::int64_t capacity_bytes) {
+std::string ledger_line(const Progress::Settings& settings, std::int64_t capacity_bytes, std::size_t bar_width) {
     std::int64_t bytes = 0;
     std::size_t promised = 0;
     std::size_t waiting = 0;
@@ -63,11 +74,29 @@ std::string ledger_line(const Progress::Settings& settings, std::int64_t capacit
         if (entry.granted) bytes += entry.bytes;
         if (entry.pid != ::getpid()) ++others;
     }
-    std::string text = settings.device + " ledger " + bar(static_cast<double>(bytes) / static_cast<double>(capacity_bytes), 20) + " " +
+    std::string text = settings.device + " ledger " + meter(static_cast<double>(bytes) / static_cast<double>(capacity_bytes), bar_width) +
                        format_bytes(bytes) + " promised to " + tools::counted(promised, "attempt");
     if (waiting > 0) text += ", " + std::to_string(waiting) + " waiting for room";
     if (others > 0) text += " (" + std::to_string(others) + " of other runs)";
     return text;
+}
+
+/// Those that are not empty, two spaces apart.
+std::string spaced(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += part.empty() ? "" : (text.empty() ? "" : "  ") + part;
+    return text;
+}
+
+/// The parts two spaces apart, on as many lines as they need.
+std::vector<std::string> lines_of(const std::vector<std::string>& parts, std::size_t width) {
+    std::vector<std::string> lines{""};
+    for (const std::string& part : parts) {
+        const std::string longer = spaced({lines.back(), part});
+        if (tools::columns(longer) <= width || lines.back().empty()) lines.back() = longer;
+        else lines.push_back("  " + part);
+    }
+    return lines;
 }
 
 }  // namespace
@@ -75,10 +104,17 @@ std::string ledger_line(const Progress::Settings& settings, std::int64_t capacit
 void Progress::study_opened(const Study& study, const std::vector<Trial>& trials) {
     study_ = study;
     for (const Trial& trial : trials) count(trial);
-    if (trials.empty()) line("study " + study.name + ": new, " + std::to_string(settings_.trials) + " trials");
-    else
-        line("study " + study.name + ": going on with " + tools::counted(trials.size(), "trial") + ", to " +
-             std::to_string(settings_.trials));
+    if (trials.empty())
+        return line("study " + study.name + ": new, " + tools::counted(static_cast<std::size_t>(settings_.trials), "trial"));
+    const auto done = static_cast<std::int64_t>(counts_.ended());
+    const std::size_t interrupted = counts_.interrupted;
+    const std::size_t open = counts_.running + counts_.waiting;
+    std::string text = "study " + study.name + ": " + std::to_string(done) + " of " + std::to_string(settings_.trials) + " done";
+    if (interrupted > 0)
+        text += ", " + std::to_string(interrupted) + (interrupted == 1 ? " interrupted one does" : " interrupted ones do") + " not count";
+    if (open > 0) text += ", " + std::to_string(open) + " running or waiting";
+    const std::int64_t missing = std::max<std::int64_t>(0, settings_.trials - done);
+    line(text + (missing > 0 ? "; " + std::to_string(missing) + " to go" : "; nothing to do"));
 }
 
 void Progress::count(const Trial& trial) {
@@ -123,10 +159,10 @@ void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     Running& running = running_[trial.number];
     running = {};
     running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
-                   summary_of(trial);
+                   summary_of(trial.params);
     if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
         const std::string pieces = attempt.plan.accumulation_steps() > 1 ? "; " + plan_of(attempt.plan) : "";
-        line("trial " + std::to_string(trial.number) + ": " + summary_of(trial) + pieces);
+        line("trial " + std::to_string(trial.number) + ": " + summary_of(trial.params) + pieces);
     }
     idle();
 }
@@ -154,19 +190,18 @@ void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
 }
 
 void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
+    say_what_is_due();
     if (!attempt.failure) return;
-    std::string text = "trial " + std::to_string(trial.number) + ": ";
+    // The end of a trial follows at once, and says all of it in one line.
+    due_ = Due{.trial = trial.number, .figures = {}, .line = "trial " + std::to_string(trial.number) + ": "};
     if (is_memory(attempt.failure->kind)) {
-        text += attempt.decision.empty() ? "out of memory" : attempt.decision;
-        if (attempt.failure->requested_bytes) text += " (" + format_bytes(*attempt.failure->requested_bytes) + " refused";
-        if (attempt.failure->requested_bytes && attempt.failure->memory.allocated)
-            text += " with " + format_bytes(*attempt.failure->memory.allocated) + " in use";
-        if (attempt.failure->requested_bytes) text += attempt.failure->where.empty() ? ")" : " in " + attempt.failure->where + ")";
+        due_->figures = figures_of(*attempt.failure);
+        due_->line += attempt.decision.empty() ? "out of memory" : attempt.decision;
+        if (!due_->figures.empty()) due_->line += " (" + due_->figures + ")";
     } else {
-        text += std::string{analysis::failure_name(*attempt.failure)} + ": " +
-                attempt.failure->message.substr(0, attempt.failure->message.find('\n'));
+        due_->line += message_of(*attempt.failure);
+        if (attempt.decision != to_text(attempt.failure->kind) && !attempt.decision.empty()) due_->line += "; " + attempt.decision;
     }
-    line(text);
 }
 
 void Progress::trial_finished(const Trial& trial) {
@@ -178,6 +213,7 @@ void Progress::trial_finished(const Trial& trial) {
     double seconds = 0;
     for (const Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
     std::string text = "trial " + std::to_string(trial.number) + ": ";
+    const std::optional<Due> own = due_ && due_->trial == trial.number ? std::exchange(due_, std::nullopt) : std::nullopt;
     if (!counts_as_done(trial)) {
         line(text + "interrupted");
         return;
@@ -193,9 +229,10 @@ void Progress::trial_finished(const Trial& trial) {
     } else {
         text += "failed, " + reason_of(trial);
     }
-    text += " (" + duration(seconds) + (trial.attempts.size() > 1 ? ", " + std::to_string(trial.attempts.size()) + " attempts" : "") + ")";
+    text += " (" + (own && !own->figures.empty() ? own->figures + "; " : "") + duration(seconds) +
+            (trial.attempts.size() > 1 ? ", " + std::to_string(trial.attempts.size()) + " attempts" : "") + ")";
     // On a terminal the counts show ordinary ends; only the notable scroll by.
-    if (settings_.style == ProgressStyle::plain || best_trial_ != best_before || trial.state == TrialState::fail ||
+    if (settings_.style == ProgressStyle::plain || best_trial_ != best_before || own || trial.state == TrialState::fail ||
         trial.attempts.size() > 1)
         line(text);
     idle();
@@ -203,7 +240,15 @@ void Progress::trial_finished(const Trial& trial) {
 
 void Progress::rejected(const Rejection& rejection) {
     ++rejected_;
-    if (settings_.style == ProgressStyle::plain) line("refused before launch: " + rejection.reason);
+    if (refused_in_a_row_ > 0) {
+        ++refused_in_a_row_;
+        latest_refusal_ = rejection.reason;
+        return;
+    }
+    say_what_is_due();
+    refused_in_a_row_ = 1;
+    if (settings_.style == ProgressStyle::plain)
+        write("refused before launch: " + rejection.reason + (rejection.params.empty() ? "" : " (" + summary_of(rejection.params) + ")"));
 }
 
 void Progress::mispredicted(const Trial& trial, const std::string& how) {
@@ -219,64 +264,79 @@ void Progress::source_given_up(const std::string& source, const std::string& fam
 }
 
 void Progress::note(const std::string& text) {
-    erase_block();
-    std::fprintf(settings_.out, "hpo-tune: note: %s\n", text.c_str());
-    if (settings_.style == ProgressStyle::bar) draw_block();
-    std::fflush(settings_.out);
+    say_what_is_due();
+    write("hpo-tune: note: " + text);
 }
 
 void Progress::line(const std::string& text) {
-    if (settings_.style == ProgressStyle::none) return;
-    erase_block();
-    std::fprintf(settings_.out, "%s\n", text.c_str());
-    if (settings_.style == ProgressStyle::bar) draw_block();
-    std::fflush(settings_.out);
+    say_what_is_due();
+    if (settings_.style != ProgressStyle::none) write(text);
+}
+
+void Progress::say_what_is_due() {
+    const std::int64_t more = std::exchange(refused_in_a_row_, 0) - 1;
+    if (more > 0 && settings_.style == ProgressStyle::plain)
+        write(tools::counted(static_cast<std::size_t>(more), "more proposal") + " refused before launch; the last: " + latest_refusal_);
+    if (const auto due = std::exchange(due_, std::nullopt); due && settings_.style != ProgressStyle::none) write(due->line);
+}
+
+void Progress::write(const std::string& text) {
+    if (screen_) draw({text});
+    else tools::write_all(settings_.out, tools::on_one_line(text) + "\n");
 }
 
 void Progress::idle() {
-    if (settings_.style != ProgressStyle::bar) return;
-    const auto moment = std::chrono::steady_clock::now();
-    if (moment - drawn_ < std::chrono::milliseconds{100}) return;
-    erase_block();
-    draw_block();
-    std::fflush(settings_.out);
+    if (due_) say_what_is_due();
+    if (screen_ && std::chrono::steady_clock::now() - drawn_ >= std::chrono::milliseconds{100}) draw({});
 }
 
 void Progress::finish() {
-    if (settings_.style != ProgressStyle::bar) return;
-    erase_block();
-    std::fflush(settings_.out);
+    say_what_is_due();
+    if (screen_) screen_->clear();
 }
 
-void Progress::erase_block() {
-    if (block_lines_ > 0) std::fprintf(settings_.out, "\x1b[%dA\x1b[J", block_lines_);
-    block_lines_ = 0;
-}
-
-void Progress::draw_block() {
+void Progress::draw(const std::vector<std::string>& above) {
     drawn_ = std::chrono::steady_clock::now();
-    const std::size_t width = terminal_width(settings_.out) - 1;
-    const auto put = [&](const std::string& text) {
-        std::fprintf(settings_.out, "%s\n", clipped(text, width).c_str());
-        ++block_lines_;
-    };
+    screen_->draw(above, block(screen_->size().columns));
+}
+
+std::string Progress::head(std::size_t width) const {
     const auto done = static_cast<std::int64_t>(counts_.ended());
     const double share = settings_.trials > 0 ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
-    const double seconds = std::chrono::duration<double>(drawn_ - begin_).count();
-    std::string head = study_.name + "  " + std::to_string(done) + "/" + std::to_string(settings_.trials) + " " + bar(share, 20);
-    if (best_) head += "  best " + settings_.metric + " " + number(*best_) + " (trial " + std::to_string(best_trial_) + ")";
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const std::string count = std::to_string(done) + "/" + std::to_string(settings_.trials);
+    std::string rate;
+    std::string left;
     if (finished_here_ > 0 && seconds > 0) {
-        const double rate = static_cast<double>(finished_here_) / seconds;
-        head += "  " + number(std::round(rate * 600) / 10) + "/min  left " +
-                duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / rate);
+        const double finished_a_second = static_cast<double>(finished_here_) / seconds;
+        rate = number(std::round(finished_a_second * 600) / 10) + "/min";
+        left = "left " + duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / finished_a_second);
     }
-    put(head);
-    std::string counts = "complete " + std::to_string(counts_.complete) + "  pruned " + std::to_string(counts_.pruned) + "  failed " +
-                         std::to_string(counts_.failed) + "  of them infeasible " + std::to_string(counts_.infeasible) +
-                         "  out of memory " + std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered_trials) +
-                         " trials recovered)";
-    if (rejected_ > 0) counts += "  refused before launch " + std::to_string(rejected_);
-    put(counts);
+    const std::string best = best_ ? "best " + settings_.metric + " " + number(*best_) : "";
+    const std::string trial = best_ ? "(trial " + std::to_string(best_trial_) + ")" : "";
+    const std::string name = tools::on_one_line(study_.name);
+    // What matters less goes first.
+    const std::string shorter = clipped(name, 24);
+    for (const std::string& text :
+         {spaced({name, count, bar(share, 20), left, rate, best, trial}), spaced({shorter, count, bar(share, 20), left, rate, best, trial}),
+          spaced({shorter, count, bar(share, 10), left, rate, best, trial}), spaced({shorter, count, bar(share, 10), left, best, trial}),
+          spaced({shorter, count, bar(share, 10), left, best}), spaced({shorter, count, left, best}),
+          spaced({clipped(name, 12), count, left, best}), spaced({count, left, best})}) {
+        if (tools::columns(text) <= width) return text;
+    }
+    return spaced({count, left, best_ ? "best " + number(*best_) : ""});
+}
+
+std::vector<std::string> Progress::block(std::size_t columns) {
+    const std::size_t width = columns > 1 ? columns - 1 : 1;  // the last column stays free
+    const std::size_t bar_width = columns < 64 ? 0 : 20;
+    std::vector<std::string> lines{head(width)};
+    std::vector<std::string> counts{
+        "complete " + std::to_string(counts_.complete), "pruned " + std::to_string(counts_.pruned),
+        "failed " + std::to_string(counts_.failed), "of them infeasible " + std::to_string(counts_.infeasible),
+        "out of memory " + std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered_trials) + " trials recovered)"};
+    if (rejected_ > 0) counts.push_back("refused before launch " + std::to_string(rejected_));
+    for (std::string& line : lines_of(counts, width)) lines.push_back(std::move(line));
     const auto occupancy = settings_.occupancy ? settings_.occupancy() : std::nullopt;
     std::int64_t held = 0;
     for (auto& [trial, running] : running_) {
@@ -289,15 +349,17 @@ void Progress::draw_block() {
         std::string text = "  trial " + std::to_string(trial);
         if (running.latest) text += "  step " + std::to_string(running.latest->step) + ": " + number(running.latest->value);
         if (running.allocated) text += "  " + format_bytes(*running.allocated);
-        put(text + "  " + running.what);
+        lines.push_back(text + "  " + running.what);
         held += running.allocated.value_or(0);
     }
     if (occupancy) held = occupancy->used_bytes;
     if (settings_.capacity_bytes && *settings_.capacity_bytes > 0) {
         const double used = static_cast<double>(held) / static_cast<double>(*settings_.capacity_bytes);
-        put(settings_.device + " memory " + bar(used, 20) + " " + format_bytes(held) + " of " + format_bytes(*settings_.capacity_bytes));
-        if (settings_.ledger) put(ledger_line(settings_, *settings_.capacity_bytes));
+        lines.push_back(settings_.device + " memory " + meter(used, bar_width) + format_bytes(held) + " of " +
+                        format_bytes(*settings_.capacity_bytes));
+        if (settings_.ledger) lines.push_back(ledger_line(settings_, *settings_.capacity_bytes, bar_width));
     }
+    return lines;
 }
 
 }  // namespace hpo::tune

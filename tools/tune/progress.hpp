@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "hpo/device/ledger.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/tuner/options.hpp"
+#include "support/screen.hpp"
 
 namespace hpo::tune {
 
@@ -26,7 +28,7 @@ class Progress final : public TuneObserver {
 public:
     struct Settings {
         ProgressStyle style = ProgressStyle::plain;
-        std::FILE* out = stderr;
+        int out = STDERR_FILENO;                     ///< a descriptor
         std::int64_t trials = 0;                     ///< asked for
         std::string metric;                          ///< the objective's name
         std::string device;                          ///< "cpu"
@@ -38,7 +40,9 @@ public:
         std::function<void(const Trial& trial)> trial_finished;  ///< may be empty
     };
 
-    explicit Progress(Settings settings) : settings_{std::move(settings)} {}
+    explicit Progress(Settings settings) : settings_{std::move(settings)} {
+        if (settings_.style == ProgressStyle::bar) screen_.emplace(settings_.out);
+    }
     ~Progress() override { finish(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -47,6 +51,8 @@ public:
     void note(const std::string& text);
     /// Removes the block, so that what follows is written on clean lines.
     void finish();
+    /// The block that is redrawn, for a terminal of `width` columns.
+    [[nodiscard]] std::vector<std::string> block(std::size_t width);
 
     void study_opened(const Study& study, const std::vector<Trial>& trials) override;
     void goes_on(const Trial& trial, const Trial& lost) override;
@@ -74,15 +80,28 @@ private:
         std::optional<std::int64_t> allocated;  ///< at the latest mark, where the device has no account
     };
 
+    /// The end of an attempt that failed, until it is known whether its trial ends with it.
+    struct Due {
+        std::int64_t trial = -1;
+        std::string figures;
+        std::string line;
+    };
+
     void line(const std::string& text);
+    /// What was held back: the end of an attempt, and how many proposals were refused in a row.
+    void say_what_is_due();
+    void write(const std::string& text);
+    void draw(const std::vector<std::string>& above);
     void count(const Trial& trial);
-    void erase_block();
-    void draw_block();
+    [[nodiscard]] std::string head(std::size_t width) const;
 
     Settings settings_;
     Study study_;
     analysis::StudyCounts counts_;
     std::int64_t rejected_ = 0;
+    std::int64_t refused_in_a_row_ = 0;
+    std::string latest_refusal_;
+    std::optional<Due> due_;
     std::optional<double> best_;
     std::int64_t best_trial_ = -1;
     std::map<std::int64_t, Running> running_;
@@ -90,7 +109,7 @@ private:
     std::set<std::string, std::less<>> dropped_;  ///< attributes of which a note was given
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::time_point drawn_{};
-    int block_lines_ = 0;
+    std::optional<tools::Screen> screen_;  ///< for a bar
 };
 
 }  // namespace hpo::tune

@@ -55,16 +55,19 @@ void watch_interrupts() {
 
 ProgressStyle progress_style(const Settings& settings) {
     const std::string& text = settings.text("progress");
-    if (text == "bar") return ProgressStyle::bar;
+    const bool redraws = tools::takes_escapes(STDERR_FILENO);
+    // Another program may draw what a pipe gets; a terminal that cannot is not asked to.
+    if (text == "bar") return redraws || isatty(STDERR_FILENO) == 0 ? ProgressStyle::bar : ProgressStyle::plain;
     if (text == "plain") return ProgressStyle::plain;
     if (text == "none") return ProgressStyle::none;
     if (text != "auto") throw bad_value(settings.place("progress"), "'" + text + "'", "auto, bar, plain or none");
-    return isatty(STDERR_FILENO) != 0 ? ProgressStyle::bar : ProgressStyle::plain;
+    return redraws ? ProgressStyle::bar : ProgressStyle::plain;
 }
 
 void print_text(const TuneResult& result, const Settings& settings) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
-    std::cout << "study " << result.study.name << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts) << "\n";
+    std::cout << "study " << tools::on_one_line(result.study.name) << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts)
+              << "\n";
     if (const Trial* best = result.best()) {
         std::cout << "best: " << settings.description().objectives[0].metric << " " << number(best->values[0]) << " in trial "
                   << best->number << "\n";
@@ -161,7 +164,7 @@ std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSe
     try {
         found = pool.check(params, plan).problems;
     } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
-        std::cerr << "hpo-tune: note: " << error.what() << "\n";
+        std::cerr << "hpo-tune: note: " << tools::on_one_line(error.what()) << "\n";
     }
     std::vector<std::string> problems;
     for (const TrainerProblem& problem : found) {
@@ -174,7 +177,7 @@ std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSe
 
 /// Says what is wrong; true when something is.
 bool refused(const std::vector<std::string>& problems) {
-    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << problem << "\n";
+    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
     return !problems.empty();
 }
 
@@ -360,12 +363,13 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     if (kept && !options.json) print_model(*kept, result, settings);
     if (result.interrupted) return exit_code(Errc::interrupted);
     if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {
-        std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << kept->problem << "\n";
+        std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << tools::on_one_line(kept->problem) << "\n";
         return exit_code(Errc::store);
     }
     const analysis::StudyCounts counts = analysis::count(result.trials);
     if (counts.failed > 0 && counts.failed == counts.ended()) {
-        std::cerr << "hpo-tune: error: study " << result.study.name << ": each of its " << counts.failed << " trials failed\n";
+        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": each of its " << counts.failed
+                  << " trials failed\n";
         return exit_code(Errc::check_failed);
     }
     return 0;

@@ -38,6 +38,7 @@ struct TryOptions {
     std::int64_t micro_batch = 0;
     std::string save;  ///< a folder for the model; empty: it is not kept
     bool json = false;
+    bool verbose = false;
 };
 
 int try_one(const StudyArguments& arguments, const TryOptions& options) {
@@ -103,7 +104,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     for (const std::string& folder : described.folders) search.emplace_back(folder);
     // In this process, so that a debugger sees the trainer. Never destroyed: what LibTorch starts has no orderly end.
     Trainer& trainer = *load_trainer(info.name, search).release();
-    ForegroundOptions foreground{.budget_bytes = device_budget(settings), .json = options.json};
+    ForegroundOptions foreground{.budget_bytes = device_budget(settings), .json = options.json, .verbose = options.verbose};
     if (options.save.empty()) return run_in_foreground(trainer, job, params, foreground);
     NewModel model{options.save};
     job.model_folder = model.path();
@@ -132,6 +133,7 @@ void add_try(CLI::App& app, Actions& actions) {
     command->add_option("--micro-batch", options->micro_batch, "examples in one pass; the effective batch stays")
         ->check(tools::at_least(1));
     command->add_option("--save", options->save, "keep the finished model in this folder, which must be new")->type_name("FOLDER");
+    command->add_flag("-v,--verbose", options->verbose, "show the stack of what was thrown, too");
     command->add_flag("--json", options->json, "the result as JSON on stdout; what the trainer prints goes to stderr");
     command->footer(
         "Parameters that are neither fixed nor taken from a stored trial are drawn at random (--seed).\nNothing is written to the store.");

@@ -13,6 +13,7 @@
 #include "describe.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/worker_loop.hpp"
+#include "support/terminal.hpp"
 
 namespace {
 
@@ -66,7 +67,7 @@ int describe(const Arguments& arguments) {
     description.plugins = hpo::tools::describe_apart(
         arguments.described, folders,
         std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(arguments.time_limit_seconds)));
-    const std::string text = hpo::encode(description).dump(2, ' ', false, hpo::Json::error_handler_t::replace) + '\n';
+    const std::string text = hpo::tools::visible(hpo::encode(description).dump(2, ' ', false, hpo::Json::error_handler_t::replace) + '\n');
     std::fwrite(text.data(), 1, text.size(), stdout);
     const bool refused = !arguments.described.empty() && description.plugins.front().error;
     return refused ? hpo::exit_code(hpo::Errc::plugin) : 0;
@@ -114,10 +115,10 @@ int main(int argc, char** argv) {
     } catch (const CLI::Success& success) {
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "hpo-worker: error: command line: %s\n", error.what());
+        std::fprintf(stderr, "hpo-worker: error: command line: %s\n", hpo::tools::on_one_line(error.what()).c_str());
         status = hpo::exit_code(hpo::Errc::usage);
     } catch (const hpo::Error& error) {
-        std::fprintf(stderr, "hpo-worker: error: %s\n", error.what());
+        std::fprintf(stderr, "hpo-worker: error: %s\n", hpo::tools::on_one_line(error.what()).c_str());
         status = hpo::exit_code(error.code());
     }
     std::fflush(stdout);

@@ -15,6 +15,7 @@
 #include "hpo/failure/cuda_codes.hpp"
 #include "hpo/failure/framework_message.hpp"
 #include "hpo/failure/oom_message.hpp"
+#include "hpo/failure/stack_frames.hpp"
 
 namespace hpo {
 
@@ -95,14 +96,15 @@ namespace detail {
 }  // namespace detail
 
 /// A failure from what the program said: kind, CUDA code, the figures of the message. The cause of an out-of-memory is explain_oom's
-/// (failure/cause.hpp). What nobody recognises is a trainer_error.
+/// (failure/cause.hpp). What nobody recognises is a trainer_error. Stack frames in the message go to `traceback`, with all of it.
 [[nodiscard]] inline Failure classify_text(const FailureText& text) {
     Failure failure;
-    failure.message = text.message;
+    failure.message = without_frames(text.message);
+    if (failure.message != text.message) failure.traceback = text.message;
     failure.type = text.type;
     const std::string type = detail::lower_case(text.type);
-    const std::string message = detail::lower_case(text.message);
-    const CudaError* error = cuda_error_in(text.message);
+    const std::string message = detail::lower_case(failure.message);
+    const CudaError* error = cuda_error_in(failure.message);
     if (error) failure.code = error->code;
 
     if (detail::speaks_of_host_memory(type, message)) {
@@ -114,8 +116,8 @@ namespace detail {
         failure.kind = failure_kind_of(error->meaning);
     } else if (detail::speaks_of_device_memory(type, message) || detail::speaks_of_workspace(message)) {
         failure.kind = FailureKind::out_of_memory;
-        const auto torch = parse_oom_message(text.message);
-        if (const auto figures = torch ? torch : parse_framework_message(text.message)) {
+        const auto torch = parse_oom_message(failure.message);
+        if (const auto figures = torch ? torch : parse_framework_message(failure.message)) {
             failure.memory = figures->memory;
             failure.requested_bytes = figures->requested_bytes;
         }

@@ -148,7 +148,7 @@ inline void read_retry(lua_State* L, int index, Recovery& recovery, const Failed
         if (field.role != PlanRole::parameter) read_plan_member(L, given, place, std::string{field.key}, recovery.plan.*field.member);
     });
     recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
-    recovery.reason = given.text("reason").value_or("the script's rule retries");
+    recovery.reason = given.text("reason").value_or("");
     if (!given.push("params")) return;
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
     if (!failed) return lua_pop(L, 1);

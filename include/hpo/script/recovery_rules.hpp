@@ -6,6 +6,7 @@
 
 #include "hpo/recovery/concept.hpp"
 #include "hpo/recovery/fail.hpp"
+#include "hpo/script/retry_words.hpp"
 #include "hpo/script/study_script.hpp"
 
 namespace hpo::script {
@@ -19,7 +20,10 @@ public:
 
     [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
         try {
-            if (auto answer = script_.answer(failed)) return *std::move(answer);
+            if (auto answer = script_.answer(failed)) {
+                if (answer->action == Recovery::Action::retry) answer->reason = retry_words(failed, *answer);
+                return *std::move(answer);
+            }
         } catch (const Error& error) {
             Recovery recovery;
             recovery.plan = failed.attempt.plan;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "hpo/core/failure.hpp"
+#include "hpo/failure/stack_frames.hpp"
 #include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 
@@ -56,7 +57,8 @@ namespace hpo::torch {
     } catch (const hpo::Error& e) {
         describe(FailureKind::trainer_error, "hpo::Error", e.what());
     } catch (const std::exception& e) {
-        describe(FailureKind::trainer_error, "std::exception", e.what());
+        describe(FailureKind::trainer_error, "std::exception", without_frames(e.what()));
+        if (failure.message != e.what()) failure.traceback = e.what();
     } catch (...) {
         describe(FailureKind::trainer_error, "", "an exception that is no std::exception");
     }

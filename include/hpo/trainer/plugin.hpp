@@ -130,7 +130,7 @@ private:
             return failed;
         } catch (...) {
             const Thrown thrown = current_thrown();
-            sink.write(sink.context, as_text(thrown.type + ": " + thrown.message));
+            sink.write(sink.context, as_text(thrown.type + ": " + without_frames(thrown.message)));
             return failed;
         }
     }

@@ -56,24 +56,23 @@ public:
 
     /// A prediction, or why there is none.
     struct Told {
+        enum class Kind { refusal, mishap };  ///< said no, or was ended before it said anything
         std::optional<PeakPrediction> prediction;
         std::string why_not;
     };
     template <class Ask>
     [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
-        const std::string name{to_text(source)};
         const std::string key = prediction_key(info_, predictor_, job, source, files_);
         if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
         Rung& rung = rung_of(source);
         if (rung.given_up()) return {std::nullopt, rung.latest};
-        if (std::find(info_.peak_sources.begin(), info_.peak_sources.end(), name) == info_.peak_sources.end())
-            return refuse(source, "the trainer has none");
+        if (!has(source)) return refuse(source, "the trainer has none");
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
         if (reply.interrupted) return {std::nullopt, reply.silence};
         if (!reply.answer) {
             ++rung.losses;
-            return refuse(source, reply.silence);
+            return refuse(source, reply.silence, Told::Kind::mishap);
         }
         if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
             constexpr double long_seconds = 1;
@@ -117,13 +116,23 @@ private:
         if (config_.note) config_.note("trainer " + config_.trainer + ": " + what);
     }
     [[nodiscard]] Rung& rung_of(PeakSource source) { return rungs_.at(static_cast<std::size_t>(source)); }
-    Told refuse(PeakSource source, const std::string& why) {
+    [[nodiscard]] bool has(PeakSource source) const {
+        return std::find(info_.peak_sources.begin(), info_.peak_sources.end(), to_text(source)) != info_.peak_sources.end();
+    }
+    /// What happens instead, and why: whoever reads it has nothing to do, unless something died.
+    [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
+        const bool probed = source == PeakSource::dry_run && has(PeakSource::probe);
+        return std::string{"this configuration is "} + (probed ? "probed with real steps" : "estimated from its model's shape") +
+               (source == PeakSource::dry_run ? " instead of a dry run" : " instead of a probe") +
+               (kind == Told::Kind::refusal && !given_up ? "; nothing to do" : "") + " (" + why + ")" +
+               (given_up ? "; it is not asked any more" : "");
+    }
+    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::refusal) {
         Rung& rung = rung_of(source);
         rung.latest = why;
         std::string kind = why;
         std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
-        if (rung.given_up() || rung.told.insert(std::move(kind)).second)
-            note(std::string{to_text(source)} + ": " + why + (rung.given_up() ? "; it is not asked any more" : ""));
+        if (rung.given_up() || rung.told.insert(std::move(kind)).second) note(instead_of(source, why, what, rung.given_up()));
         return {std::nullopt, why};
     }
     [[nodiscard]] std::string problem_in(const Answered& answer) const {

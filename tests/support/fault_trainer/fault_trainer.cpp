@@ -109,6 +109,12 @@ public:
             spin();
         }
         if (fault == "oom_text") refuse_memory();
+        if (fault == "oom_with_frames")  // as LibTorch's what() has it
+            throw std::runtime_error(
+                "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 24.00 GiB\n"
+                "Exception raised from malloc at CUDACachingAllocator.cpp:1131 (most recent call first):\n"
+                "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f17 in libc10.so)\n"
+                "frame #1: <unknown function> + 0x2f2d1 (0x7f18 in libc10_cuda.so)\n");
         if (fault == "oom_once_above" && job.plan.effective_micro_batch().value_or(settings.whole("batch")) > settings.whole("limit"))
             refuse_memory();
         if (fault == "eat_host_memory") {

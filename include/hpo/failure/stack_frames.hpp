@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hpo {
+
+/// What an error says, without the lines of C++ stack frames that LibTorch puts after its messages ("Exception raised from …",
+/// "frame #0: …"). A text without such lines stays as it is.
+[[nodiscard]] inline std::string without_frames(std::string_view text) {
+    std::string said;
+    bool found = false;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        const std::string_view line = text.substr(at, end == std::string_view::npos ? end : end - at + 1);
+        if (line.starts_with("Exception raised from ") || line.starts_with("frame #")) found = true;
+        else said += line;
+        at += line.size();
+    }
+    if (!found) return std::string{text};
+    while (!said.empty() && said.back() == '\n') said.pop_back();
+    return said;
+}
+
+}  // namespace hpo

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "tune/progress.hpp"
+
+#include <fcntl.h>
+
+#include "small_terminal.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace hpo;
+using Catch::Contains;
+using tune::Progress;
+using tune::ProgressStyle;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+Progress::Settings settings(ProgressStyle style, int out = -1) {
+    return {.style = style,
+            .out = out,
+            .trials = 40,
+            .metric = "accuracy",
+            .device = "cpu",
+            .capacity_bytes = 300 << 20,
+            .occupancy = {},
+            .trial_finished = {}};
+}
+
+Trial complete_trial(std::int64_t number, double value) {
+    Trial trial;
+    trial.number = number;
+    trial.state = TrialState::complete;
+    trial.values = {value};
+    trial.params.set("optim.lr", FloatDistribution{1e-4, 1e-1}, 0.01);
+    trial.attempts.push_back({.seconds = 1.5, .outcome = OutcomeKind::complete});
+    return trial;
+}
+
+/// A study of which a few trials are done and one runs.
+void begin(Progress& progress, const std::string& name) {
+    Study study;
+    study.name = name;
+    study.directions = {Direction::maximize};
+    progress.study_opened(study, {});
+    for (std::int64_t number = 0; number < 12; ++number) progress.trial_finished(complete_trial(number, 0.8 + 0.005 * double(number)));
+    Trial running = complete_trial(12, 0);
+    running.state = TrialState::running;
+    progress.attempt_started(running, Attempt{});
+}
+
+}  // namespace
+
+TEST_CASE("the block of a study fits every width, and 80 columns show the time left") {
+    for (const std::string name :
+         {"fashion_mnist", "a study with a name that is as long as people make them when they keep notes in it", "研究の名前"}) {
+        Progress progress{settings(ProgressStyle::none)};
+        begin(progress, name);
+        for (const std::size_t width : {40U, 60U, 80U, 120U, 200U}) {
+            const Lines lines = progress.block(width);
+            INFO(name << " at " << width);
+            for (const std::string& line : lines)
+                if (!line.starts_with("  trial ")) CHECK(tools::columns(line) < width);
+            CHECK_THAT(lines.at(0), Contains("12/40") && Contains("left ") && Contains("0.855"));
+            if (width >= 80) CHECK_THAT(lines.at(0), Contains("best accuracy 0.855"));
+        }
+        CHECK_THAT(progress.block(200).at(0), Contains("/min") && Contains("(trial 11)"));
+    }
+}
+
+TEST_CASE("no count is cut off: what does not fit stands on a line of its own") {
+    Progress progress{settings(ProgressStyle::none)};
+    begin(progress, "s");
+    const auto counts = [&](std::size_t width) {
+        std::string text;
+        for (const std::string& line : progress.block(width)) text += line + "\n";
+        return text;
+    };
+    for (const std::size_t width : {40U, 80U, 120U})
+        CHECK_THAT(counts(width), Contains("complete 12") && Contains("pruned 0") && Contains("failed 0") && Contains("cpu memory ") &&
+                                      Contains(" of 300.00 MiB"));
+    CHECK(progress.block(40).size() > progress.block(120).size());
+}
+
+TEST_CASE("a name and a reason with control characters reach neither a terminal nor a pipe") {
+    const tests::TemporaryDirectory folder;
+    const std::string file = folder.file("progress");
+    const std::string bad = "a\x1b[2J\nb\x9b";
+    const auto tell = [&](ProgressStyle style) {
+        const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        {
+            Progress progress{settings(style, out)};
+            begin(progress, bad);
+            progress.note("note " + bad);
+            Trial failed = complete_trial(13, 0);
+            failed.state = TrialState::fail;
+            failed.values.clear();
+            failed.attempts.back().failure = Failure{.kind = FailureKind::trainer_error, .message = "why \x1b[31m\nframes"};
+            progress.attempt_ended(failed, failed.attempts.back());
+            progress.trial_finished(failed);
+        }
+        ::close(out);
+        return test::read_file(file);
+    };
+    const std::string plain = tell(ProgressStyle::plain);
+    CHECK(tools::visible(plain) == plain);
+    CHECK_THAT(plain, Contains("study a\\u001b[2J\\nb\\x9b: new") && Contains("note a\\u001b[2J\\nb\\x9b\n") &&
+                          Contains("why \\u001b[31m (1.5 s)\n"));
+    test::SmallTerminal terminal{200, 24};
+    terminal.write(tell(ProgressStyle::bar));  // throws at a control character or an escape that is none of ours
+    const Lines lines = terminal.lines();
+    CHECK(std::find(lines.begin(), lines.end(), "hpo-tune: note: note a\\u001b[2J\\nb\\x9b") != lines.end());
+}
