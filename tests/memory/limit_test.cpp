@@ -6,26 +6,32 @@
 
 using hpo::memory::Limit;
 
+namespace {
+constexpr std::int64_t mib = std::int64_t{1} << 20U;
+}  // namespace
+
 TEST_CASE("limit reserves its bytes and caps the worker at them") {
     const hpo::ParamSet params;
     const hpo::ExecutionPlan plan;
-    const Limit guard{{hpo::Bytes{600}}};
-    const hpo::Admission admission = hpo::admit(guard, {params, plan, nullptr, 1000, hpo::History{}});
+    const Limit guard{{hpo::Bytes{600 * mib}}};
+    const hpo::Admission admission = hpo::admit(guard, {params, plan, nullptr, 1000 * mib, hpo::History{}});
     CHECK(admission.answer == hpo::Admission::Answer::run);
-    CHECK(admission.estimate.need == 600);
-    CHECK(admission.plan.cap_bytes == 600);
-    CHECK(guard.estimate({params, plan, nullptr, std::nullopt, hpo::History{}}).need == 600);
+    CHECK(admission.estimate.need == 600 * mib);
+    CHECK(admission.plan.cap_bytes == 600 * mib);
+    CHECK(guard.estimate({params, plan, nullptr, std::nullopt, hpo::History{}}).need == 600 * mib);
 }
 
 TEST_CASE("a cap above the device's capacity is no reason to refuse") {
     const hpo::ParamSet params;
     const hpo::ExecutionPlan plan;
-    const hpo::Admission admission = hpo::admit(Limit{{hpo::Bytes{2000}}}, {params, plan, nullptr, 1000, hpo::History{}});
+    const hpo::Admission admission = hpo::admit(Limit{{hpo::Bytes{2000 * mib}}}, {params, plan, nullptr, 1000 * mib, hpo::History{}});
     CHECK(admission.answer == hpo::Admission::Answer::run);
-    CHECK(admission.estimate.need == 1000);
-    CHECK(admission.plan.cap_bytes == 2000);
+    CHECK(admission.estimate.need == 1000 * mib);
+    CHECK(admission.plan.cap_bytes == 2000 * mib);
 }
 
-TEST_CASE("a limit must be given") {
-    CHECK_THROWS_WITH(Limit{Limit::Config{}}, "bytes: got 0 bytes; expected a size above 0, such as limit:bytes=2GiB");
+TEST_CASE("a limit must be given, and be one that something trains in") {
+    CHECK_THROWS_WITH(Limit{Limit::Config{}}, "bytes: got 0 bytes; expected a size of at least 1.00 MiB, such as limit:bytes=2GiB");
+    CHECK_THROWS_WITH(Limit{{hpo::Bytes{5}}}, "bytes: got 5 bytes; expected a size of at least 1.00 MiB, such as limit:bytes=2GiB");
+    CHECK_NOTHROW(Limit{{hpo::Bytes{mib}}});
 }

@@ -79,7 +79,8 @@ TEST_CASE("a script describes its study") {
             objectives = { { metric = "accuracy", direction = "maximize" }, { metric = "loss", direction = "minimize" } },
             sampler = { name = "tpe", startup_trials = 20, multivariate = true }, pruner = "median:warmup_steps=1", guard = { "unlimited" },
             recovery = "shrink_micro_batch", trials = 40, time = "2h", device = "cpu", device_memory = "600MiB", workers = 2, seed = 7,
-            store = "images.db", fix = { ["optim.lr"] = 0.1 },
+            store = "images.db", fix = { ["optim.lr"] = 0.1 }, threads = 3, target_share = 0.5, ledger = "all.ledger",
+            plugin_timeout = "5s", compute_capability = "9.0",
             space = function(trial) end, on_oom = function() end,
         })");
     const auto& study = script.description();
@@ -93,10 +94,15 @@ TEST_CASE("a script describes its study") {
     CHECK(study.pruner == "median:warmup_steps=1");
     CHECK(study.guard == "unlimited");
     CHECK(study.recovery == "shrink_micro_batch");
-    CHECK(study.run_options == std::map<std::string, std::string, std::less<>>{{"device", "cpu"},
+    CHECK(study.run_options == std::map<std::string, std::string, std::less<>>{{"compute-capability", "9.0"},
+                                                                               {"device", "cpu"},
                                                                                {"device-memory", "600MiB"},
+                                                                               {"ledger", "all.ledger"},
+                                                                               {"plugin-timeout", "5s"},
                                                                                {"seed", "7"},
                                                                                {"store", "images.db"},
+                                                                               {"target-share", "0.5"},
+                                                                               {"threads", "3"},
                                                                                {"time", "2h"},
                                                                                {"trials", "40"},
                                                                                {"workers", "2"}});
@@ -209,7 +215,10 @@ TEST_CASE("what is wrong with a study is an error with its place") {
                Catch::Contains("objective: got direction 'up'; expected minimize or maximize"));
     CHECK_THAT(study_error("name = 'x', trainer = 't', objective = { metric = 'm', direction = 'minimize' }"),
                Catch::Contains("got no space"));
-    CHECK_THAT(study_error("name = 'x', trials = 0" + rest), Catch::Contains("got 0 for trials"));
+    CHECK_THAT(study_error("name = 'x', trials = 0" + rest), Catch::Contains("got 0 for trials; expected a whole number of at least 1"));
+    CHECK_THAT(study_error("name = 'x', seed = -1" + rest), Catch::Contains("got -1 for seed; expected a whole number of at least 0"));
+    CHECK_THAT(study_error("name = 'x', plan = { cap_bytes = 5 }" + rest),
+               Catch::Contains("plan: got cap_bytes 5; expected at least 1048576"));
     CHECK_THAT(study_error("name = 'x', trials = '9'" + rest), Catch::Contains("got a string for trials; expected a whole number"));
     CHECK_THAT(study_error("name = 'x', device_memory = 'much'" + rest), Catch::Contains("device_memory: got 'much'; expected a size"));
     CHECK_THAT(study_error("name = 'x', workers = 0" + rest), Catch::Contains("workers: got '0'"));
@@ -347,13 +356,13 @@ TEST_CASE("a rule sees every member of the plan, and may set every one that is n
         for _ in pairs(plan) do seen = seen + 1 end
         assert(seen == 9 and plan.cap_bytes == 600000000 and plan.allocator_settings == "max_split_size_mb:64")
         return hpo.retry { micro_batch = 3, activation_checkpointing = false, precision = "fp16", expandable_segments = false,
-                           allocator_settings = "a:1", device = "cuda:7", cap_bytes = 5 }
+                           allocator_settings = "a:1", device = "cuda:7", cap_bytes = 5000000 }
     end)",
                                 from);
     hpo::ExecutionPlan expected{.effective_batch = 128, .micro_batch = 3, .precision = hpo::Precision::fp16};
     expected.allocator_settings = "a:1";
     expected.device = "cuda:7";
-    expected.cap_bytes = 5;
+    expected.cap_bytes = 5000000;
     CHECK_THAT(answer.reason,
                Catch::StartsWith("out of memory at micro-batch ") && Catch::Contains(": retry at 3 with 43 accumulation steps") &&
                    Catch::Contains(", without expandable segments, with allocator settings a:1, with device cuda:7, with cap "));
@@ -389,6 +398,7 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
         {"return plan.micro_bach", "plan: unknown member 'micro_bach'; did you mean 'micro_batch'?"},
         {"return hpo.retry { micro = 3 }", "hpo.retry: unknown option 'micro'"},
         {"return hpo.retry { micro_batch = 0 }", "hpo.retry: got micro_batch 0; expected at least 1"},
+        {"return hpo.retry { cap_bytes = 5 }", "hpo.retry: got cap_bytes 5; expected at least 1048576"},
         {"return hpo.retry { cap_bytes = 1.5 }", "hpo.retry: got 1.5 for cap_bytes; expected a whole number"},
         {"return hpo.retry { effective_batch = 8 }", "hpo.retry: unknown option 'effective_batch'"},
         {"return hpo.retry { precision = 'fp8' }", "hpo.retry: unknown precision 'fp8'; known: fp32, bf16, fp16"},
@@ -454,4 +464,31 @@ TEST_CASE("what a script is shown can be walked through") {
                Catch::StartsWith("s.lua:1: unknown name 'hpo'; write local hpo = require \"hpo\" first"));
     CHECK_THAT(error_of([] { load("require 'torch'"); }), Catch::StartsWith("s.lua:1: require: unknown module 'torch'") &&
                                                               Catch::EndsWith("a study script is one file and loads no other code"));
+}
+
+TEST_CASE("a space prints once for each trial, and nothing for proposals that it refuses") {
+    std::vector<std::string> lines;
+    ScriptOptions options;
+    options.print = [&](std::string_view line) { lines.emplace_back(line); };
+    const auto script = load(R"(local hpo = require 'hpo'
+print("loads")
+return hpo.study { name = 's', trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function(trial)
+    local x = trial:int("x", 0, 9)
+    print("x is", x)
+    trial:require(x ~= 3, "three")
+    if x == 4 then error("four") end
+    if x == 5 then for i = 1, 100 do print(("5"):rep(1000)) end end
+end })",
+                             std::move(options));
+    CHECK(lines == std::vector<std::string>{"loads"});
+    ask(script, {{"x", 1}});
+    for (int i = 0; i < 10'000; ++i) CHECK_THROWS_AS(ask(script, {{"x", 3}}), hpo::SpaceRejection);
+    CHECK(lines == std::vector<std::string>{"loads", "x is\t1"});
+    CHECK_THROWS_AS(ask(script, {{"x", 4}}), hpo::Error);  // what it printed helps to find the mistake
+    CHECK(lines.back() == "x is\t4");
+    ask(script, {{"x", 5}});
+    CHECK_THAT(lines.back(), Catch::StartsWith("(the script printed more than 64 KiB"));
+    const std::size_t told = lines.size();
+    ask(script, {{"x", 5}});
+    CHECK(lines.size() == told);
 }

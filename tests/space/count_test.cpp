@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/space/fixed_space.hpp"
 #include "support/catch.hpp"
 
 using hpo::count;
@@ -280,15 +281,16 @@ struct RandomSpace {
         }
     }
 
-    /// Combinations by brute force over this description, without the space.
-    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> by_hand(std::size_t i, std::vector<int>& values) const {
-        if (i == questions.size()) return {1, 0};
+    /// Combinations by brute force over this description, without the space: accepted and refused ones.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> by_hand(std::size_t i, std::vector<int>& values, bool refused = false) const {
+        if (i == questions.size())
+            return refused ? std::pair<std::uint64_t, std::uint64_t>{0, 1} : std::pair<std::uint64_t, std::uint64_t>{1, 0};
         const int most = allowed(i, values);
-        if (most == 0) return by_hand(i + 1, values);
+        if (most == 0) return by_hand(i + 1, values, refused);
         std::pair<std::uint64_t, std::uint64_t> sum{0, 0};
         for (int v = 0; v < most; ++v) {
             values[i] = v;
-            const auto below = refuses(i, values) ? std::pair<std::uint64_t, std::uint64_t>{0, 1} : by_hand(i + 1, values);
+            const auto below = by_hand(i + 1, values, refused || refuses(i, values));
             sum.first += below.first;
             sum.second += below.second;
         }
@@ -311,6 +313,7 @@ TEST_CASE("random conditional spaces count as brute force does, enumerated and f
             CHECK(counted.combinations == accepted);
             CHECK(counted.refused == refused);
             CHECK(counted.exact);
+            CHECK(counted.refused_is == hpo::RefusedCount::exact);
         }
     }
 }
@@ -331,7 +334,7 @@ TEST_CASE("fixed values leave the combinations that have them, or one error with
             seen += std::to_string(static_cast<int>(*params.number("depth")));
             for (const auto& [name, value] : fixed) CHECK((!params.find(name) || params.value(name) == value));
         };
-        (void)hpo::for_each_combination(space, 1000, visit, &uses);
+        (void)hpo::for_each_combination(hpo::with_fixed(space, uses), 1000, visit);
         CHECK(uses.refused() == (error != nullptr || seen.size() < 4));
         if (error) *error = uses.nothing_left().what();
         return seen;
@@ -347,4 +350,86 @@ TEST_CASE("fixed values leave the combinations that have them, or one error with
     CHECK(error == "fixed parameter 'batch': got 64; expected int [8, 16] step 8 beside depth=4");
     CHECK(depths({{"batch", std::int64_t{64}}, {"kind", std::int64_t{4}}}, &error).empty());
     CHECK(error == "fixed parameter 'kind': got 4; expected 1 beside batch=64");
+}
+
+TEST_CASE("a requirement in the middle of a space refuses whole combinations, however early it is asked") {
+    for (const bool early : {true, false}) {
+        CAPTURE(early);
+        const Space space = [early](SpaceTrial& trial) {
+            const auto kind = hpo::get<std::string>(trial.suggest_categorical("kind", texts({"a", "b"})));
+            const auto x = trial.suggest_int("x", 1, 10);
+            if (early) trial.require(x < 9 || kind == "b", "no");
+            trial.suggest_int("y", 1, 10);
+            if (kind == "b") trial.suggest_int("z", 1, 5);
+            if (!early) trial.require(x < 9 || kind == "b", "no");
+        };
+        for (const CountOptions& options : {CountOptions{}, CountOptions{.enumerate_up_to = 0}}) {
+            const auto counted = count(space, options);
+            CHECK(counted.combinations == 8 * 10 + 10 * 10 * 5);
+            CHECK(counted.refused == 2 * 10);
+            CHECK(counted.refused_is == hpo::RefusedCount::exact);
+            REQUIRE(counted.branches.size() == 2);
+            CHECK(counted.branches[0].refused == 20);
+            CHECK(counted.branches[1].refused == 0);
+        }
+    }
+}
+
+TEST_CASE("a space that cannot go on after a refusal has at least so many refused combinations") {
+    const auto counted = count([](SpaceTrial& trial) {
+        const auto low = trial.suggest_int("low", 1, 10);
+        const auto high = trial.suggest_int("high", 1, 10);
+        trial.require(low <= high, "low above high");
+        trial.suggest_int("between", 1, 10, {.min = low, .max = high});
+    });
+    CHECK(counted.combinations == 220);  // the sum of high - low + 1
+    CHECK(counted.exact);
+    CHECK(counted.refused == 45);
+    CHECK(counted.refused_is == hpo::RefusedCount::at_least);
+}
+
+TEST_CASE("where refused combinations cannot be counted, random ones say how many there are") {
+    const auto counted = count([](SpaceTrial& trial) {
+        hpo::Seed mixed{1};
+        for (int i = 0; i < 7; ++i) mixed = mixed.derive(static_cast<std::uint64_t>(trial.suggest_int("x" + std::to_string(i), 1, 10)));
+        trial.require(mixed.value % 7 != 0, "a pattern that no part of the space has to itself");
+    });
+    CHECK_FALSE(counted.exact);
+    CHECK(counted.refused_is == hpo::RefusedCount::estimate);
+    CHECK(static_cast<double>(counted.refused) == Approx(1e7 / 7).epsilon(0.1));
+}
+
+TEST_CASE("a count under fixed values is that of the branches which have them") {
+    const Space space = [](SpaceTrial& trial) {
+        const auto kind = hpo::get<std::string>(trial.suggest_categorical("kind", texts({"mlp", "cnn"})));
+        if (kind == "mlp") trial.suggest_int("width", 1, 4);
+        else trial.suggest_int("channels", 1, 7);
+        const auto batch = trial.suggest_int("batch", 8, 64, {.step = 8, .max = kind == "mlp" ? 64 : 32});
+        trial.suggest_float("lr", 1e-5, 1e-1, {.log = true});
+        trial.suggest_float("dropout", 0, 0.5, {.step = 0.1});
+        trial.require(batch != 24, "no");
+    };
+    using Fixed = std::vector<std::pair<std::string, Value>>;
+    struct Expected {
+        Fixed fixed;
+        std::uint64_t combinations, refused;
+        std::vector<std::string> continuous;
+    };
+    const std::vector<Expected> cases{{{}, (4 * 7 + 7 * 3) * 6, (4 + 7) * 6, {"lr"}},
+                                      {{{"kind", std::string{"cnn"}}}, 7 * 3 * 6, 7 * 6, {"lr"}},
+                                      {{{"batch", std::int64_t{64}}}, 4 * 6, 0, {"lr"}},
+                                      {{{"batch", std::int64_t{24}}}, 0, (4 + 7) * 6, {"lr"}},
+                                      {{{"lr", 0.01}, {"dropout", 0.3}}, 4 * 7 + 7 * 3, 4 + 7, {}},
+                                      {{{"width", std::int64_t{3}}}, (7 + 7 * 3) * 6, (1 + 7) * 6, {"lr"}}};
+    for (const Expected& expected : cases) {
+        for (const CountOptions& options : {CountOptions{}, CountOptions{.enumerate_up_to = 0}}) {
+            CAPTURE(expected.fixed.size(), options.enumerate_up_to);
+            hpo::FixedUses uses{expected.fixed};
+            const auto counted = count(hpo::with_fixed(space, uses), options);
+            CHECK(counted.combinations == expected.combinations);
+            CHECK(counted.refused == expected.refused);
+            CHECK(counted.continuous == expected.continuous);
+            CHECK(counted.exact);
+        }
+    }
 }

@@ -9,7 +9,9 @@
 #include "fixed_parameters.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/failure/oom_message.hpp"
+#include "hpo/store/location.hpp"
 #include "hpo/store/snapshot.hpp"
+#include "hpo/store/store_rules.hpp"
 #include "hpo/worker/pool.hpp"
 #include "least_memory.hpp"
 #include "proposals.hpp"
@@ -110,7 +112,7 @@ void find_problems(const Settings& settings, Findings& findings) {
     Lines& problems = findings.problems;
     problems.guard([&] { (void)settings.policies(); });
     if (!problems.guard([&] { (void)settings.plan(); })) return;
-    problems.guard([&] { (void)settings.whole("trials", 0); });
+    problems.guard([&] { (void)settings.whole("trials", 1); });
     problems.guard([&] { (void)settings.whole("seed", 0); });
     problems.guard([&] { (void)settings.time_seconds(); });
     problems.guard([&] { (void)settings.plugin_timeout(); });
@@ -118,12 +120,16 @@ void find_problems(const Settings& settings, Findings& findings) {
     std::vector<Trial> stored;
     Study study;
     problems.guard([&] {
-        const std::string& store = settings.text("store");
-        if (!std::filesystem::exists(store)) return;
-        store::Snapshot snapshot{store};
+        const std::string file = store::file_of(settings.text("store"));
+        const std::string place = "store '" + file + "'";
+        require_writable_store(file);
+        store::require_new_study(place, settings.text("study"), settings.directions());
+        if (!std::filesystem::exists(file)) return;
+        store::Snapshot snapshot{file};
         for (const Study& each : snapshot.studies()) {
             if (each.name != settings.text("study")) continue;
             study = each;
+            store::require_same_directions(place, study, settings.directions());
             stored = snapshot.trials(study);
             require_same_identity(study, settings);
         }

@@ -45,11 +45,15 @@ std::string claim(const Forecast& forecast) {
     return forecast.upper_bound ? "an upper bound" : "exact";
 }
 
-/// What is said of the estimates' origin: "dry_run, exact".
-std::string origin(const Forecast& forecast) {
-    if (!forecast.estimate.need && forecast.estimate.source == "unlimited") return "the guard unlimited, which predicts nothing";
-    if (!forecast.estimate.need) return "nobody can predict it" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
-    std::string text = forecast.estimate.source;
+/// What is said of the estimates' origin: "by dry_run, exact".
+std::string origin(const Forecast& forecast, const TrainerInfo& info, const std::string& guard) {
+    if (!forecast.estimate.need && forecast.estimate.source == "unlimited") return "not predicted: the guard unlimited predicts nothing";
+    if (!forecast.estimate.need && info.peak_sources.empty()) {
+        return "not predicted: trainer " + info.name + " has neither a dry run nor a probe, which the guard " + guard +
+               " would ask; a run with the guard calibrated learns what its trials take";
+    }
+    if (!forecast.estimate.need) return "not predicted" + (forecast.remark.empty() ? "" : ": " + forecast.remark);
+    std::string text = "by " + forecast.estimate.source;
     if (forecast.predicted) text += ", " + claim(forecast);
     return text + (forecast.remark.empty() ? "" : "; " + forecast.remark);
 }
@@ -116,12 +120,13 @@ public:
         if (estimate.need) rows.push_back({"need", format_bytes(*estimate.need), capacity_ ? of_device(*estimate.need) : ""});
         if (estimate.comfort) rows.push_back({"comfort", format_bytes(*estimate.comfort), capacity_ ? of_device(*estimate.comfort) : ""});
         if (!rows.empty()) text_ += "\n" + table({"part", "bytes", ""}, rows);
-        text_ += "by " + origin(forecast) + "\n";
+        text_ += origin(forecast, info_, estimator_.options().guard) + "\n";
         if (!capacity_ || !estimate.need) return;
         const auto largest = estimator_.largest_micro_batch(params);
         json_["largest_micro_batch"] = largest_json(largest);
         json_["larger_need_no_more"] = largest ? Json(largest->larger_need_no_more) : Json(nullptr);
         text_ += std::string{fits ? "fits" : "does not fit"} + "; largest micro-batch that fits: " + examples(largest, plan) + "\n";
+        if (passes(largest, plan) > 1) text_ += several_passes;
     }
 
     void per_value(const std::string& name) {
@@ -134,6 +139,7 @@ public:
             throw unknown_name("--per", "parameter", name, known);
         }
         Json rows = Json::array();
+        bool has_several_passes = false;
         std::vector<std::vector<std::string>> lines;
         for (const Value& value : values_of(*searched->distribution)) {
             const std::optional<ParamSet> params = typical.with(name, value);
@@ -151,17 +157,17 @@ public:
                             {"largest_micro_batch", largest_json(largest)},
                             {"larger_need_no_more", largest ? Json(largest->larger_need_no_more) : Json(nullptr)}});
             lines.push_back({display_text(value), need ? format_bytes(*need) : "not known", capacity_ ? examples(largest, plan) : ""});
+            has_several_passes = has_several_passes || passes(largest, plan) > 1;
         }
         json_["per"] = {{"parameter", name}, {"rows", std::move(rows)}};
         text_ += "\n" + table({name, "need", capacity_ ? "largest micro-batch" : ""}, lines);
+        if (has_several_passes) text_ += several_passes;
     }
 
     void whole_space(const std::string& by, double most_seconds) {
         if (!capacity_) throw Error{Errc::usage, "--space: without --device-memory there is nothing that configurations could fit"};
         const Stopwatch watch;
-        CountOptions count_options;
-        count_options.by = by;
-        const SpaceCount count = hpo::count(settings_.script().space(), count_options);
+        const SpaceCount count = count_space(settings_, by);
         SurveyLimits limits{.most = 20'000, .draws = 1'000, .seconds = most_seconds};
         std::optional<tools::Screen> screen;  // where one can be redrawn
         if (tools::takes_escapes(STDERR_FILENO)) screen.emplace(STDERR_FILENO);
@@ -241,13 +247,21 @@ private:
         return estimate.need && *estimate.need > 0 ? percent_of(bytes, *estimate.need) : "";
     }
     static Json largest_json(const std::optional<LargestMicroBatch>& found) { return found ? Json(found->examples) : Json(nullptr); }
+    /// Passes of a step whose micro-batch that is; 1 where it holds the whole batch or a larger one.
+    static std::int64_t passes(const std::optional<LargestMicroBatch>& found, const ExecutionPlan& plan) {
+        if (!found || !plan.effective_batch || found->larger_need_no_more) return 1;
+        return (*plan.effective_batch + found->examples - 1) / found->examples;
+    }
+    static constexpr const char* several_passes =
+        "a step of several passes keeps all gradients beside each pass: a step of one pass may hold a larger micro-batch\n";
     /// A micro-batch above the plan's batch is that of another one, which is as large.
     static std::string examples(const std::optional<LargestMicroBatch>& found, const ExecutionPlan& plan) {
         if (!found) return "none";
         const std::string count = std::to_string(found->examples) + (found->examples >= Estimator::most_examples ? " or more" : "");
         const bool is_other = found->examples > plan.effective_batch.value_or(found->examples);
         if (found->larger_need_no_more) return count + " (larger ones need no more)";
-        return count + (is_other ? ", of a batch as large" : "");
+        if (const auto several = passes(found, plan); several > 1) return count + ", in " + std::to_string(several) + " passes a step";
+        return count + (is_other ? ", of a batch as large, in one pass a step" : "");
     }
     /// All values of a parameter, or a few that are spread over it.
     static std::vector<Value> values_of(const Distribution& distribution) {

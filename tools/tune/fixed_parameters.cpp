@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <span>
 #include <vector>
 
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/space/enumeration.hpp"
+#include "hpo/space/fixed_space.hpp"
+#include "surroundings.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -92,6 +95,26 @@ struct AroundFixed {
 };
 static_assert(Sampler<AroundFixed>);
 
+/// Where a name that the space does not have goes, when it is one of the trainer's or nearly so; empty: nobody knows.
+std::string trainer_hint(const Settings& settings, const std::pair<std::string, Value>& fixed, std::span<const std::string> in_space) {
+    std::vector<std::string> options;
+    try {
+        for (const TrainerParameter& parameter : describe_trainer(settings).parameters) options.push_back(parameter.name);
+    } catch (const Error&) {  // what is wrong with the trainer is another story
+        return {};
+    }
+    const bool is_option = std::find(options.begin(), options.end(), fixed.first) != options.end();
+    if (!is_option && !nearest_name(fixed.first, in_space).empty()) return {};
+    const std::string name{is_option ? fixed.first : nearest_name(fixed.first, options)};
+    if (name.empty()) return {};
+    const std::string& trainer = settings.description().trainer;
+    const bool is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == std::string::npos;
+    const std::string whose = "option " + (is_option ? "" : "'" + name + "' ") + "of trainer " + trainer;
+    return (is_option ? "; '" + name + "' is an " + whose + "." : "; did you mean the " + whose + "?") +
+           " It goes into the script: trainer = { " + json_quote(trainer) + ", " + (is_word ? name : "[" + json_quote(name) + "]") + " = " +
+           json_text(fixed.second) + " }";
+}
+
 void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
     std::vector<std::string> known;
     std::vector<std::string> unmet;
@@ -103,7 +126,7 @@ void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
             std::erase(unmet, param.name);
         }
     };
-    const Space space = settings.script().space();
+    const Space space = settings.probe_space();
     sampler::Random random;
     const History nothing{settings.description().name, {}, {}, {}};
     for (std::int64_t draw = 0; draw < 1000 && !unmet.empty(); ++draw)
@@ -113,7 +136,9 @@ void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
     const auto given = settings.arguments().fix;
     const bool on_command_line = std::any_of(
         given.begin(), given.end(), [&](const std::string& text) { return parse_assignment("--fix", text).first == unmet.front(); });
-    throw unknown_name(on_command_line ? "--fix" : settings.arguments().script + ": fix", "parameter", unmet.front(), known);
+    const auto wrong = std::find_if(fixed.begin(), fixed.end(), [&](const auto& each) { return each.first == unmet.front(); });
+    const Error unknown = unknown_name(on_command_line ? "--fix" : settings.arguments().script + ": fix", "parameter", wrong->first, known);
+    throw Error{Errc::unknown_name, unknown.what() + trainer_hint(settings, *wrong, known)};
 }
 
 }  // namespace
@@ -126,11 +151,20 @@ void require_fixed(const Settings& settings) {
     AroundFixed sampler{&uses};
     const History nothing{settings.description().name, {}, {}, {}};
     try {
-        (void)suggest_params(sampler, settings.script().space(), TrialContext{0, nothing}, Seed{0});
+        (void)suggest_params(sampler, settings.probe_space(), TrialContext{0, nothing}, Seed{0});
     } catch (const Error&) {
         if (!uses.refused()) throw;
         throw uses.nothing_left();
     }
+}
+
+SpaceCount count_space(const Settings& settings, const std::string& by) {
+    require_fixed(settings);
+    const FixedValues fixed = settings.fixed();
+    FixedUses uses{fixed};
+    CountOptions options;
+    options.by = by;
+    return hpo::count(with_fixed(settings.probe_space(), uses), options);
 }
 
 void note_unused_fixed(const Settings& settings, const ParamSet& params) {
@@ -140,7 +174,7 @@ void note_unused_fixed(const Settings& settings, const ParamSet& params) {
 }
 
 TypicalConfiguration::TypicalConfiguration(const Settings& settings, const TrainerInfo& info) : settings_{settings}, info_{info} {
-    const Space space = settings.script().space();
+    const Space space = settings.probe_space();
     const FixedValues values = settings.fixed();
     FixedUses fixed{values};
     const ParamSet none;
@@ -167,7 +201,7 @@ std::optional<ParamSet> TypicalConfiguration::with(const std::string& name, cons
     }
     FixedUses fixed{values};
     Preferred source{info_, params_, fixed};
-    return proposal(settings_.script().space(), source);
+    return proposal(settings_.probe_space(), source);
 }
 
 }  // namespace hpo::tune

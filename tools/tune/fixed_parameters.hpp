@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hpo/core/param_set.hpp"
+#include "hpo/space/count.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "settings.hpp"
 
@@ -13,6 +14,9 @@ namespace hpo::tune {
 /// Throws Error{unknown_name} for a fixed parameter whose name no parameter of the space has, Error{bad_value} for fixed values that no
 /// configuration has, alone or together. A name or a value that only some branch has is in the space, and restricts it to such branches.
 void require_fixed(const Settings& settings);
+
+/// Counts the part of the study's space that has the fixed values, listed by the categorical parameter `by`. Throws as require_fixed does.
+[[nodiscard]] SpaceCount count_space(const Settings& settings, const std::string& by);
 
 /// Notes, on standard error, the fixed parameters that a configuration does not have.
 void note_unused_fixed(const Settings& settings, const ParamSet& params);

@@ -13,9 +13,11 @@ namespace {
 constexpr const char* first_script = R"lua(-- A study of small image classifiers on Fashion-MNIST.
 --
 --   hpo-tune check %NAME%.lua     finds mistakes without training
---   hpo-tune space %NAME%.lua     counts the combinations
+--   hpo-tune space %NAME%.lua     counts the combinations, and how many of them the memory guard shrinks to fit
+--   hpo-tune estimate %NAME%.lua  predicts which fit as they are, and which with a smaller micro-batch
 --   hpo-tune run %NAME%.lua       runs the study; again: goes on with it
---   hpo-analyze oom               explains what ran out of memory
+--   hpo-analyze memory            holds what was predicted against what was measured
+--   hpo-analyze oom               explains what ran out of memory, if anything did
 local hpo = require "hpo"
 
 -- Options can be set from the command line: hpo-tune run %NAME%.lua --set epochs=5
@@ -31,17 +33,21 @@ return hpo.study {
   -- `hpo-tune policies` lists these with their options: sampler = "tpe:startup_trials=20".
   sampler = "tpe",
   pruner = "median",
-  recovery = "shrink_micro_batch", -- out of memory: half the micro-batch, the same effective batch
+  guard = "auto",                  -- where the device's memory is known: predicts what an attempt needs before it starts
+  recovery = "shrink_micro_batch", -- out of memory all the same: a smaller micro-batch, the same effective batch
 
   trials = 30,
   device = "cpu",
-  device_memory = "300MiB", -- what all trials together may hold; leave it out for no limit
+
+  -- What all trials together may hold. Some configurations below need more than twice as much. They are no failures: the guard plans
+  -- them with a smaller micro-batch (the run says "batch 512 as 4 x 128"), and trials wait for room. A GPU's memory is known: leave it out.
+  device_memory = "64MiB",
 
   -- What is searched. Ask for parameters in any order, under any condition.
   space = function(trial)
     local kind = trial:categorical("model.kind", { "mlp", "cnn" })
     if kind == "mlp" then
-      trial:int("model.width", 64, 512, { log = true })
+      trial:int("model.width", 64, 512, { step = 64 })
     else
       trial:int("model.channels", 8, 32, { step = 8 })
     end

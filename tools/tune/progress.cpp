@@ -11,7 +11,6 @@
 #include "hpo/analysis/failure_name.hpp"
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/memory_leak.hpp"
-#include "hpo/store/retries.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {

@@ -9,6 +9,7 @@
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/space/known_distributions.hpp"
+#include "hpo/space/repetition.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "surroundings.hpp"
@@ -51,12 +52,21 @@ std::vector<ParamSet> draw_proposals(const Settings& settings, std::int64_t coun
     std::vector<ParamSet> drawn;
     sampler::Random random;
     const History nothing{settings.description().name, {}, {}, {}};
-    const Space space = settings.script().space();
+    const Space space = settings.probe_space();
     const auto fixed = settings.fixed();
     KnownDistributions distributions;
     for (std::int64_t number = 0; number < count; ++number) {
         drawn.push_back(suggest_params(random, space, TrialContext{number, nothing}, Seed{0}, fixed));
+        if (const auto changed = changed_question(space, drawn.back(), number)) {
+            throw Error{Errc::bad_value, settings.arguments().script + ": space: with the same values again it " + *changed +
+                                             "; expected a space that depends on its trial alone, and on nothing that a call changes"};
+        }
         distributions.admit(drawn.back());
+    }
+    if (std::all_of(drawn.begin(), drawn.end(), [](const ParamSet& params) { return params.empty(); })) {
+        throw Error{Errc::bad_value,
+                    settings.arguments().script +
+                        ": space: it asks for no parameter; expected trial:float, trial:int or trial:categorical at least once"};
     }
     return drawn;
 }

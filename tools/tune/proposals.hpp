@@ -13,7 +13,7 @@
 namespace hpo::tune {
 
 /// Draws from the study's space at random, before anything starts, so that a script or a fixed value that is wrong shows.
-/// Throws what the space throws.
+/// Throws what the space throws, and bad_value for a space that asks for nothing, or otherwise when it is run again.
 [[nodiscard]] std::vector<ParamSet> draw_proposals(const Settings& settings, std::int64_t count = 64);
 
 /// Fixed parameters that none of the proposals was asked for: misspelled, or of a branch that was not met.

@@ -60,7 +60,6 @@ ProgressStyle progress_style(const Settings& settings) {
     if (text == "bar") return redraws || isatty(STDERR_FILENO) == 0 ? ProgressStyle::bar : ProgressStyle::plain;
     if (text == "plain") return ProgressStyle::plain;
     if (text == "none") return ProgressStyle::none;
-    if (text != "auto") throw bad_value(settings.place("progress"), "'" + text + "'", "auto, bar, plain or none");
     return redraws ? ProgressStyle::bar : ProgressStyle::plain;
 }
 
@@ -190,12 +189,13 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     const Settings settings{arguments};
     AnyPolicies policies = settings.policies();
     const ProgressStyle style = progress_style(settings);
-    TuneOptions tune{.trials = settings.whole("trials", 0),
+    TuneOptions tune{.trials = settings.whole("trials", 1),
                      .directions = settings.directions(),
                      .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
                      .time_seconds = settings.time_seconds(),
                      .fixed = settings.fixed(),
                      .plan = settings.plan()};
+    require_writable_store(store::file_of(settings.text("store")));
     require_fixed(settings);
     const auto proposals = draw_proposals(settings);
     for (const std::string& name : never_asked(settings, proposals)) {
@@ -208,9 +208,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     if (!settings.text("save-best").empty()) require_saves_models(settings.place("save-best"), info);
     const std::string device = chosen_device(settings, info);
     const RuleProblems rules = rule_problems(settings, info, proposals);
-    if (refused(unsuitable_parameters(settings, info, proposals)) || refused({rules.impossible.begin(), rules.impossible.end()}))
+    if (refused(unsuitable_parameters(settings, info, proposals)) || refused({rules.impossible.begin(), rules.impossible.end()}) ||
+        refused({rules.failing.begin(), rules.failing.end()}))
         return exit_code(Errc::bad_value);
-    for (const std::string& problem : rules.failing) std::cerr << "hpo-tune: note: " << tools::one_line(problem, 2000) << "\n";
     Progress* shown = nullptr;
     const auto capacity = device_capacity(settings, device);
     const Parallelism parallel = parallelism(settings, device);

@@ -117,7 +117,9 @@ CLI::Validator not_empty(const std::string& expected) {
 }
 
 Settings::Settings(StudyArguments arguments)
-    : arguments_{std::move(arguments)}, script_{load(arguments_, [](std::string_view line) { std::cerr << line << "\n"; })} {
+    : arguments_{std::move(arguments)},
+      script_{load(arguments_, [](std::string_view line) { std::cerr << line << "\n"; })},
+      silent_{load(arguments_, {})} {
     const script::StudyDescription& study = description();
     if (!arguments_.save_best.empty()) arguments_.words["save-best"] = arguments_.save_best;
     std::map<std::string, std::string> from_script{study.run_options.begin(), study.run_options.end()};
@@ -147,6 +149,9 @@ Settings::Settings(StudyArguments arguments)
     if (Setting& guard = settings_["guard"]; guard.text == "auto") guard.text = knows_device_memory(settings_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
+    const std::string& progress = settings_["progress"].text;
+    if (progress != "auto" && progress != "bar" && progress != "plain" && progress != "none")
+        throw bad_value(place("progress"), "'" + progress + "'", "auto, bar, plain or none");
     static_cast<void>(compute_capability());
     static_cast<void>(target_share());
 }

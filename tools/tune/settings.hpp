@@ -56,6 +56,8 @@ public:
     explicit Settings(StudyArguments arguments);
 
     [[nodiscard]] const script::StudyScript& script() const noexcept { return script_; }
+    /// The space of a copy of the script that prints nothing, for looking at proposals before there are trials.
+    [[nodiscard]] Space probe_space() const { return silent_.space(); }
     /// The script loaded anew, silent: what is asked of it leaves the study's own untouched.
     [[nodiscard]] script::StudyScript fresh_script() const;
     [[nodiscard]] const script::StudyDescription& description() const noexcept { return script_.description(); }
@@ -95,6 +97,7 @@ public:
 private:
     StudyArguments arguments_;
     script::StudyScript script_;
+    script::StudyScript silent_;
     std::map<std::string, Setting> settings_;
 };
 

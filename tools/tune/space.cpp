@@ -2,10 +2,16 @@
 #include "hpo/space/count.hpp"
 
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "commands.hpp"
+#include "fixed_parameters.hpp"
 #include "guarded.hpp"
+#include "hpo/sampler/suggest.hpp"
+#include "proposals.hpp"
 #include "settings.hpp"
+#include "support/text.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
@@ -23,17 +29,50 @@ struct SpaceOptions {
     bool json = false;
 };
 
+/// "12 345 (14 %)": refused combinations, and their share of all that there are.
+std::string refused_text(const SpaceCount& count) {
+    const double all = static_cast<double>(count.refused) + static_cast<double>(count.combinations);
+    const std::string share =
+        count.refused_is == RefusedCount::at_least ? "" : " (" + tools::percent(static_cast<double>(count.refused) / all) + ")";
+    return grouped(count.refused) + share;
+}
+
+/// "about ", where the number is no count.
+std::string certainty(RefusedCount known) {
+    switch (known) {
+        case RefusedCount::exact: return "";
+        case RefusedCount::at_least: return "at least ";
+        case RefusedCount::estimate: return "about ";
+    }
+    return "";
+}
+
+const char* certainty_word(RefusedCount known) {
+    switch (known) {
+        case RefusedCount::exact: return "exact";
+        case RefusedCount::at_least: return "at_least";
+        case RefusedCount::estimate: return "estimate";
+    }
+    return "";
+}
+
 int space(const StudyArguments& arguments, const SpaceOptions& options) {
     const Settings settings{arguments};
     static_cast<void>(settings.plan());  // it is wrong or right whichever guard is asked
-    CountOptions count_options;
-    count_options.by = options.by;
-    const SpaceCount count = hpo::count(settings.script().space(), count_options);
+    const SpaceCount count = count_space(settings, options.by);
+    const FixedValues fixed = settings.fixed();
+    const auto proposals = draw_proposals(settings);
+    for (const std::string& name : never_asked(settings, proposals))
+        std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals.size()
+                  << " proposals\n";
     const GuardedCount guarded = count_guarded(settings, count);
     if (options.json) {
-        std::string text =
-            "{\"study\": " + json_quote(settings.description().name) + ", \"combinations\": " + std::to_string(count.combinations) +
-            ", \"exact\": " + (count.exact ? "true" : "false") + ", \"refused\": " + std::to_string(count.refused) + ", \"continuous\": [";
+        std::string text = "{\"study\": " + json_quote(settings.description().name) +
+                           ", \"combinations\": " + std::to_string(count.combinations) +
+                           ", \"exact\": " + (count.exact ? "true" : "false") + ", \"refused\": " + std::to_string(count.refused) +
+                           ", \"refused_is\": \"" + certainty_word(count.refused_is) + "\", \"fixed\": {";
+        for (const auto& [name, value] : fixed) text += (text.back() == '{' ? "" : ", ") + json_quote(name) + ": " + json_text(value);
+        text += "}, \"continuous\": [";
         for (const std::string& name : count.continuous) text += (text.back() == '[' ? "" : ", ") + json_quote(name);
         text += "], \"branches_by\": " + (count.branches_by.empty() ? std::string{"null"} : json_quote(count.branches_by)) +
                 ", \"branches\": [";
@@ -52,8 +91,9 @@ int space(const StudyArguments& arguments, const SpaceOptions& options) {
         std::cout << table({count.branches_by, "combinations", count.refused > 0 ? "refused" : ""}, rows) << "\n";
     }
     std::cout << (count.exact ? "" : "at least ") << grouped(count.combinations) << " combinations in all";
-    if (count.refused > 0) std::cout << ", " << grouped(count.refused) << " refused by require";
+    if (count.refused > 0) std::cout << ", " << certainty(count.refused_is) << refused_text(count) << " refused by require";
     std::cout << "\n";
+    for (const auto& [name, value] : fixed) std::cout << "fixed: " << name << " = " << display_text(value) << "\n";
     if (!count.continuous.empty()) std::cout << "continuous, not counted: " << join_names(count.continuous) << "\n";
     std::cout << guarded.text() << "\n";
     return 0;

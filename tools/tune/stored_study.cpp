@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "stored_study.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,8 +12,18 @@
 #include "hpo/core/error.hpp"
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/json_text.hpp"
+#include "hpo/store/location.hpp"
 
 namespace hpo::tune {
+
+void require_writable_store(const std::string& file) {
+    store::require_openable(file, true);
+    const auto refuse = [&](const std::string& what) { throw Error{Errc::store, "store '" + file + "': " + what}; };
+    if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written");
+    const auto parent = std::filesystem::path{file}.parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder);
+}
 
 std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {
     const script::StudyDescription& description = settings.description();

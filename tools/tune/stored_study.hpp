@@ -14,6 +14,9 @@
 
 namespace hpo::tune {
 
+/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is made.
+void require_writable_store(const std::string& file);
+
 /// What a study keeps in its user attributes for all its trials, since values of different ones cannot be compared: key and value.
 [[nodiscard]] std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings);
 

@@ -177,9 +177,8 @@ std::string device_name(const std::string& device) {
 }
 
 std::optional<std::int64_t> device_budget(const Settings& settings) {
-    constexpr std::int64_t least = 1 << 20;
     const auto bytes = settings.bytes("device-memory");
-    if (bytes && *bytes < least) {
+    if (bytes && *bytes < ExecutionPlan::least_memory_bytes) {
         throw bad_value(settings.place("device-memory"), "'" + settings.text("device-memory") + "'",
                         "at least 1MiB: no model trains in less");
     }

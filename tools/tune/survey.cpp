@@ -7,6 +7,7 @@
 #include "hpo/core/time.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/space/fixed_space.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -33,20 +34,20 @@ Survey survey(Estimator& estimator, const Settings& settings, const TrainerInfo&
               const SurveyLimits& limits) {
     Survey result;
     const Stopwatch watch;
-    const Space space = settings.script().space();
+    const Space space = settings.probe_space();
     const FixedValues fixed = settings.fixed();
     require_fixed(settings);
     FixedUses uses{fixed};
+    const Space fixed_space = with_fixed(space, uses);
     const auto stays_open = [&](const std::string& name) {
         return matters(info, name) && std::none_of(fixed.begin(), fixed.end(), [&](const auto& each) { return each.first == name; });
     };
-    result.sampled = !count.exact || std::any_of(count.continuous.begin(), count.continuous.end(), stays_open) ||
-                     (count.combinations > limits.most && fixed.empty());
+    result.sampled =
+        !count.exact || std::any_of(count.continuous.begin(), count.continuous.end(), stays_open) || count.combinations > limits.most;
     const std::uint64_t runs = limits.most + count.refused;
     std::uint64_t of = limits.draws;
     if (!result.sampled) {
-        const Enumerated found = for_each_combination(
-            space, runs, [](const ParamSet&, bool) {}, &uses);
+        const Enumerated found = for_each_combination(fixed_space, runs, [](const ParamSet&, bool) {});
         result.sampled = !found.complete;
         if (found.complete) of = found.accepted;
     }
@@ -71,7 +72,7 @@ Survey survey(Estimator& estimator, const Settings& settings, const TrainerInfo&
         const auto visit = [&](const ParamSet& params, bool refused) {
             if (!refused && result.complete) result.complete = examine(params);
         };
-        (void)for_each_combination(space, runs, visit, &uses);
+        (void)for_each_combination(fixed_space, runs, visit);
     } else {
         sampler::Random random;
         const History nothing{settings.description().name, {}, {}, {}};

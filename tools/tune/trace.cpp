@@ -116,7 +116,7 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};
     const PrivateFolder folder;
     Job job{.study = settings.description().name,
-            .params = suggest_params(random, settings.script().space(), TrialContext{0, nothing}, seed, settings.fixed()),
+            .params = suggest_params(random, settings.probe_space(), TrialContext{0, nothing}, seed, settings.fixed()),
             .seed = seed.value,
             .trace_file = (folder.path() / "trace").string()};
     note_unused_fixed(settings, job.params);

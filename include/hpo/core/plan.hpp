@@ -29,6 +29,8 @@ struct ExecutionPlan {
     std::string allocator_settings;         ///< further PYTORCH_CUDA_ALLOC_CONF entries, for CUDA workers
     std::string device = "cpu";             ///< "cpu", "cuda:0"
     std::optional<std::int64_t> cap_bytes;  ///< hard limit on the worker's own device memory
+    /// The least that a person may give trials: no model trains in less.
+    static constexpr std::int64_t least_memory_bytes = std::int64_t{1} << 20U;
 
     [[nodiscard]] std::optional<std::int64_t> effective_micro_batch() const {
         if (!effective_batch) return micro_batch;

@@ -31,6 +31,9 @@ struct PlanField {
     PlanRole role;
     PlanUnit unit;
 
+    /// The smallest number that a person may give.
+    [[nodiscard]] constexpr std::int64_t least() const { return unit == PlanUnit::bytes ? ExecutionPlan::least_memory_bytes : 1; }
+
     constexpr PlanField(std::string_view its_key, T ExecutionPlan::*its_member, std::string_view its_label,
                         PlanRole its_role = PlanRole::lever, PlanUnit its_unit = PlanUnit::none)
         : key{its_key}, member{its_member}, label{its_label}, role{its_role}, unit{its_unit} {}

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/bytes.hpp"
 #include "hpo/core/error.hpp"
 #include "hpo/core/field.hpp"
 #include "hpo/core/plan_fields.hpp"
@@ -37,9 +38,9 @@ template <class T>
         return found == precision_names.end() ? std::nullopt : std::optional{static_cast<T>(found - precision_names.begin())};
     } else if constexpr (std::same_as<T, std::optional<std::int64_t>>) {
         const bool bytes = field.unit == PlanUnit::bytes;
-        expected = bytes ? std::string{field_traits<Bytes>::expected} : "a whole number of at least 1";
+        expected = bytes ? "a size of at least " + format_bytes(field.least()) + ", such as 600MiB" : "a whole number of at least 1";
         const auto count = bytes ? parse_bytes(text) : field_traits<std::int64_t>::parse(text);
-        if (!count || *count < 1) return std::nullopt;
+        if (!count || *count < field.least()) return std::nullopt;
         return std::optional<T>{std::in_place, *count};
     } else {
         expected = field_traits<T>::expected;

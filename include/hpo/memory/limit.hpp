@@ -21,7 +21,10 @@ public:
     static constexpr void fields(auto field) { field("bytes", &Config::bytes, "cap of one attempt; must be given"); }
 
     explicit Limit(Config config) : config_{config} {
-        if (config.bytes.count < 1) throw bad_value("bytes", format_bytes(config.bytes.count), "a size above 0, such as limit:bytes=2GiB");
+        if (config.bytes.count < ExecutionPlan::least_memory_bytes) {
+            throw bad_value("bytes", format_bytes(config.bytes.count),
+                            "a size of at least " + format_bytes(ExecutionPlan::least_memory_bytes) + ", such as limit:bytes=2GiB");
+        }
     }
 
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {

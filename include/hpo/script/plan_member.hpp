@@ -15,7 +15,9 @@ namespace hpo::script {
 
 /// Sets a member of the plan to what the table gives for it, if anything.
 template <class T>
-void read_plan_member(lua_State* L, const Fields& given, const std::string& place, const std::string& key, T& member) {
+void read_plan_member(lua_State* L, const Fields& given, const std::string& place, const PlanField<T>& field, ExecutionPlan& plan) {
+    const std::string key{field.key};
+    T& member = plan.*field.member;
     if constexpr (std::is_same_v<T, bool>) {
         member = given.truth(key.c_str()).value_or(member);
     } else if constexpr (std::is_same_v<T, std::string>) {
@@ -31,7 +33,9 @@ void read_plan_member(lua_State* L, const Fields& given, const std::string& plac
         member = static_cast<Precision>(found - precision_names.begin());
     } else {
         const auto count = given.whole(key.c_str());
-        if (count && *count < 1) raise(L, place + ": got " + key + " " + std::to_string(*count) + "; expected at least 1");
+        if (count && *count < field.least()) {
+            raise(L, place + ": got " + key + " " + std::to_string(*count) + "; expected at least " + std::to_string(field.least()));
+        }
         if (count) member = count;
     }
 }

@@ -145,7 +145,7 @@ inline void read_retry(lua_State* L, int index, Recovery& recovery, const Failed
     const std::string place = "hpo.retry";
     const Fields given{L, index, place, retry_members()};
     each_plan_field([&](const auto& field) {
-        if (field.role != PlanRole::parameter) read_plan_member(L, given, place, std::string{field.key}, recovery.plan.*field.member);
+        if (field.role != PlanRole::parameter) read_plan_member(L, given, place, field, recovery.plan);
     });
     recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
     recovery.reason = given.text("reason").value_or("");

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/script/lua_state.hpp"
@@ -40,8 +41,26 @@ public:
         lua_setglobal(L, "require");
     }
 
+protected:
+    /// Keeps what is printed from here on, until it is handed on or dropped.
+    void hold_back() {
+        held_.clear();
+        holds_back_ = true;
+    }
+    void hand_on() {
+        holds_back_ = false;
+        for (const std::string& line : std::exchange(held_, {})) {
+            if (print_) print_(line);
+        }
+    }
+    void drop() {
+        holds_back_ = false;
+        for (const std::string& line : std::exchange(held_, {})) printed_bytes_ -= line.size() + 1;
+    }
+
 private:
     static constexpr std::size_t max_printed_bytes = std::size_t{64} * 1024;
+    static constexpr std::string_view printed_too_much = "(the script printed more than 64 KiB; the rest is left out)";
     static constexpr lua_Integer max_range = lua_Integer{1} << 22U;
 
     static void open(lua_State* L) {
@@ -208,9 +227,13 @@ private:
         }
         if (self.printed_bytes_ >= max_printed_bytes) return 0;
         self.printed_bytes_ += line.size() + 1;
-        if (self.printed_bytes_ >= max_printed_bytes) line = "(the script printed more than 64 KiB; the rest is left out)";
+        if (self.printed_bytes_ >= max_printed_bytes) {
+            self.printed_bytes_ += printed_too_much.size() - line.size();
+            line = printed_too_much;
+        }
         outside(L, [&] {
-            if (self.print_) self.print_(line);
+            if (self.holds_back_) self.held_.push_back(line);
+            else if (self.print_) self.print_(line);
         });
         return 0;
     }
@@ -266,6 +289,8 @@ private:
 
     Print print_;
     std::size_t printed_bytes_ = 0;
+    std::vector<std::string> held_;
+    bool holds_back_ = false;
     std::string module_;
 };
 

@@ -19,6 +19,10 @@ namespace hpo::script::study_reader {
 
 inline const std::string context = "hpo.study";
 inline constexpr std::size_t max_options = 1000;
+/// Options of `run` that are handed on as text, which the command checks as it checks its own.
+inline constexpr std::array<std::string_view, 13> text_options{"store",      "time",     "device",   "device_memory", "compute_capability",
+                                                               "ledger",     "workers",  "threads",  "target_share",  "plugin_timeout",
+                                                               "plugin_dir", "progress", "save_best"};
 
 /// A value as an option on the command line.
 inline std::string option_text(lua_State* L, int index, const std::string& what) {
@@ -119,12 +123,15 @@ inline void run_options(lua_State* L, const Fields& fields, StudyDescription& st
     for (const char* key : {"trials", "seed"}) {
         const auto value = fields.whole(key);
         if (!value) continue;
-        if (*value < (std::string_view{key} == "trials" ? 1 : 0)) {
-            raise(L, context + ": got " + std::to_string(*value) + " for " + key + "; expected a positive number");
+        const int least = std::string_view{key} == "trials" ? 1 : 0;
+        if (*value < least) {
+            raise(L, context + ": got " + std::to_string(*value) + " for " + key + "; expected a whole number of at least " +
+                         std::to_string(least));
         }
         study.run_options.emplace(key, std::to_string(*value));
     }
-    for (const char* key : {"store", "device", "time", "workers", "device_memory", "plugin_dir", "progress", "save_best"}) {
+    for (const std::string_view given : text_options) {
+        const char* const key = given.data();
         if (!fields.push(key)) continue;
         std::string word = key;
         std::replace(word.begin(), word.end(), '_', '-');
@@ -165,17 +172,19 @@ inline void first_plan(lua_State* L, const Fields& fields, StudyDescription& stu
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, context, "plan", "a table such as { micro_batch = 8 }");
     const Fields given{L, -1, place, levers};
     each_plan_field([&](const auto& field) {
-        if (field.role == PlanRole::lever) read_plan_member(L, given, place, std::string{field.key}, study.plan.*field.member);
+        if (field.role == PlanRole::lever) read_plan_member(L, given, place, field, study.plan);
     });
     lua_pop(L, 1);
 }
 
 /// Everything but the functions.
 inline void read(lua_State* L, int index, StudyDescription& study) {
-    static constexpr std::array<std::string_view, 23> known{"name",   "trainer",    "objective", "objectives",    "sampler",    "pruner",
-                                                            "guard",  "recovery",   "space",     "on_oom",        "on_failure", "store",
-                                                            "trials", "time",       "device",    "device_memory", "workers",    "seed",
-                                                            "fix",    "plugin_dir", "progress",  "plan",          "save_best"};
+    static const std::vector<std::string_view> known = [] {
+        std::vector<std::string_view> members{"name",  "trainer", "objective",  "objectives", "sampler", "pruner", "guard", "recovery",
+                                              "space", "on_oom",  "on_failure", "trials",     "seed",    "fix",    "plan"};
+        members.insert(members.end(), text_options.begin(), text_options.end());
+        return members;
+    }();
     const Fields fields{L, index, context, known};
     study.name = fields.text("name").value_or("");
     if (study.name.empty()) raise(L, context + ": got no name; expected name = \"...\"");

@@ -81,13 +81,24 @@ private:
             }
         }
 
+        /// What the space prints of a proposal that it refuses is dropped: another one follows for the same trial.
         void ask(SpaceTrial& trial) {
-            call([&](lua_State* L) {
-                const TrialApi::Scope scope{trial_, &trial, trial.number()};
-                lua_rawgeti(L, LUA_REGISTRYINDEX, space_);
-                trial_.push(L, trial.params());
-                lua_call(L, 1, 0);
-            });
+            hold_back();
+            try {
+                call([&](lua_State* L) {
+                    const TrialApi::Scope scope{trial_, &trial, trial.number()};
+                    lua_rawgeti(L, LUA_REGISTRYINDEX, space_);
+                    trial_.push(L, trial.params());
+                    lua_call(L, 1, 0);
+                });
+            } catch (const Error&) {
+                hand_on();
+                throw;
+            } catch (...) {
+                drop();
+                throw;
+            }
+            hand_on();
         }
 
         std::optional<Recovery> answer(const FailedAttempt& failed) {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -97,19 +99,63 @@ struct PathStep {
     double internal = 0;
 };
 
+/// What a run does at a requirement that does not hold.
+enum class AtRefusal {
+    end,    ///< as a proposal of a sampler does
+    go_on,  ///< and asks the rest: the combination is refused as a whole
+};
+
+/// How a run of a space ended.
+struct RunEnd {
+    bool refused = false;  ///< by `require`
+    bool outside = false;  ///< of the part that has the fixed values
+    bool cut = false;      ///< the space could not go on after the refusal; its later questions are not known
+};
+
+/// A source that notes refusals, and lets the space go on where it is told to.
+class RefusalNote : public ParamSource {
+public:
+    explicit RefusalNote(AtRefusal at_refusal) : at_refusal_{at_refusal} {}
+    void refuse(std::string_view reason) override {
+        refused_ = true;
+        if (at_refusal_ == AtRefusal::end) ParamSource::refuse(reason);
+    }
+    /// Runs the space over this source. What a space throws after a refusal is no error: nobody would have asked.
+    [[nodiscard]] RunEnd run(const Space& space, SpaceTrial& trial) {
+        refused_ = false;
+        RunEnd end;
+        try {
+            space(trial);
+        } catch (const OutsideFixed&) {
+            end.outside = true;
+        } catch (const SpaceRejection&) {
+            refused_ = true;
+        } catch (const Error&) {
+            if (!refused_) throw;
+            end.cut = true;
+        }
+        end.refused = refused_ && !end.outside;
+        return end;
+    }
+
+private:
+    AtRefusal at_refusal_;
+    bool refused_ = false;
+};
+
 /// One run of a space: its questions in order, and how it ended.
 struct SpacePath {
     std::vector<PathStep> steps;
-    bool refused = false;  ///< by `require`
+    RunEnd end{};
 };
 
 /// Runs the space once; `choose(depth, name, axis)` gives each internal value.
 template <class Choose>
-[[nodiscard]] SpacePath walk(const Space& space, Choose&& choose) {
-    struct Source final : ParamSource {
+[[nodiscard]] SpacePath walk(const Space& space, Choose&& choose, AtRefusal at_refusal = AtRefusal::end) {
+    struct Source final : RefusalNote {
         Choose& choose;
         SpacePath path;
-        explicit Source(Choose& choice) : choose{choice} {}
+        Source(Choose& choice, AtRefusal then) : RefusalNote{then}, choose{choice} {}
         double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
                     const ParamSet& /*fixed*/) override {
             Axis axis{distribution, within};
@@ -118,41 +164,41 @@ template <class Choose>
             return internal;
         }
     };
-    Source source{choose};
+    Source source{choose, at_refusal};
     SpaceTrial trial{source};
-    try {
-        space(trial);
-    } catch (const SpaceRejection&) {
-        source.path.refused = true;
-    }
+    source.path.end = source.run(space, trial);
     return std::move(source.path);
 }
 
 /// What an enumeration met.
 struct Enumerated {
     std::uint64_t accepted = 0;
-    std::uint64_t refused = 0;  ///< runs that `require` or a fixed value ended, each as early as it did
-    bool complete = false;      ///< false: stopped at the limit
+    std::uint64_t refused =
+        0;  ///< runs that `require` refused: combinations with AtRefusal::go_on, else proposals, each ended as early as it was
+    std::uint64_t outside = 0;              ///< runs that ended with OutsideFixed
+    bool cut = false;                       ///< some refused run stands for more combinations than one
+    bool complete = false;                  ///< false: stopped at the limit
+    std::vector<std::string> continuous{};  ///< parameters that had a range of values, in the order in which they were met
 };
 
-/// Visits every combination of a space once, continuous parameters at their middle: `visit(params, refused)`. Stops after
-/// `most_runs`. The order is that of counting: the parameter asked for last changes fastest. Throws bad_value for a space
-/// that asks other questions after the same answers. With `fixed`, fixed parameters have that value alone, and branches without it are
-/// refused.
+/// Visits every combination of a space once, continuous parameters at their middle: `visit(params, refused)`; those outside fixed values
+/// are not visited. Stops after `most_runs`. The order is that of counting: the parameter asked for last changes fastest. Throws bad_value
+/// for a space that asks other questions after the same answers.
 template <class Visit>
-Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Visit&& visit, FixedUses* fixed = nullptr) {
+Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Visit&& visit, AtRefusal at_refusal = AtRefusal::end) {
     struct Digit {
         std::uint64_t position, size;
     };
-    struct Source final : ParamSource {
-        FixedUses* fixed;
+    struct Source final : RefusalNote {
         std::vector<Digit> digits{};
         std::size_t depth = 0;
-        explicit Source(FixedUses* uses) : fixed{uses} {}
+        std::vector<std::string> continuous{};
+        std::unordered_set<std::string> known{};  // of continuous
+        explicit Source(AtRefusal then) : RefusalNote{then} {}
         double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
                     const ParamSet& /*so_far*/) override {
-            if (const auto chosen = fixed ? fixed->draw(name, distribution, within) : std::nullopt) return *chosen;
             const Axis axis{distribution, within};
+            if (axis.is_continuous() && known.insert(name).second) continuous.push_back(name);
             if (depth == digits.size()) digits.push_back({0, axis.size()});
             if (digits[depth].size != axis.size()) throw changed();
             return axis.value(digits[depth++].position);
@@ -161,26 +207,27 @@ Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Vis
             return bad_value("space", "other questions after the same answers", "a space that depends on its trial alone");
         }
     };
-    Source source{fixed};
+    Source source{at_refusal};
     Enumerated result;
     for (std::uint64_t runs = 0; runs < most_runs; ++runs) {
         source.depth = 0;
         SpaceTrial trial{source};
-        bool refused = false;
-        try {
-            space(trial);
-        } catch (const SpaceRejection&) {
-            refused = true;
-        }
+        const RunEnd end = source.run(space, trial);
         if (source.depth != source.digits.size()) throw Source::changed();
-        ++(refused ? result.refused : result.accepted);
-        visit(trial.params(), refused);
+        if (end.outside) {
+            ++result.outside;
+        } else {
+            ++(end.refused ? result.refused : result.accepted);
+            result.cut = result.cut || end.cut;
+            visit(trial.params(), end.refused);
+        }
         while (!source.digits.empty() && ++source.digits.back().position == source.digits.back().size) source.digits.pop_back();
         if (source.digits.empty()) {
             result.complete = true;
             break;
         }
     }
+    result.continuous = std::move(source.continuous);
     return result;
 }
 

@@ -28,7 +28,9 @@ namespace hpo {
 /// of the space (`disagreements`), and the caller builds a more careful model, or none, when they differ.
 class FactoredSpace {
 public:
-    FactoredSpace(const Space& space, int probes) : space_{space}, probes_{probes} {
+    /// With AtRefusal::go_on its refused combinations are whole ones, else proposals.
+    FactoredSpace(const Space& space, int probes, AtRefusal at_refusal = AtRefusal::end)
+        : space_{space}, probes_{probes}, at_refusal_{at_refusal} {
         std::vector<double> prefix;
         root_ = build(prefix);
     }
@@ -38,15 +40,18 @@ public:
     [[nodiscard]] bool gave_up() const noexcept { return walks_ > most_walks; }
     /// False when a long or a continuous axis has sub-trees that differ: between its probes there may be others.
     [[nodiscard]] bool exact() const noexcept { return exact_; }
+    /// True when a refused combination stands for more than one.
+    [[nodiscard]] bool cut() const noexcept { return cut_; }
 
     /// How many of `runs` random runs of the space went another way than the model says.
     [[nodiscard]] int disagreements(int runs) const {
         int count = 0;
         for (int run = 0; run < runs; ++run) {
             const Seed seed = Seed{0x5EED}.derive(static_cast<std::uint64_t>(run));
-            const SpacePath path = walk(space_, [&](std::size_t, const std::string& name, const Axis& axis) {
+            const auto choose = [&](std::size_t, const std::string& name, const Axis& axis) {
                 return axis.value_at(seed.derive(name).rng().uniform());
-            });
+            };
+            const SpacePath path = walk(space_, choose, at_refusal_);
             if (!follows(path)) ++count;
         }
         return count;
@@ -65,7 +70,7 @@ private:
     };
     struct Node {
         std::optional<PathStep> asked;  ///< nothing at a leaf
-        bool refused = false;
+        RunEnd end{};
         std::vector<Group> groups;
         Tally tally;
     };
@@ -91,15 +96,15 @@ private:
     }
 
     /// Answers the prefix, then as probe `probe` does, and hashes the questions after the prefix.
-    struct Prober final : ParamSource {
+    struct Prober final : RefusalNote {
         const std::vector<double>& prefix;
         const int probe;
         const int probes;
         Seed hash;
         std::size_t depth = 0;
 
-        Prober(const std::vector<double>& fixed, int number, int count, Seed before)
-            : prefix{fixed}, probe{number}, probes{count}, hash{before} {}
+        Prober(const std::vector<double>& fixed, int number, int count, Seed before, AtRefusal at_refusal)
+            : RefusalNote{at_refusal}, prefix{fixed}, probe{number}, probes{count}, hash{before} {}
         double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
                     const ParamSet& /*fixed*/) override {
             if (depth < prefix.size()) return prefix[depth++];
@@ -124,15 +129,10 @@ private:
         Seed hash{17};
         for (int probe = 0; probe < probes_ + 3; ++probe) {
             ++walks_;
-            Prober source{prefix, probe, probes_, hash};
+            Prober source{prefix, probe, probes_, hash, at_refusal_};
             SpaceTrial trial{source};
-            bool refused = false;
-            try {
-                space_(trial);
-            } catch (const SpaceRejection&) {
-                refused = true;
-            }
-            hash = source.hash.derive(refused ? 2U : 1U);
+            const RunEnd end = source.run(space_, trial);
+            hash = source.hash.derive(end.outside ? 4U : end.cut ? 3U : end.refused ? 2U : 1U);
         }
         return hash.value;
     }
@@ -140,12 +140,15 @@ private:
     [[nodiscard]] std::shared_ptr<const Node> build(std::vector<double>& prefix) {
         auto node = std::make_shared<Node>();
         ++walks_;
-        SpacePath path = walk(space_, [&](std::size_t depth, const std::string&, const Axis& axis) {
+        const auto choose = [&](std::size_t depth, const std::string&, const Axis& axis) {
             return depth < prefix.size() ? prefix[depth] : axis.value(0);
-        });
+        };
+        SpacePath path = walk(space_, choose, at_refusal_);
+        cut_ = cut_ || path.end.cut;
         if (gave_up() || path.steps.size() <= prefix.size()) {
-            node->refused = path.refused;
-            (node->refused ? node->tally.whole.refused : node->tally.whole.accepted) = 1;
+            node->end = path.end;
+            node->tally.whole.accepted = path.end.refused || path.end.outside ? 0 : 1;
+            node->tally.whole.refused = path.end.refused ? 1 : 0;
             node->tally.whole.shapes.insert(1);
             return node;
         }
@@ -270,13 +273,15 @@ private:
             if (!next) return false;
             node = next;
         }
-        return !node->asked && node->refused == path.refused;
+        return !node->asked && node->end.refused == path.end.refused && node->end.outside == path.end.outside;
     }
 
     const Space& space_;
     int probes_;  ///< a power of two
+    AtRefusal at_refusal_;
     std::int64_t walks_ = 0;
     bool exact_ = true;
+    bool cut_ = false;
     std::map<std::uint64_t, std::shared_ptr<const Node>> nodes_;  ///< by sketch
     std::shared_ptr<const Node> root_;
 };

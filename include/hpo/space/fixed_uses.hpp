@@ -11,6 +11,9 @@
 
 namespace hpo {
 
+/// A proposal of a branch that does not have a fixed value: no part of the space that is left.
+struct OutsideFixed : SpaceRejection {};
+
 /// What proposals of a space make of values that a person has fixed. A value that only some branches have restricts a space to these
 /// branches; one that none of them has is an error, and so are values that none has together.
 class FixedUses {
@@ -18,7 +21,7 @@ public:
     /// `fixed` must outlive this object.
     explicit FixedUses(const std::vector<std::pair<std::string, Value>>& fixed) : fixed_{fixed}, met_(fixed.size()) {}
 
-    /// The fixed value of a parameter that a proposal asks for; nothing: it is not fixed. Throws SpaceRejection where the proposal's branch
+    /// The fixed value of a parameter that a proposal asks for; nothing: it is not fixed. Throws OutsideFixed where the proposal's branch
     /// does not have it.
     [[nodiscard]] std::optional<double> draw(const std::string& name, const Distribution& distribution, const Narrowing& within) {
         for (std::size_t i = 0; i < fixed_.size(); ++i) {
@@ -27,7 +30,7 @@ public:
             const auto internal = to_internal(distribution, fixed_[i].second);
             if (!internal || !within.admits(*internal)) {
                 refused_ = true;
-                throw SpaceRejection{"a fixed value that this branch has not"};
+                throw OutsideFixed{{"a fixed value that this branch has not"}};
             }
             met_[i] = true;
             return internal;

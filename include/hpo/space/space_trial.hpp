@@ -19,6 +19,11 @@
 
 namespace hpo {
 
+/// A proposal that `require` refused; the caller draws again.
+struct SpaceRejection {
+    std::string reason;
+};
+
 /// Where the values of a space come from: a sampler, fixed values, an enumeration.
 class ParamSource {
 public:
@@ -26,11 +31,8 @@ public:
     /// The internal value of `name`: in `distribution` and inside `within`, which is never empty. `fixed` holds what this
     /// trial has been given so far.
     virtual double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& fixed) = 0;
-};
-
-/// A proposal that `require` refused; the caller draws again.
-struct SpaceRejection {
-    std::string reason;
+    /// A requirement of the space does not hold. A source that returns from here sees what the space asks after it.
+    virtual void refuse(std::string_view reason) { throw SpaceRejection{std::string{reason}}; }
 };
 
 struct FloatOptions {
@@ -102,13 +104,10 @@ public:
     /// A hard constraint: refuses this proposal unless `holds`. Throws SpaceRejection, which suggest_params answers by
     /// drawing again.
     void require(bool holds, std::string_view reason) const {
-        if (!holds) throw SpaceRejection{std::string{reason}};
+        if (!holds) source_.refuse(reason);
     }
 
-    [[nodiscard]] const ParamSet& params() const noexcept { return params_; }
-    [[nodiscard]] std::int64_t number() const noexcept { return number_; }
-
-private:
+    /// The internal value of a parameter; suggest_float, suggest_int and suggest_categorical ask so.
     double draw(const std::string& name, Distribution distribution, const Narrowing& within) {
         const std::string place = "parameter '" + name + "'";
         require_parameter_name(name);
@@ -133,6 +132,10 @@ private:
         return internal;
     }
 
+    [[nodiscard]] const ParamSet& params() const noexcept { return params_; }
+    [[nodiscard]] std::int64_t number() const noexcept { return number_; }
+
+private:
     ParamSource& source_;
     std::int64_t number_;
     ParamSet params_;

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+using nlohmann::json;
+
+namespace {
+
+CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), tool("hpo-tune"));
+    return run_command(workshop, words);
+}
+
+/// A study of the quadratic trainer with these lines before it, these members, and this space.
+void write_study(const Workshop& workshop, const std::string& space, const std::string& more = "", const std::string& before = "") {
+    workshop.write("s.lua",
+                   "local hpo = require 'hpo'\n" + before +
+                       "\nreturn hpo.study { name = 's', trainer = 'quadratic', objective = { metric = 'value', direction = 'minimize' },\n"
+                       "sampler = 'random', pruner = 'none', trials = 3, progress = 'none', " +
+                       more + "\nspace = function(trial)\n" + space + "\nend }\n");
+}
+
+constexpr const char* point = "trial:float('x', -5, 5) trial:float('y', -5, 5)";
+
+/// What `check` and `run` say of the script, which must be the same error.
+std::string refusal(const Workshop& workshop, const std::vector<std::string>& more = {}) {
+    std::string text;
+    for (const char* command : {"check", "run"}) {
+        CAPTURE(command);
+        std::vector<std::string> words{command, "s.lua"};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto result = tune(workshop, words);
+        CAPTURE(result.out, result.error);
+        CHECK(result.status != 0);
+        const std::string line = result.error.substr(0, result.error.find('\n'));
+        if (text.empty()) text = line;
+        CHECK(line == text);
+    }
+    return text;
+}
+
+int lines_with(const std::string& text, const std::string& words) {
+    int count = 0;
+    for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("check and run refuse a space that counts its calls, and one without parameters") {
+    const Workshop workshop;
+    write_study(workshop, "n = n + 1 trial:float('x' .. n, -5, 5)", "", "local n = 0");
+    CHECK_THAT(refusal(workshop),
+               Contains("s.lua: space: with the same values again it asks for 'x2'; expected a space that depends on its "
+                        "trial alone"));
+    write_study(workshop, "n = n + 1 trial:float('x', -5, 5) trial:require(n % 3 ~= 0, 'every third')", "", "local n = 0");
+    CHECK_THAT(refusal(workshop), Contains("s.lua: space: with the same values again it refuses them: ") && Contains("every third"));
+    write_study(workshop, "");
+    CHECK_THAT(refusal(workshop), Contains("s.lua: space: it asks for no parameter; expected trial:float, trial:int or trial:categorical"));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
+    write_study(workshop, std::string{"calls = calls + 1 "} + point, "", "local calls = 0");  // nothing hangs on it
+    CHECK(tune(workshop, {"check", "s.lua"}).status == 0);
+}
+
+TEST_CASE("check and run refuse a store that cannot be written, and a study with other directions") {
+    const Workshop workshop;
+    write_study(workshop, point);
+    CHECK_THAT(refusal(workshop, {"--store", "nowhere/s.db"}), Contains("store 'nowhere/s.db': its directory does not exist: nowhere"));
+    std::filesystem::create_directory(workshop.path("folder.db"));
+    CHECK_THAT(refusal(workshop, {"--store", "folder.db"}), Contains("store 'folder.db': is a directory"));
+    CHECK_THAT(refusal(workshop, {"--study", "a\tb"}), Contains("a study named 'a\\x09b'"));
+    if (::access("/proc/version", W_OK) != 0) {
+        CHECK_THAT(refusal(workshop, {"--store", "/proc/version"}), Contains("store '/proc/version': cannot be written"));
+    }
+    CHECK(tune(workshop, {"run", "s.lua"}).status == 0);
+    write_study(workshop, point);
+    std::string flipped = read_file(workshop.path("s.lua"));
+    flipped.replace(flipped.find("'minimize'"), 10, "'maximize'");
+    workshop.write("s.lua", flipped);
+    CHECK_THAT(refusal(workshop), Contains("store 'hpo.db', study 's': got directions maximize; expected the stored ones: minimize"));
+}
+
+TEST_CASE("the script and the command line refuse the same values") {
+    const Workshop workshop;
+    write_study(workshop, point);
+    CHECK_THAT(refusal(workshop, {"--trials", "0"}), Contains("--trials: got '0'; expected a whole number of at least 1"));
+    CHECK_THAT(refusal(workshop, {"--guard", "limit:bytes=5"}), Contains("got 5 bytes; expected a size of at least 1.00 MiB"));
+    CHECK_THAT(refusal(workshop, {"--plan", "cap_bytes=5"}), Contains("--plan cap_bytes: got '5'; expected a size of at least 1.00 MiB"));
+    write_study(workshop, point, "guard = 'limit:bytes=5',");
+    CHECK_THAT(refusal(workshop), Contains("s.lua: guard: bytes: got 5 bytes; expected a size of at least 1.00 MiB"));
+    write_study(workshop, point, "threads = 0,");
+    CHECK_THAT(refusal(workshop), Contains("s.lua: threads: got '0'; expected a whole number from 1 to 1024"));
+    write_study(workshop, point, "target_share = 2,");
+    CHECK_THAT(refusal(workshop), Contains("s.lua: target-share: got '2'; expected auto, or above 0 to 1"));
+    write_study(workshop, point, "plugin_timeout = 'soon',");
+    CHECK_THAT(refusal(workshop), Contains("s.lua: plugin-timeout: got 'soon'; expected a duration"));
+    write_study(workshop, point);
+    std::string loud = read_file(workshop.path("s.lua"));
+    loud.replace(loud.find("'none', \n"), 6, "'loud'");
+    workshop.write("s.lua", loud);
+    CHECK_THAT(refusal(workshop), Contains("s.lua: progress: got 'loud'; expected auto, bar, plain or none"));
+}
+
+TEST_CASE("what a space prints is shown once for each trial, and not while proposals are looked at") {
+    const Workshop workshop;
+    write_study(workshop, std::string{"local x = trial:float('x', -5, 5) print('x was drawn') trial:require(x > -4, 'low') "} + point, "",
+                "print('loaded')");
+    const auto ran = tune(workshop, {"run", "s.lua", "--workers", "1"});
+    CHECK(ran.status == 0);
+    CHECK(lines_with(ran.error, "loaded\n") == 1);
+    CHECK(lines_with(ran.error, "x was drawn\n") == 3);
+    for (const char* command : {"check", "space", "estimate"}) {
+        CAPTURE(command);
+        const auto looked = tune(workshop, {command, "s.lua"});
+        CHECK(lines_with(looked.error, "loaded\n") == 1);
+        CHECK(lines_with(looked.error, "drawn") == 0);
+    }
+    CHECK(lines_with(tune(workshop, {"try", "s.lua"}).error, "x was drawn\n") == 1);
+}
+
+TEST_CASE("space counts what is left under fixed values, and refuses those that do not exist") {
+    const Workshop workshop;
+    const std::string space = R"(
+        local kind = trial:categorical('kind', { 'a', 'b' })
+        local x = trial:int('x', 1, 10)
+        trial:require(kind == 'b' or x < 9, 'no')
+        trial:int('y', 1, 10)
+        if kind == 'b' then trial:int('z', 1, 5) end
+        trial:float('lr', 0, 1))";
+    write_study(workshop, space);
+    const auto counted = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"space", "s.lua", "--json"});
+        const auto result = tune(workshop, more);
+        INFO(result.error);
+        REQUIRE(result.status == 0);
+        return json::parse(result.out);
+    };
+    const json all = counted({});
+    CHECK(all["combinations"] == 80 + 500);
+    CHECK(all["refused"] == 20);
+    CHECK(all["refused_is"] == "exact");
+    CHECK(all["fixed"] == json::object());
+    const json one = counted({"--fix", "x=3"});
+    CHECK(one["combinations"] == 10 + 50);
+    CHECK(one["refused"] == 0);
+    CHECK(one["fixed"] == json{{"x", 3}});
+    const json part = counted({"--fix", "kind=a", "--fix", "lr=0.5"});
+    CHECK(part["combinations"] == 80);
+    CHECK(part["refused"] == 20);
+    CHECK(part["continuous"].empty());
+    CHECK_THAT(tune(workshop, {"space", "s.lua", "--fix", "kind=a"}).out,
+               Contains("80 combinations in all, 20 (20 %) refused by require\nfixed: kind = a\n"));
+    const auto refused = [&](const std::string& fix) {
+        const auto result = tune(workshop, {"space", "s.lua", "--fix", fix});
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        return result.error;
+    };
+    CHECK_THAT(refused("x=77"), Contains("fixed parameter 'x': got 77; expected int [1, 10]"));
+    CHECK_THAT(refused("kind=c"), Contains("fixed parameter 'kind': got c; expected one of a, b"));
+    CHECK_THAT(refused("knd=a"), Contains("--fix: unknown parameter 'knd'; did you mean 'kind'?"));
+    write_study(workshop, space, "fix = { x = 3 },");
+    CHECK(counted({})["combinations"] == 10 + 50);
+    CHECK(counted({"--fix", "x=4"})["fixed"] == json{{"x", 4}});
+    write_study(workshop, space, "fix = { x = 77 },");
+    CHECK_THAT(tune(workshop, {"space", "s.lua"}).error, Contains("fixed parameter 'x': got 77; expected int [1, 10]"));
+}
+
+TEST_CASE("a fixed name that is an option of the trainer is told where it goes") {
+    const Workshop workshop;
+    write_study(workshop, point);
+    CHECK_THAT(
+        tune(workshop, {"run", "s.lua", "--fix", "steps=3"}).error,
+        Contains("--fix: unknown parameter 'steps'; known: x, y; 'steps' is an option of trainer quadratic. It goes into the script: "
+                 "trainer = { \"quadratic\", steps = 3 }\n"));
+    CHECK_THAT(
+        tune(workshop, {"run", "s.lua", "--fix", "stpes=3"}).error,
+        Contains(
+            "; did you mean the option 'steps' of trainer quadratic? It goes into the script: trainer = { \"quadratic\", steps = 3 }"));
+    CHECK_THAT(tune(workshop, {"run", "s.lua", "--fix", "nothing_like_it=3"}).error, Contains("known: x, y\n"));
+}
+
+TEST_CASE("estimate says why nothing is predicted") {
+    const Workshop workshop;
+    write_study(workshop, point);
+    const auto told = tune(workshop, {"estimate", "s.lua"});
+    CHECK(told.status == 0);
+    CHECK_THAT(told.out, Contains("not predicted: trainer quadratic has neither a dry run nor a probe, which the guard dry_run would ask"));
+}
