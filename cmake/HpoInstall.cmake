@@ -5,9 +5,12 @@ include(CMakePackageConfigHelpers)
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY scripts/lua/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/lua FILES_MATCHING PATTERN "*.lua")
 
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+install(DIRECTORY examples/plugins DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
+
 set(hpo_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hpo)
 configure_package_config_file(cmake/hpoConfig.cmake.in ${PROJECT_BINARY_DIR}/hpoConfig.cmake INSTALL_DESTINATION ${hpo_config_dir}
-                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hpoConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/hpoConfig.cmake ${PROJECT_BINARY_DIR}/hpoConfigVersion.cmake
               cmake/HpoDependencies.cmake cmake/HpoTargets.cmake cmake/HpoTorch.cmake cmake/HpoTrainer.cmake

@@ -14,6 +14,24 @@ must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/consumer-build -G ${GENERATOR} -DC
 must(${CMAKE_COMMAND} --build ${WORK}/consumer-build)
 must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
 must(${WORK}/prefix/bin/hpo-tune policies trainer)
+# What is written about plugins comes along, and so does the example.
+foreach(file share/doc/hpo/writing-a-plugin.md share/hpo/examples/plugins/adding_problem/adding_problem.hpp)
+  if(NOT EXISTS ${WORK}/prefix/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()
+
+# The project that new-plugin writes: it builds as its own instructions say, and its tests pass.
+function(must_build_new_plugin name)
+  file(REMOVE_RECURSE ${WORK}/${name})
+  must(${WORK}/prefix/bin/hpo-tune new-plugin ${WORK}/${name} ${ARGN})
+  must(${CMAKE_COMMAND} -S ${WORK}/${name} -B ${WORK}/${name}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+       -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER})
+  must(${CMAKE_COMMAND} --build ${WORK}/${name}/build)
+  must(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/${name}/build --output-on-failure --no-tests=error)
+endfunction()
+must_build_new_plugin(plain_trainer --plain)
+
 if(PLUGIN) # a plugin outside this tree, as docs/writing-a-plugin.md has it
   file(REMOVE_RECURSE ${WORK}/plugin-build)
   must(${CMAKE_COMMAND} -S ${PLUGIN} -B ${WORK}/plugin-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
@@ -24,4 +42,5 @@ if(PLUGIN) # a plugin outside this tree, as docs/writing-a-plugin.md has it
   if(NOT status EQUAL 0 OR NOT output MATCHES "adding_problem")
     message(FATAL_ERROR "hpo-tune policies trainer does not list the plugin adding_problem; status ${status}\n${output}")
   endif()
+  must_build_new_plugin(torch_trainer)
 endif()

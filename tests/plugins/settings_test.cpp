@@ -178,15 +178,17 @@ TEST_CASE("what is wrong with a trainer's description is told, a sentence each")
     wrong.effective_batch_parameter = "batch";
     wrong.length_parameter = "units";
     wrong.peak_sources = {"dry_run", "oracle"};
+    CHECK(hpo::unsaid_in(right).empty());
+    CHECK(hpo::unsaid_in(wrong) ==
+          std::vector<std::string>{"its summary is empty", "parameter 'width' has no help", "metric 'm' has no help"});
     CHECK(hpo::info_problems(wrong) ==
           std::vector<std::string>{
-              "its summary is empty", "parameter 'units' is described twice",
+              "parameter 'units' is described twice",
               "parameter 'kind': unknown type 'complex'; expected int, float, bool, text, one of A, B, C",
-              "parameter 'fast': its standard value is '1'; expected true or false", "parameter 'width' has no help",
+              "parameter 'fast': its standard value is '1'; expected true or false",
               "parameter 'width': range '[1; 2]' cannot be read; expected '[LOW, HIGH]' with ( or ) where a bound is not included, inf "
               "for no bound",
               "parameter 'depth': its standard value is '9'; expected a whole number in [1, 8]", "metric 'm' is described twice",
-              "metric 'm' has no help",
               "unknown lever 'bigger_gpu'; known: micro_batch, activation_checkpointing, precision, expandable_segments, "
               "allocator_settings, cap_bytes",
               "lever 'micro_batch' is named twice", "the effective batch parameter 'batch' is not among the parameters",

@@ -38,6 +38,11 @@ public:
         if (flaw_ == "lever") info.levers = {"bigger_gpu"};
         if (flaw_ == "batch") info.effective_batch_parameter = "batch";
         if (flaw_ == "twice") info.parameters[1].name = "x";
+        if (flaw_ == "range") info.parameters[0].range = "0 to 1";
+        if (flaw_ == "standard") info.parameters[1].standard = std::string{"c"};
+        if (flaw_ == "source") info.peak_sources = {"oracle"};
+        if (flaw_ == "missing_source") info.peak_sources = {"dry_run"};
+        if (flaw_ == "throwing_info") throw std::runtime_error{"no licence"};
         return info;
     }
     AttemptOutcome run(const TrainerJob& job, Progress& progress) override {
@@ -50,9 +55,12 @@ public:
         }
         double value = flaw_ == "random" ? runs_ : 1.0;
         if (flaw_ == "nan") value = std::nan("");
-        return {.kind = OutcomeKind::complete, .values = {value}};
+        AttemptOutcome outcome{.kind = OutcomeKind::complete, .values = {value}};
+        if (flaw_ == "attribute") outcome.attributes["data_hash"] = "sum 1";
+        return outcome;
     }
     [[nodiscard]] std::optional<Profile> profile(const TrainerJob&) override {
+        if (flaw_ == "throwing_profile") throw std::runtime_error{"no shape"};
         return Profile{.parameters = flaw_ == "profile" ? ++runs_ : 3, .trainable_parameters = flaw_ == "trainable" ? 4 : 0};
     }
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) override {
@@ -125,9 +133,16 @@ TEST_CASE("the trainer contract notices each flaw") {
     CHECK(with_flaw("none") == "");
     CHECK_THAT(with_flaw("no_metric"), Catch::Contains("no metric"));
     CHECK_THAT(with_flaw("type"), Catch::Contains("unknown type 'complex'"));
-    CHECK_THAT(with_flaw("lever"), Catch::Contains("the lever bigger_gpu"));
-    CHECK_THAT(with_flaw("batch"), Catch::Contains("the effective batch parameter batch"));
-    CHECK_THAT(with_flaw("twice"), Catch::Contains("two parameters are called x"));
+    CHECK_THAT(with_flaw("lever"), Catch::Contains("info: unknown lever 'bigger_gpu'"));
+    CHECK_THAT(with_flaw("batch"), Catch::Contains("the effective batch parameter 'batch'"));
+    CHECK_THAT(with_flaw("twice"), Catch::Contains("parameter 'x' is described twice"));
+    CHECK_THAT(with_flaw("range"), Catch::Contains("info: parameter 'x': range '0 to 1' cannot be read"));
+    CHECK_THAT(with_flaw("standard"), Catch::Contains("info: parameter 'kind': its standard value is 'c'; expected one of a, b"));
+    CHECK_THAT(with_flaw("source"), Catch::Contains("info: unknown source of predictions 'oracle'"));
+    CHECK(with_flaw("missing_source") == "predict: info() names the source dry_run, which is not implemented\n");
+    CHECK(with_flaw("attribute") == "attributes: 'data_hash' is no JSON and would not be kept: sum 1\n");
+    CHECK_THAT(with_flaw("throwing_profile"), Catch::Contains("profile: it throws: no shape"));
+    CHECK_THAT(with_flaw("throwing_info"), Catch::Contains("info: it throws: no licence"));
     CHECK_THAT(with_flaw("accepts_all"), Catch::Contains("unknown parameter: run accepts no_such_parameter") &&
                                              Catch::Contains("wrong type: check does not name kind"));
     CHECK_THAT(with_flaw("steps"), Catch::Contains("steps do not increase"));

@@ -12,6 +12,7 @@
 #include "hpo/store/location.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/store_rules.hpp"
+#include "hpo/trainer/info_problems.hpp"
 #include "hpo/worker/pool.hpp"
 #include "least_memory.hpp"
 #include "proposals.hpp"
@@ -137,6 +138,7 @@ void find_problems(const Settings& settings, Findings& findings) {
     std::optional<TrainerInfo> info;
     problems.guard([&] { info = describe_trainer(settings); });
     if (!info) return;
+    for (const std::string& problem : info_problems(*info)) problems.add("trainer " + info->name + ": " + problem);
     problems.guard([&] { require_known_to_trainer(settings, *info); });
     problems.guard([&] { require_same_options(study, stored, settings, *info); });
     problems.guard([&] { require_plan(settings, *info); });

@@ -37,5 +37,7 @@ void add_estimate(CLI::App& app, Actions& actions);
 void add_policies(CLI::App& app, Actions& actions);
 void add_doctor(CLI::App& app, Actions& actions);
 void add_init(CLI::App& app, Actions& actions);
+void add_new_plugin(CLI::App& app, Actions& actions);
+void add_check_plugin(CLI::App& app, Actions& actions);
 
 }  // namespace hpo::tune

@@ -190,7 +190,8 @@ void add_evaluate(CLI::App& app, Actions& actions) {
         ->type_name("SIZE")
         ->check(not_empty("SIZE"));
     command->add_option("--threads", options->threads, "threads; as many as there are cores when left out")->check(CLI::Range(1, 1024));
-    command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)");
+    command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)")
+        ->allow_extra_args(false);
     command->add_option("--plugin-timeout", options->plugin_timeout, "how long a trainer plugin may take to load")
         ->type_name("DURATION")
         ->capture_default_str();

@@ -14,6 +14,7 @@
 #include "hpo/store/json_text.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/worker/attempt_end.hpp"
+#include "printed_command.hpp"
 #include "support/json.hpp"
 #include "text.hpp"
 
@@ -148,8 +149,8 @@ private:
         if (outcome.peak_allocated) std::cout << ", peak " << format_bytes(*outcome.peak_allocated);
         std::cout << (outcome.approximate ? ", approximate: this plan is not the same computation as one large batch" : "") << "\n";
         if (outcome.kind == OutcomeKind::complete && !options_.model.empty())
-            std::cout << "model: " << shell_quoted(options_.model) << "; measure it again: hpo-tune evaluate "
-                      << shell_quoted(options_.model) << "\n";
+            std::cout << "model: " << shell_quoted(options_.model)
+                      << "; measure it again: " << evaluate_command(options_.model, options_.plugin_dirs) << "\n";
     }
 
     void print_json(const AttemptOutcome& outcome) {

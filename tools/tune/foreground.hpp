@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hpo/core/param_set.hpp"
 #include "hpo/trainer/trainer.hpp"
@@ -18,6 +19,7 @@ struct ForegroundOptions {
     bool verbose = false;                      ///< C++ stack frames, too
     std::function<void(const AttemptOutcome&)> completed{};  ///< called once the attempt is complete, before that is said; may throw Error
     std::string model{};                                     ///< where `completed` has put the model; empty: nowhere
+    std::vector<std::string> plugin_dirs{};                  ///< for the command that measures the model again
 };
 
 /// Runs one attempt in this process, says what the trainer tells and what came of it, and returns the exit status: 0, or 1 when a

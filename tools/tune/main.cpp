@@ -68,6 +68,8 @@ int main(int argc, char** argv) {
     hpo::tune::add_policies(app, actions);
     hpo::tune::add_doctor(app, actions);
     hpo::tune::add_init(app, actions);
+    hpo::tune::add_new_plugin(app, actions);
+    hpo::tune::add_check_plugin(app, actions);
     try {
         app.parse(argc, argv);
         const int status = actions.run();

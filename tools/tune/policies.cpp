@@ -89,7 +89,7 @@ void add_policies(CLI::App& app, Actions& actions) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("policies", "List samplers, pruners, guards, recovery policies and trainers with their options");
     command->add_option("KIND", options->kind, "sampler, pruner, guard, recovery or trainer; all when left out");
-    command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)");
+    command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)")->allow_extra_args(false);
     command->add_option("--plugin-timeout", options->plugin_timeout, "how long each trainer plugin may take to load")
         ->type_name("DURATION")
         ->capture_default_str();

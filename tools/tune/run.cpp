@@ -22,6 +22,7 @@
 #include "hpo/tuner.hpp"
 #include "hpo/worker/pool.hpp"
 #include "least_memory.hpp"
+#include "printed_command.hpp"
 #include "progress.hpp"
 #include "proposals.hpp"
 #include "shared_device.hpp"
@@ -111,7 +112,7 @@ void print_model(const KeptModel& kept, const TuneResult& result, const Settings
     const std::string folder = shell_quoted(kept.folder.string());
     if (const auto& model = kept.manifest) {
         std::cout << "model: " << folder << " (trial " << model->trial << ", " << model->metric << " " << number(model->value)
-                  << "); measure it again: hpo-tune evaluate " << folder << "\n";
+                  << "); measure it again: " << evaluate_command(kept.folder.string(), settings.arguments().plugin_dirs) << "\n";
     }
     const Trial* best = result.best();
     if (!best || kept.is_of(best)) return;
@@ -121,9 +122,7 @@ void print_model(const KeptModel& kept, const TuneResult& result, const Settings
         if (setting.origin == "command line") std::cout << " --" << word << " " << shell_quoted(setting.text);
     }
     for (const std::string& assignment : settings.arguments().set) std::cout << " --set " << shell_quoted(assignment);
-    for (const std::string& folder_of_plugins : settings.arguments().plugin_dirs)
-        std::cout << " --plugin-dir " << shell_quoted(folder_of_plugins);
-    std::cout << " --trial " << best->number << " --save FOLDER\n";
+    std::cout << plugin_dir_words(settings.arguments().plugin_dirs) << " --trial " << best->number << " --save FOLDER\n";
 }
 
 void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {

@@ -93,7 +93,8 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
     command->add_option("--set", arguments->set, "NAME=VALUE of an hpo.option of the script (repeatable)");
     command->add_option("--fix", arguments->fix, "NAME=VALUE of a parameter that is then not searched (repeatable)");
     command->add_option("--plan", arguments->plan, "KEY=VALUE of a lever that first attempts begin with: micro_batch=8 (repeatable)");
-    command->add_option("--plugin-dir", arguments->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)");
+    command->add_option("--plugin-dir", arguments->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)")
+        ->allow_extra_args(false);
     if (std::find(words.begin(), words.end(), "accept-changed-options") != words.end()) {
         command->add_flag("--accept-changed-options", arguments->accept_changed_options,
                           "go on with a study whose trials have other options of the trainer");

@@ -55,6 +55,20 @@ worker::WorkerDescription describe_own_trainer(const Settings& settings) {
 
 TrainerInfo describe_trainer(const Settings& settings) { return std::move(*describe_own_trainer(settings).plugins.front().info); }
 
+namespace {
+
+/// Who minimises an accuracy finds the worst model.
+void require_declared_direction(const Settings& settings, const TrainerInfo& info, const script::Objective& objective) {
+    for (const TrainerMetric& metric : info.metrics) {
+        if (metric.name != objective.metric || metric.direction == objective.direction) continue;
+        throw bad_value(settings.arguments().script + ": direction of the metric '" + metric.name + "'",
+                        "'" + std::string{to_text(objective.direction)} + "'",
+                        "'" + std::string{to_text(metric.direction)} + "', as trainer " + info.name + " declares it");
+    }
+}
+
+}  // namespace
+
 void require_known_to_trainer(const Settings& settings, const TrainerInfo& info) {
     std::vector<std::string> metrics;
     for (const TrainerMetric& metric : info.metrics) metrics.push_back(metric.name);
@@ -62,6 +76,7 @@ void require_known_to_trainer(const Settings& settings, const TrainerInfo& info)
         if (std::find(metrics.begin(), metrics.end(), objective.metric) == metrics.end()) {
             throw unknown_name(settings.arguments().script + ": trainer " + info.name, "metric", objective.metric, metrics);
         }
+        require_declared_direction(settings, info, objective);
     }
     if (settings.description().objectives.size() > 1) {
         throw Error{Errc::script, settings.arguments().script + ": " + std::to_string(settings.description().objectives.size()) +

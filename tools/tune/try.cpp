@@ -104,7 +104,10 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     for (const std::string& folder : described.folders) search.emplace_back(folder);
     // In this process, so that a debugger sees the trainer. Never destroyed: what LibTorch starts has no orderly end.
     Trainer& trainer = *load_trainer(info.name, search).release();
-    ForegroundOptions foreground{.budget_bytes = device_budget(settings), .json = options.json, .verbose = options.verbose};
+    ForegroundOptions foreground{.budget_bytes = device_budget(settings),
+                                 .json = options.json,
+                                 .verbose = options.verbose,
+                                 .plugin_dirs = settings.arguments().plugin_dirs};
     if (options.save.empty()) return run_in_foreground(trainer, job, params, foreground);
     NewModel model{options.save};
     job.model_folder = model.path();

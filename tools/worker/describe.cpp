@@ -7,23 +7,11 @@
 #include <algorithm>
 
 #include "hpo/worker/channel.hpp"
+#include "hpo/worker/last_line.hpp"
 #include "hpo/worker/log_file.hpp"
 
 namespace hpo::tools {
 namespace {
-
-/// What a process that describes said at last: where it was, or the description.
-struct LastLine {
-    std::string step = "before its plugin was looked at";
-    std::string description;
-
-    explicit LastLine(const std::string& text) {
-        for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-            std::string line = text.substr(begin, end - begin);
-            (line.starts_with('{') ? description : step) = std::move(line);
-        }
-    }
-};
 
 worker::PluginDescription describe_file(const PluginFile& plugin, std::chrono::milliseconds limit) {
     worker::PluginDescription description{.name = plugin.name, .path = plugin.path.string()};
@@ -39,10 +27,9 @@ worker::PluginDescription describe_file(const PluginFile& plugin, std::chrono::m
                                 .errors = output.descriptor()});
     sockets.theirs = worker::Descriptor{};
     const worker::Heard heard = worker::hear_out(process, sockets.ours.get(), limit);
-    const LastLine last{heard.text};
+    const worker::LastLine last{heard.text};
     try {
-        if (!last.description.empty())
-            return decoded<worker::PluginDescription>(parse_json(last.description, "description"), "description");
+        if (!last.answer.empty()) return decoded<worker::PluginDescription>(parse_json(last.answer, "description"), "description");
         const std::string how = heard.exit ? worker::exit_text(*heard.exit) : "no answer within " + worker::seconds_text(limit);
         std::string words = output.tail(400);
         while (words.ends_with('\n')) words.pop_back();

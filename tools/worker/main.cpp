@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "check_plugin.hpp"
 #include "describe.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/worker_loop.hpp"
@@ -25,6 +26,8 @@ struct Arguments {
     std::string trainer;
     std::vector<std::string> folders;
     std::string described;
+    std::string checked;
+    std::vector<std::string> fixed;
     double time_limit_seconds = std::chrono::duration<double>(hpo::worker::default_plugin_timeout).count();
 };
 
@@ -73,6 +76,13 @@ int describe(const Arguments& arguments) {
     return refused ? hpo::exit_code(hpo::Errc::plugin) : 0;
 }
 
+int check_plugin(const Arguments& arguments) {
+    follow_parent(arguments.parent);
+    keep_to_this_process(arguments.descriptor);
+    hpo::tools::check_plugin_here(arguments.checked, search_path(arguments.folders), arguments.fixed, arguments.descriptor);
+    return 0;
+}
+
 int serve(const Arguments& arguments) {
     follow_parent(arguments.parent);
     keep_to_this_process(arguments.descriptor);
@@ -104,12 +114,20 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0.001, 1e6))
         ->needs(described)
         ->capture_default_str();
+    auto* const checked = app.add_option("--check-plugin", arguments.checked, "hold a plugin against the contract of trainers")
+                              ->needs(descriptor)
+                              ->excludes(trainer)
+                              ->excludes(described);
+    app.add_option("--fix", arguments.fixed, "NAME=VALUE, a parameter of the job that --check-plugin tries (repeatable)")
+        ->allow_extra_args(false)
+        ->needs(checked);
     app.set_version_flag("--version", HPO_VERSION);
 
     int status = 0;
     try {
         app.parse(argc, argv);
         if (*described) status = describe(arguments);
+        else if (*checked) status = check_plugin(arguments);
         else if (*trainer) status = serve(arguments);
         else throw hpo::Error{hpo::Errc::usage, "command line: nothing to do; expected --describe, or --fd and --trainer"};
     } catch (const CLI::Success& success) {

@@ -5,6 +5,7 @@
 
 #include "hpo/torch/adapted_linear.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "hpo/trainer/declare.hpp"
 
 namespace adding_problem {
 
@@ -81,14 +82,15 @@ private:
 
 class AddingProblem final : public hpo::torch::TorchTrainer {
     hpo::TrainerInfo describe() const override {
+        using namespace hpo::declare;
         return {.name = "adding_problem",
                 .summary = "an LSTM that adds the two marked numbers of a sequence",
-                .parameters = {{"model.width", "int", "[1, 65536]", std::int64_t{32}, "units of the LSTM's state"},
-                               {"model.layers", "int", "[1, 64]", std::int64_t{1}, "LSTMs, each over the states of the one before"},
-                               {"model.dropout", "float", "[0, 1)", 0.0, "share of states dropped between them"},
-                               {"length", "int", "[2, 100000]", std::int64_t{20}, "numbers of a sequence"},
-                               {"train_examples", "int", "[1, 1000000]", std::int64_t{2000}, "sequences to train on"},
-                               {"validation_examples", "int", "[1, 1000000]", std::int64_t{500}, "sequences held out for the metric"}},
+                .parameters = {integer("model.width", 1, 65536, {.standard = 32, .help = "units of the LSTM's state"}),
+                               integer("model.layers", 1, 64, {.standard = 1, .help = "LSTMs, each over the states of the one before"}),
+                               real("model.dropout", 0, 1, {.standard = 0.0, .help = "share of states dropped between them"}, Bounds::low),
+                               integer("length", 2, 100000, {.standard = 20, .help = "numbers of a sequence"}),
+                               integer("train_examples", 1, 1000000, {.standard = 2000, .help = "sequences to train on"}),
+                               integer("validation_examples", 1, 1000000, {.standard = 500, .help = "sequences held out for the metric"})},
                 .metrics = {{"error", hpo::Direction::minimize, "mean squared error on sequences held out"}},
                 .length_parameter = "length"};
     }

@@ -5,17 +5,18 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/core/plan_fields.hpp"
+#include "hpo/store/json_text.hpp"
 #include "hpo/testing/trainer_problems.hpp"
+#include "hpo/trainer/info_problems.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::testing {
@@ -54,41 +55,38 @@ public:
 
     TrainerContract(MakeTrainer make, TrainerJob job) : make_{std::move(make)}, job_{std::move(job)} {}
 
-    [[nodiscard]] std::vector<TrainerProblem> violations() {
-        trainer_ = make_();
-        check_info();
-        check_refusals();
-        check_run();
-        check_stop();
-        check_profile();
+    /// `step` is told which promise is looked at next.
+    [[nodiscard]] std::vector<TrainerProblem> violations(const std::function<void(const std::string& step)>& step = {}) {
+        bool described = false;
+        const auto look = [&](const std::string& promise, auto&& check) {
+            if (step) step(promise);
+            try {
+                check();
+            } catch (const std::exception& error) {
+                expect(false, promise, std::string{"it throws: "} + error.what());
+            }
+        };
+        look("info", [&] { described = check_info(); });
+        if (!described) return take();  // what is held against a wrong description would only follow from it
+        look("check", [&] { check_refusals(); });
+        look("run", [&] { check_run(); });
+        look("stop", [&] { check_stop(); });
+        look("profile", [&] { check_profile(); });
+        look("predict", [&] { check_predictions(); });
         return take();
     }
 
 private:
-    void check_info() {
+    /// False where something is wrong with it.
+    bool check_info() {
+        trainer_ = make_();
         const TrainerInfo info = trainer_->info();
-        expect(!info.name.empty() && !info.summary.empty(), "info", "name or summary is empty");
-        std::set<std::string> names;
-        for (const TrainerParameter& parameter : info.parameters) {
-            const std::string& type = parameter.type;
-            const bool known = type == "float" || type == "int" || type == "bool" || type == "text" || type.starts_with("one of ");
-            expect(known, "info", "parameter " + parameter.name + " has the unknown type '" + type + "'");
-            expect(!parameter.name.empty() && !parameter.help.empty(), "info", "parameter '" + parameter.name + "' lacks its name or help");
-            expect(names.insert(parameter.name).second, "info", "two parameters are called " + parameter.name);
-        }
-        expect(!info.metrics.empty(), "info", "no metric");
-        for (const TrainerMetric& metric : info.metrics) {
-            expect(!metric.name.empty() && !metric.help.empty(), "info", "metric '" + metric.name + "' lacks its name or help");
-        }
-        for (const std::string& lever : info.levers) {
-            bool known = false;
-            each_plan_field([&](const auto& field) { known = known || (field.role == PlanRole::lever && field.key == lever); });
-            expect(known, "info", "the lever " + lever + " is none of the plan's");
-        }
-        const std::string& batch = info.effective_batch_parameter;
-        expect(batch.empty() || names.contains(batch), "info", "the effective batch parameter " + batch + " is not among the parameters");
+        const std::vector<std::string> problems = info_problems(info);
+        for (const std::string& problem : problems) expect(false, "info", problem);
+        for (const std::string& missing : unsaid_in(info)) expect(false, "info", missing);
         const bool same = trainer_->info().name == info.name && trainer_->info().parameters.size() == info.parameters.size();
         expect(same, "info", "asked twice, it answers differently");
+        return problems.empty();
     }
 
     /// `job` must be refused, and the refusal must name `word`: by check, and by run without training.
@@ -137,6 +135,8 @@ private:
             expect(!first.marks[i].name.empty(), "memory", "a mark without a name");
             expect(i == 0 || first.marks[i].seconds >= first.marks[i - 1].seconds, "memory", "marks go back in time");
         }
+        for (const auto& [name, json] : outcome.attributes)
+            expect(store::is_json(json), "attributes", "'" + name + "' is no JSON and would not be kept: " + json.substr(0, 60));
         const auto again = make_();
         for (Trainer* const trainer : {trainer_.get(), again.get()}) {
             const std::string whose = trainer == again.get() ? "another trainer" : "the same trainer again";
@@ -181,6 +181,35 @@ private:
         for (const std::int64_t figure : figures(*profile)) expect(figure >= 0, "profile", "a figure is negative");
         expect(profile->trainable_parameters <= profile->parameters, "profile", "more trainable parameters than parameters");
         expect(profile->gradient_bytes <= profile->weight_bytes, "profile", "more bytes of gradients than of weights");
+    }
+
+    /// A source that cannot tell of this job may say so; one that the trainer does not have must not be named.
+    void check_predictions() {
+        const TrainerInfo info = trainer_->info();
+        for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
+            const std::string name{to_text(source)};
+            if (std::find(info.peak_sources.begin(), info.peak_sources.end(), name) == info.peak_sources.end()) continue;
+            try {
+                RecordingProgress progress;
+                const PeakPrediction prediction = trainer_->predict(job_, source, progress);
+                expect(prediction.need > 0, "predict", name + " predicts a need of " + std::to_string(prediction.need) + " bytes");
+            } catch (const Error& error) {
+                const std::string what = error.what();
+                const bool missing = what == unimplemented(source) || what.find("unknown question '" + name + "'") != std::string::npos;
+                expect(!missing, "predict", "info() names the source " + name + ", which is not implemented");
+            }
+        }
+    }
+
+    /// What a trainer that does not implement a source says of it.
+    std::string unimplemented(PeakSource source) {
+        try {
+            RecordingProgress progress;
+            static_cast<void>(trainer_->Trainer::predict(job_, source, progress));
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return {};
     }
 
     MakeTrainer make_;

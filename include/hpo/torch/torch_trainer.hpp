@@ -25,6 +25,7 @@
 #include "hpo/torch/profile.hpp"
 #include "hpo/torch/recorded_training.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/task_checks.hpp"
 #include "hpo/torch/training_loop.hpp"
 #include "hpo/torch/training_plan.hpp"
 #include "hpo/trainer/settings.hpp"
@@ -104,7 +105,7 @@ public:
             attempt.enter("data");
             const std::unique_ptr<Task> task = task_to_train(settings, job);
             for (const std::string& remark : task->remarks()) progress.log(remark);
-            check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
+            problems = check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
         });
         if (outcome.failure) problems.push_back({outcome.failure->where, outcome.failure->message});
@@ -254,8 +255,8 @@ private:
         return run_attempt(how, progress, [&](RunningAttempt& attempt) { return body(*settings, attempt); });
     }
 
-    /// The labels of every training example, and one pass of the model over a few.
-    static void check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) {
+    /// The labels of every training example, one pass of the model over a few, and what the task promises of its loss and evaluation.
+    std::vector<TrainerProblem> check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) const {
         std::vector<std::int64_t> order(static_cast<std::size_t>(task.training_examples()));
         std::iota(order.begin(), order.end(), std::int64_t{0});
         constexpr std::size_t stride = 1024;
@@ -266,11 +267,15 @@ private:
         }
         const PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
         attempt.enter("forward");
-        const ::torch::NoGradGuard no_gradients;
-        const Batch batch = task.training_batch(std::span{order}.first(std::min<std::size_t>(2, order.size())), attempt.device());
-        const ::torch::Tensor outputs = prepared.model->forward(batch);
-        if (task.classes()) check_logits(outputs, batch, *task.classes());
-        check_loss(task.loss_sum(outputs, batch).item<double>(), "of an untrained model");
+        {
+            const ::torch::NoGradGuard no_gradients;
+            const Batch batch = task.training_batch(std::span{order}.first(std::min<std::size_t>(2, order.size())), attempt.device());
+            const ::torch::Tensor outputs = prepared.model->forward(batch);
+            if (task.classes()) check_logits(outputs, batch, *task.classes());
+            const ::torch::Tensor loss = task.loss_sum(outputs, batch);
+            if (loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
+        }
+        return TaskChecks{task, *prepared.model, plan, attempt}.find(prepared.parts, describe().metrics);
     }
 
     int worker_threads_;  ///< LibTorch's own choice, which heeds the worker's OMP_NUM_THREADS

@@ -23,7 +23,6 @@ public:
 
     [[nodiscard]] std::vector<std::string> find() {
         if (info_.name.empty()) add("its name is empty");
-        if (info_.summary.empty()) add("its summary is empty");
         for (const TrainerParameter& parameter : info_.parameters) look_at(parameter);
         look_at_metrics();
         look_at_levers();
@@ -44,7 +43,6 @@ private:
         if (parameter.name.empty()) return add("a parameter has no name");
         const std::string place = "parameter '" + parameter.name + "'";
         if (!parameters_.insert(parameter.name).second) add(place + " is described twice");
-        if (parameter.help.empty()) add(place + " has no help");
         try {
             if (!parameter.standard.is_null() && !ParameterType::of(parameter).accepted(parameter.standard)) {
                 add(place + ": its standard value is '" + display_text(parameter.standard) + "'; expected " + expected_of(parameter));
@@ -61,7 +59,6 @@ private:
         for (const TrainerMetric& metric : info_.metrics) {
             if (metric.name.empty()) add("a metric has no name");
             else if (!names.insert(metric.name).second) add("metric '" + metric.name + "' is described twice");
-            if (metric.help.empty()) add("metric '" + metric.name + "' has no help");
         }
     }
     void look_at_levers() {
@@ -86,6 +83,19 @@ private:
 };
 
 }  // namespace detail
+
+/// What a trainer's description leaves unsaid, a sentence each: a summary, the help of a parameter or metric. Nothing fails for it.
+[[nodiscard]] inline std::vector<std::string> unsaid_in(const TrainerInfo& info) {
+    std::vector<std::string> found;
+    if (info.summary.empty()) found.emplace_back("its summary is empty");
+    for (const TrainerParameter& parameter : info.parameters) {
+        if (parameter.help.empty()) found.push_back("parameter '" + parameter.name + "' has no help");
+    }
+    for (const TrainerMetric& metric : info.metrics) {
+        if (metric.help.empty()) found.push_back("metric '" + metric.name + "' has no help");
+    }
+    return found;
+}
 
 /// What is wrong with a trainer's description of itself, a sentence each: mistakes of the plugin that no study can mend.
 [[nodiscard]] inline std::vector<std::string> info_problems(const TrainerInfo& info) { return detail::InfoProblems{info}.find(); }

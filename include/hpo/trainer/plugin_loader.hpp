@@ -115,7 +115,8 @@ struct PluginDemands {
                                                            const PluginDemands& demands = {}) {
     const auto path = find_plugin(name, folders);
     const abi::Entry entry = load_plugin(path, demands);
-    auto trainer = std::make_unique<PluginTrainer>(entry);
+    auto trainer = std::make_unique<PluginTrainer>(entry, std::string{name});
+    if (std::string_view{entry.name}.empty()) static_cast<void>(trainer->info());  // it could not be asked, and says why
     if (entry.name != name) {
         throw Error{Errc::plugin, path.string() + ": the trainer calls itself '" + entry.name + "'; expected '" + std::string{name} +
                                       "', as in the file's name"};

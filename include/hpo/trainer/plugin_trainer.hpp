@@ -20,8 +20,10 @@ namespace hpo {
 /// understood) is a failed outcome in `run` and an Error{plugin} elsewhere.
 class PluginTrainer final : public Trainer {
 public:
-    /// `entry` belongs to a library that stays loaded. Throws Error{plugin} when the trainer cannot be made.
-    explicit PluginTrainer(const abi::Entry& entry) : entry_{entry} {
+    /// `entry` belongs to a library that stays loaded; `name` is the plugin's, for messages. Throws Error{plugin} when the trainer cannot
+    /// be made.
+    explicit PluginTrainer(const abi::Entry& entry, std::string name = {})
+        : entry_{entry}, name_{name.empty() ? std::string{entry.name} : std::move(name)} {
         call("create", [&](abi::Sink sink) { return entry_.create(&trainer_, sink); });
     }
     PluginTrainer(const PluginTrainer&) = delete;
@@ -119,7 +121,7 @@ private:
     }
     /// The answer's text; throws an Error that names trainer and function where there is none.
     std::string require_done(const std::string& what, Said said) const {
-        if (said.status != abi::done) throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + what + ": " + said.text};
+        if (said.status != abi::done) throw Error{Errc::plugin, "trainer " + name_ + ": " + what + ": " + said.text};
         return std::move(said.text);
     }
     template <class F>
@@ -132,7 +134,7 @@ private:
         try {
             return decoded<Answer>(parse_json(text, what), what);
         } catch (const Error& error) {
-            throw Error{Errc::plugin, "trainer " + std::string{entry_.name} + ": " + error.what()};
+            throw Error{Errc::plugin, "trainer " + name_ + ": " + error.what()};
         }
     }
     template <class Answer, class F>
@@ -169,6 +171,7 @@ private:
     }
 
     const abi::Entry entry_;
+    const std::string name_;
     void* trainer_ = nullptr;
 };
 

@@ -41,6 +41,9 @@ public:
     [[nodiscard]] hpo::TrainerInfo info() const override {
         hpo::TrainerInfo info;
         info.name = HPO_BAD_NAME;
+#ifdef HPO_BAD_THROWING_INFO
+        throw std::runtime_error("no list of parameters");
+#endif
 #ifdef HPO_BAD_WRONG_NAME
         info.name = "somebody_else";
 #endif

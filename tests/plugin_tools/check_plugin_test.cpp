@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+
+namespace {
+
+const std::string folder = HPO_BINARY_DIR "/tests/hostile_trainers";
+
+/// HPO_TEST_FLAW while this lives.
+class Flaw {
+public:
+    explicit Flaw(const std::string& name) { ::setenv("HPO_TEST_FLAW", name.c_str(), 1); }
+    Flaw(const Flaw&) = delete;
+    Flaw& operator=(const Flaw&) = delete;
+    ~Flaw() { ::unsetenv("HPO_TEST_FLAW"); }
+};
+
+CommandResult check_plugin(std::vector<std::string> words = {"hostile"}) {
+    const Workshop workshop;
+    words.insert(words.begin(), {tool("hpo-tune"), "check-plugin", "--plugin-dir", folder});
+    return run_command(workshop, words);
+}
+
+CommandResult with_flaw(const std::string& name, const std::vector<std::string>& words = {"hostile"}) {
+    const Flaw flaw{name};
+    return check_plugin(words);
+}
+
+const std::string study = R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "hostile", trainer = "hostile", objective = { metric = "score", direction = "maximize" },
+  sampler = "random", pruner = "none", recovery = "fail", trials = 2,
+  space = function(trial) trial:float("x", 0, 1) end,
+}
+)";
+
+}  // namespace
+
+TEST_CASE("check-plugin passes a trainer that keeps the contract, and says what it tried") {
+    const auto good = check_plugin();
+    INFO(good.error);
+    CHECK(good.status == 0);
+    CHECK(good.out == folder + "/libhpo_trainer_hostile.so: trainer hostile keeps the contract; tried with its standard values\n");
+    const auto fixed = check_plugin({"hostile", "--fix", "x=0.25", "--fix", "kind=b"});
+    CHECK_THAT(fixed.out, Contains("tried with kind = b, x = 0.25\n"));
+    const Workshop workshop;
+    const auto own = run_command(workshop, {tool("hpo-tune"), "check-plugin", "quadratic"});
+    INFO(own.error);
+    CHECK(own.status == 0);
+}
+
+TEST_CASE("check-plugin tells each broken promise in a sentence that names the plugin") {
+    const std::vector<std::pair<std::string, std::string>> flaws{
+        {"twice", "info: parameter 'x' is described twice"},
+        {"type", "info: parameter 'x': unknown type 'double'; expected int, float, bool, text, one of A, B, C"},
+        {"lever", "info: unknown lever 'micro_bach'; did you mean 'micro_batch'?"},
+        {"range", "info: parameter 'x': range '0..1' cannot be read; expected '[LOW, HIGH]'"},
+        {"default", "info: parameter 'x': its standard value is '7'; expected a number in [0, 1]"},
+        {"unknown_source", "info: unknown source of predictions 'oracle'; known: dry_run, probe"},
+        {"source", "predict: info() names the source probe, which is not implemented"},
+        {"attribute", "attributes: 'data_hash' is no JSON and would not be kept: sum 1"},
+        {"seed", "seed: the same trainer again gives other values with the same seed"},
+        {"stop", "stop: a stop that was asked before the start is not obeyed"},
+        {"data", "data: labels.csv: no such file"},
+        {"crash", "run: the process ended: killed by signal 11"},
+    };
+    for (const auto& [flaw, sentence] : flaws) {
+        CAPTURE(flaw);
+        const auto result = with_flaw(flaw);
+        CHECK(result.status == 1);
+        CHECK_THAT(result.error, Contains("hpo-tune: error: plugin hostile: " + sentence));
+        CHECK_THAT(result.error, Contains("plugin hostile: ") && Contains(" problem"));
+        CHECK(result.out.empty());
+    }
+}
+
+TEST_CASE("check-plugin ends a plugin that hangs, and says where it was") {
+    const auto result = with_flaw("hang", {"hostile", "--time-limit", "2s"});
+    CHECK(result.status == 1);
+    CHECK_THAT(result.error, Contains("plugin hostile: ") && Contains("no answer within 2 s"));
+}
+
+TEST_CASE("what a constructor or info() throws is told") {
+    const auto constructor = with_flaw("constructor");
+    CHECK(constructor.status == 6);
+    CHECK(constructor.error == "hpo-tune: error: trainer hostile: create: std::runtime_error: no licence\n");
+    const auto info = with_flaw("info");
+    CHECK(info.status == 6);
+    CHECK(info.error == "hpo-tune: error: trainer hostile: info: std::runtime_error: no list of parameters\n");
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const Flaw flaw{"info"};
+    const auto run = run_command(workshop, {tool("hpo-tune"), "run", "study.lua", "--plugin-dir", folder});
+    CHECK(run.status == 6);
+    CHECK_THAT(run.error, Contains("std::runtime_error: no list of parameters"));
+}
+
+TEST_CASE("check-plugin asks for what has no standard value, and refuses wrong values") {
+    const auto missing = with_flaw("required");
+    CHECK(missing.status == 2);
+    CHECK(missing.error == "hpo-tune: error: trainer hostile has parameters without a standard value; give them: --fix x=VALUE\n");
+    CHECK(with_flaw("required", {"hostile", "--fix", "x=0.5"}).status == 0);
+    const auto refusal = [](const std::string& fixed) {
+        const auto result = check_plugin({"hostile", "--fix", fixed});
+        CHECK(result.status == 2);
+        return result.error;
+    };
+    CHECK(refusal("x=2") == "hpo-tune: error: --fix x: got '2'; expected a number in [0, 1]\n");
+    CHECK_THAT(refusal("y=2"), Contains("--fix: unknown parameter 'y'") && Contains("known: x, kind"));
+    CHECK_THAT(refusal("x"), Contains("--fix: got 'x'; expected NAME=VALUE"));
+    const auto unknown = check_plugin({"hostil"});
+    CHECK(unknown.status == 6);
+    CHECK_THAT(unknown.error, Contains("did you mean 'hostile'?"));
+}
+
+TEST_CASE("check-plugin answers as JSON, with the same status") {
+    const auto good = nlohmann::json::parse(check_plugin({"hostile", "--json"}).out);
+    CHECK(good.at("ok") == true);
+    CHECK(good.at("problems").empty());
+    const auto result = with_flaw("twice", {"hostile", "--json"});
+    CHECK(result.status == 1);
+    const auto bad = nlohmann::json::parse(result.out);
+    CHECK(bad.at("ok") == false);
+    CHECK(bad.at("problems") == nlohmann::json{"info: parameter 'x' is described twice"});
+}
+
+TEST_CASE("check holds a script against the trainer's description, and the description against itself") {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const auto check = [&] { return run_command(workshop, {tool("hpo-tune"), "check", "study.lua", "--plugin-dir", folder}); };
+    CHECK(check().status == 0);
+    for (const auto& [flaw, sentence] :
+         std::vector<std::pair<std::string, std::string>>{{"twice", "trainer hostile: parameter 'x' is described twice"},
+                                                          {"range", "trainer hostile: parameter 'x': range '0..1' cannot be read"},
+                                                          {"lever", "trainer hostile: unknown lever 'micro_bach'"}}) {
+        const Flaw set{flaw};
+        const auto result = check();
+        CHECK(result.status == 2);
+        CHECK_THAT(result.error, Contains(sentence));
+    }
+    std::string wrong = study;
+    wrong.replace(wrong.find("maximize"), 8, "minimize");
+    workshop.write("study.lua", wrong);
+    const std::string refusal =
+        "hpo-tune: error: study.lua: direction of the metric 'score': got 'minimize'; expected 'maximize', as trainer hostile declares it";
+    CHECK_THAT(check().error, Contains(refusal));
+    const auto run = run_command(workshop, {tool("hpo-tune"), "run", "study.lua", "--plugin-dir", folder});
+    CHECK(run.status == 2);
+    CHECK_THAT(run.error, Contains(refusal));
+}
+
+TEST_CASE("an attribute that is no JSON leaves its trial complete, and a note says so, once a name") {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const Flaw flaw{"attribute"};
+    const std::string note = "attribute 'data_hash' is no JSON and is not kept: sum 1; set_text writes a text as JSON";
+    const auto run = run_command(workshop, {tool("hpo-tune"), "run", "study.lua", "--plugin-dir", folder});
+    INFO(run.error);
+    CHECK(run.status == 0);
+    CHECK_THAT(run.out, Contains("2 complete"));
+    const auto at = run.error.find(note);
+    REQUIRE(at != std::string::npos);
+    CHECK(run.error.find(note, at + 1) == std::string::npos);
+    const auto shown = run_command(workshop, {tool("hpo-analyze"), "trial", "0"});
+    CHECK_THAT(shown.out, Contains("dropped_attributes"));
+    const auto tried = run_command(workshop, {tool("hpo-tune"), "try", "study.lua", "--plugin-dir", folder});
+    CHECK(tried.status == 0);
+    CHECK_THAT(tried.error, Contains("hpo-tune: note: " + note));
+}
+
+TEST_CASE("the command that run and try print for a saved model works for a plugin of one's own, in a folder that needs quotes") {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    std::filesystem::create_directory(workshop.path("my plugins"));
+    std::filesystem::copy_file(folder + "/libhpo_trainer_hostile.so", workshop.path("my plugins") / "libhpo_trainer_hostile.so");
+    const auto printed = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), tool("hpo-tune"));
+        const auto result = run_command(workshop, words);
+        INFO(result.error);
+        CHECK(result.status == 0);
+        const std::string before = "measure it again: ";
+        const auto at = result.out.find(before);
+        REQUIRE(at != std::string::npos);
+        const std::string command = result.out.substr(at + before.size());
+        return command.substr(0, command.find('\n'));
+    };
+    for (const std::string& command : {printed({"run", "study.lua", "--plugin-dir", "my plugins", "--save-best", "it's best"}),
+                                       printed({"try", "study.lua", "--plugin-dir", "my plugins", "--save", "tried"})}) {
+        CHECK_THAT(command, Catch::EndsWith(" --plugin-dir 'my plugins'"));
+        const std::string here = "PATH=" HPO_BINARY_DIR "/bin:$PATH; ";
+        const auto measured = run_command(workshop, {"/bin/sh", "-c", here + command});
+        INFO(command + "\n" + measured.error);
+        CHECK(measured.status == 0);
+        CHECK_THAT(measured.out, Contains("score"));
+    }
+}

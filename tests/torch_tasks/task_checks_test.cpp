@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Plugins of LibTorch that each break one promise of a task.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hpo/testing/trainer_contract.hpp"
+#include "hpo/torch/torch_trainer.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using ::torch::Tensor;
+
+/// A line through points; its outputs have one number for each example, [examples] or [examples, 1].
+struct Line final : hpo::torch::Model {
+    explicit Line(bool squeezed) : squeezed_{squeezed} { layer = register_module("layer", ::torch::nn::Linear{3, 1}); }
+    Tensor forward(const hpo::torch::Batch& batch) override {
+        const Tensor outputs = layer(batch.inputs[0]);
+        return squeezed_ ? outputs.squeeze(1) : outputs;
+    }
+    ::torch::nn::Linear layer{nullptr};
+    bool squeezed_;
+};
+
+class FlawedTask final : public hpo::torch::Task {
+public:
+    explicit FlawedTask(std::string flaw) : flaw_{std::move(flaw)} {
+        const hpo::torch::Unmetered data_set;
+        x_ = ::torch::linspace(-1, 1, 3 * 40).reshape({40, 3});
+        y_ = x_.sum(1) + 0.5;
+    }
+    std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<Line>(flaw_ != "column" && flaw_ != "column_handled"); }
+    std::int64_t training_examples() const override { return 30; }
+    hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+        const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
+        hpo::torch::Batch batch{{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
+        if (flaw_ == "input") batch.inputs.push_back(::torch::ones({7}));
+        return batch;
+    }
+    Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
+        if (flaw_ == "mean") return (outputs - batch.targets).pow(2).mean();
+        if (flaw_ == "mean_of_column") return ::torch::mse_loss(outputs.unsqueeze(1), batch.targets);
+        if (flaw_ == "square") return (outputs - batch.targets).abs().sum().pow(2);
+        if (flaw_ == "vector") return (outputs - batch.targets).pow(2);
+        if (flaw_ == "detached") return (outputs.detach() - batch.targets).pow(2).sum();
+        if (flaw_ == "elsewhere") return batch.targets.clone().requires_grad_().sum();
+        if (flaw_ == "column_handled") return (outputs.squeeze(1) - batch.targets).pow(2).sum();
+        return (outputs - batch.targets).pow(2).sum();
+    }
+    hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+        double sum = 0;
+        for (std::int64_t at = 30; at < x_.size(0); at += plan.batch_examples) {
+            const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
+            const hpo::torch::Batch batch{{x_.slice(0, at, end)}, y_.slice(0, at, end)};
+            sum += (model.forward(batch).reshape({-1}) - batch.targets).pow(2).sum().item<double>();
+        }
+        if (flaw_ == "metric") return {{"rmse", std::sqrt(sum / 10)}};
+        if (flaw_ == "second_metric") return {{"error", sum / 10}};
+        return {{"error", sum / 10}, {"worst", sum}};
+    }
+
+private:
+    std::string flaw_;
+    Tensor x_;  ///< [40, 3]
+    Tensor y_;  ///< [40]
+};
+
+class FlawedTrainer final : public hpo::torch::TorchTrainer {
+public:
+    explicit FlawedTrainer(std::string flaw) : flaw_{std::move(flaw)} {}
+
+private:
+    hpo::TrainerInfo describe() const override {
+        return {.name = "flawed",
+                .summary = "for a test",
+                .metrics = {{"error", hpo::Direction::minimize, "mean square"}, {"worst", hpo::Direction::minimize, "sum of squares"}}};
+    }
+    std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
+        return std::make_unique<FlawedTask>(flaw_);
+    }
+    std::string flaw_;
+};
+
+hpo::TrainerJob job() {
+    hpo::TrainerJob job;
+    job.metric = "error";
+    job.params = {{"train.batch_size", std::int64_t{8}}, {"epochs", std::int64_t{1}}, {"threads", std::int64_t{1}}};
+    return job;
+}
+
+std::vector<std::string> broken(const std::string& flaw, const hpo::TrainerJob& asked = job()) {
+    FlawedTrainer trainer{flaw};
+    std::vector<std::string> lines;
+    for (const auto& problem : trainer.check(asked)) lines.push_back(problem.where + ": " + problem.what);
+    return lines;
+}
+
+std::string only(const std::string& flaw) {
+    const auto lines = broken(flaw);
+    for (const std::string& line : lines) UNSCOPED_INFO(line);
+    CHECK(lines.size() == 1);
+    return lines.empty() ? "" : lines.front();
+}
+
+}  // namespace
+
+TEST_CASE("a check finds nothing wrong with a task that keeps its promises") {
+    CHECK(broken("none").empty());
+    CHECK(broken("column_handled").empty());
+    hpo::TrainerJob in_bf16 = job();
+    in_bf16.plan.precision = hpo::Precision::bf16;
+    CHECK(broken("none", in_bf16).empty());
+    const auto violations = hpo::testing::trainer_contract_violations([] { return std::make_unique<FlawedTrainer>("none"); }, job());
+    for (const auto& violation : violations) UNSCOPED_INFO(violation.where << ": " << violation.what);
+    CHECK(violations.empty());
+}
+
+TEST_CASE("a check notices a loss that does not add up over the examples of a batch") {
+    CHECK_THAT(only("mean"), Catch::StartsWith("loss_sum: it is a mean over the batch: ") && Catch::Contains("for 2 examples together") &&
+                                 Catch::EndsWith("expected the sum over the batch's examples"));
+    CHECK_THAT(only("square"), Catch::StartsWith("loss_sum: it does not add up: "));
+    CHECK_THAT(only("mean_of_column"), Catch::StartsWith("loss_sum: it "));
+    CHECK(only("vector") == "loss_sum: its loss has shape [2]; expected one number, the sum over the batch's examples");
+}
+
+TEST_CASE("a check notices outputs that are held against targets of another shape") {
+    CHECK_THAT(only("column"), Catch::StartsWith("loss_sum: outputs of shape [2, 1] are held against targets of shape [2], which LibTorch "
+                                                 "widens to [2, 2]: "));
+    CHECK(only("input") == "training_batch: input 1 of shape [7] for 2 examples; expected a first dimension that counts the examples");
+}
+
+TEST_CASE("a check notices a loss from which nothing learns") {
+    CHECK_THAT(only("detached"), Catch::StartsWith("loss_sum: its loss has no gradient, so nothing would learn"));
+    const auto lines = broken("elsewhere");
+    REQUIRE_FALSE(lines.empty());
+    CHECK_THAT(lines.front(), Catch::Contains("no parameter of the model gets a gradient"));
+}
+
+TEST_CASE("a check notices an evaluation that lacks a metric") {
+    const auto lines = broken("metric");
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0] == "evaluate: it does not tell the metric 'error', which describe() names; it tells: rmse");
+    CHECK(only("second_metric") == "evaluate: it does not tell the metric 'worst', which describe() names; it tells: error");
+}
