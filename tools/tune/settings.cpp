@@ -71,6 +71,10 @@ script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print
         if (equals == std::string::npos || equals == 0) throw bad_value("--set", "'" + assignment + "'", "NAME=VALUE");
         options.set[assignment.substr(0, equals)] = assignment.substr(equals + 1);
     }
+    for (const std::string& assignment : arguments.trainer_option) {
+        auto [name, value] = parse_assignment("--trainer-option", assignment);
+        options.trainer_options.insert_or_assign(std::move(name), std::move(value));
+    }
     return script::StudyScript::load(arguments.script, std::move(options));
 }
 
@@ -91,6 +95,8 @@ bool knows_device_memory(const std::map<std::string, Settings::Setting>& setting
 void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments>& arguments, const std::vector<std::string>& words) {
     command->add_option("SCRIPT", arguments->script, "the study script (Lua)")->required();
     command->add_option("--set", arguments->set, "NAME=VALUE of an hpo.option of the script (repeatable)");
+    command->add_option("--trainer-option", arguments->trainer_option,
+                        "NAME=VALUE of an option of the trainer, such as epochs (repeatable)");
     command->add_option("--fix", arguments->fix, "NAME=VALUE of a parameter that is then not searched (repeatable)");
     command->add_option("--plan", arguments->plan, "KEY=VALUE of a lever that first attempts begin with: micro_batch=8 (repeatable)");
     command->add_option("--plugin-dir", arguments->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)")
@@ -245,6 +251,8 @@ std::string Settings::json() const {
     for (const auto& [word, setting] : settings_) text += ", " + json_quote(word) + ": " + json_quote(setting.text);
     for (const script::ScriptOption& option : description().options)
         text += ", " + json_quote("set." + option.name) + ": " + json_text(option.value);
+    for (const auto& [name, value] : description().trainer_options)
+        text += ", " + json_quote("trainer_option." + name) + ": " + json_text(value);
     const std::string levers = plan_text(plan());
     if (!levers.empty()) text += ", \"plan\": " + json_quote(levers);
     return text + "}";
@@ -262,6 +270,11 @@ std::string Settings::report() const {
     }
     if (const std::string levers = plan_text(plan()); !levers.empty())
         rows.push_back({"plan", levers, arguments_.plan.empty() ? arguments_.script : "command line"});
+    for (const auto& [name, value] : description().trainer_options) {
+        const bool typed =
+            std::ranges::any_of(arguments_.trainer_option, [&](const std::string& text) { return text.starts_with(name + "="); });
+        rows.push_back({"trainer option " + name, display_text(value), typed ? "command line" : arguments_.script});
+    }
     for (const auto& [name, value] : fixed()) rows.push_back({"fix " + name, display_text(value), "fixed"});
     return table({"setting", "value", "from"}, rows);
 }

@@ -25,9 +25,10 @@ namespace hpo::tune {
 /// What a person typed about a study; the words are those that a script may use too.
 struct StudyArguments {
     std::string script;
-    std::vector<std::string> set;   ///< NAME=VALUE of hpo.option
-    std::vector<std::string> fix;   ///< NAME=VALUE of a parameter
-    std::vector<std::string> plan;  ///< KEY=VALUE of a lever
+    std::vector<std::string> set;             ///< NAME=VALUE of hpo.option
+    std::vector<std::string> trainer_option;  ///< NAME=VALUE of an option of the trainer
+    std::vector<std::string> fix;             ///< NAME=VALUE of a parameter
+    std::vector<std::string> plan;            ///< KEY=VALUE of a lever
     std::vector<std::string> plugin_dirs;
     std::string save_best;                     ///< a folder, "true" for the standard one, empty: not kept
     bool accept_changed_options = false;       ///< of the trainer, in a study that has trials with others

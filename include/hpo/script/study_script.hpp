@@ -23,7 +23,8 @@ namespace hpo::script {
 
 /// How a script is loaded.
 struct ScriptOptions {
-    std::map<std::string, std::string, std::less<>> set;  ///< `--set name=value`: values of hpo.option
+    std::map<std::string, std::string, std::less<>> set;        ///< `--set name=value`: values of hpo.option
+    std::map<std::string, Value, std::less<>> trainer_options;  ///< `--trainer-option name=value`: instead of the script's
     LuaLimits limits{};
     Sandbox::Print print;  ///< receives what the script prints; nothing: dropped
 };
@@ -74,6 +75,7 @@ private:
                 install_module(L);
             });
             call([&](lua_State* L) { run_chunk(L, text); });
+            for (auto& [option, value] : options.trainer_options) study.trainer_options.insert_or_assign(option, std::move(value));
             for (const auto& [set_name, value] : set_) {
                 std::vector<std::string> known;
                 for (const ScriptOption& option : study.options) known.push_back(option.name);
