@@ -149,7 +149,7 @@ private:
             const DemandAxis& axis = order().axes()[i];
             if (std::isnan(row.point[i]) || std::isnan(point_[i]) || axis.kind == DemandAxis::Kind::presence) return;
             if (axis.kind == DemandAxis::Kind::choice || axis.direction == 0) {
-                if (axis.kind == DemandAxis::Kind::number && !axis.explains_peaks) continue;  // it explains nothing of the peaks
+                if (order().is_unseen(i)) continue;
                 if (other) return;
                 other = i;
                 continue;

@@ -23,8 +23,8 @@ struct DemandAxis {
     std::string param;
     int direction = 0;  ///< of a number, +1: larger values need more; -1: smaller ones; 0: not known, so only equal ones compare
     Kind kind = Kind::number;
-    bool explains_peaks = false;  ///< the measured peaks show that it matters
-    double power = 2;             ///< of a number: what memory is taken to grow with at most
+    bool unseen = false;  ///< peaks were measured, and this explains nothing of them
+    double power = 2;     ///< of a number: what memory is taken to grow with at most
 };
 
 namespace detail {

@@ -99,6 +99,8 @@ public:
         const auto found = std::ranges::find_if(terms_, [&](const DemandTerm& term) { return term.axis.param == param; });
         return found == terms_.end() ? nullptr : &*found;
     }
+    /// Whether it is made from peaks.
+    [[nodiscard]] bool has_peaks() const noexcept { return from_peaks_; }
     /// The direction that measured peaks leave no doubt about; 0 when there is none.
     [[nodiscard]] int certain_direction(std::string_view param) const {
         const DemandTerm* found = term(param);

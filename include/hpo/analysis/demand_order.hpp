@@ -36,10 +36,8 @@ public:
             const int peaks = model.certain_direction(axis.param);
             axis.direction = name == 0 || peaks == 0 ? name + peaks : name == peaks ? name : 0;
             const DemandTerm* term = model.term(axis.param);
-            axis.explains_peaks = term != nullptr;
-            // Networks often double their width from one level to the next: no power bounds that.
-            if (counts_levels(axis.param)) axis.power = 1000;
-            else if (term && term->logarithmic) axis.power = std::max(axis.power, std::fabs(term->slope) + 1);
+            axis.unseen = !term && model.has_peaks();
+            axis.power = most_power(axis.param, term && term->logarithmic ? std::fabs(term->slope) : 0);
         }
         plan_begin_ = axes_.size();
         if (std::ranges::any_of(trials, [](const Trial& trial) { return !trial.attempts.empty(); })) {
@@ -83,14 +81,25 @@ public:
     [[nodiscard]] bool at_least(std::size_t axis, const Point& a, const Point& b) const {
         return a[axis] == b[axis] || (std::isnan(a[axis]) && std::isnan(b[axis])) || (is_ordered(axis) && a[axis] > b[axis]);
     }
-    [[nodiscard]] bool at_least(const Point& a, const Point& b) const {
+    /// On all axes, as far as measured peaks show: a number without a direction that explains nothing of them does not count.
+    [[nodiscard]] bool at_least_as_measured(const Point& a, const Point& b) const {
         for (std::size_t i = 0; i < axes_.size(); ++i) {
-            if (!at_least(i, a, b)) return false;
+            if (!at_least(i, a, b) && !(is_unseen(i) && std::isnan(a[i]) == std::isnan(b[i]))) return false;
         }
         return true;
     }
+    [[nodiscard]] bool is_unseen(std::size_t axis) const { return axes_[axis].unseen && !is_ordered(axis); }
 
 private:
+    /// Memory grows with a batch in a straight line, and with most sizes by their square at most; faster where the peaks say so, as their
+    /// slope is a mean. Networks often double their width from one level to the next: no power bounds that.
+    [[nodiscard]] static double most_power(std::string_view param, double slope) {
+        if (counts_levels(param)) return 1000;
+        const bool batch = last_part(param).find("batch") != std::string_view::npos;
+        if (batch && slope < 1.1) return 1;
+        return std::max(2.0, slope + 1);
+    }
+
     static constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
     /// Which cards a plan names does not matter here, but whether it is one.

@@ -146,7 +146,7 @@ inline void find_silent_capacity(std::span<FailureCase> cases, std::span<const T
         if (!silent(entry)) continue;
         const auto point = point_of(entry);
         const auto witness = std::ranges::find_if(
-            too_large, [&](const TooLarge& other) { return other.trial != entry.trial && order.at_least(point, other.point); });
+            too_large, [&](const TooLarge& other) { return other.trial != entry.trial && order.at_least_as_measured(point, other.point); });
         const auto need = model.bytes(entry.params(), 0);
         const auto least = model.bytes(entry.params(), -2);
         if (!order.axes().empty() && witness != too_large.end()) {
