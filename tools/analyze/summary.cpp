@@ -114,7 +114,8 @@ void summary(const Query& query) {
     const std::vector<StudyData> all = read_studies(query);
     if (query.json && (!query.study.empty() || all.size() == 1)) {
         const StudyData& only = all.front();
-        print(summary_json(only, hpo::analysis::summarise(only.study, only.trials, only.rejections, read_logs(query.logs, only.trials).told)));
+        print(summary_json(only,
+                           hpo::analysis::summarise(only.study, only.trials, only.rejections, read_logs(query.logs, only.trials).told)));
         return;
     }
     Json list = Json::array();

@@ -130,7 +130,7 @@ constexpr std::string_view torch_source =
           }  // namespace
 
           HPO_TRAINER_PLUGIN(SineTrainer);
-)cpp";
+    )cpp";
 
 constexpr std::string_view plain_source =
     R"cpp(// The trainer '%NAME%', without LibTorch: (x - 1)^2 in a few steps. Replace `run` by your training.
@@ -179,7 +179,7 @@ constexpr std::string_view plain_source =
           }  // namespace
 
           HPO_TRAINER_PLUGIN(PlainTrainer);
-)cpp";
+    )cpp";
 
 constexpr std::string_view torch_script = R"lua(-- A study of the trainer %NAME%.
 --   hpo-tune check %NAME%.lua --plugin-dir build/lib/hpo/trainers

@@ -110,6 +110,10 @@ inline void find_leaks(std::span<FailureCase> cases, std::span<const Trial> tria
         if (!in_question(entry)) continue;
         const auto other = first_that_ran.find(configuration_key(entry.trial->params));
         if (other == first_that_ran.end() || other->second == entry.trial) continue;
+        const auto peak = peak_of(*other->second);
+        const auto capacity = entry.failure.memory.capacity;
+        if (peak && capacity && static_cast<double>(*peak) > 0.93 * static_cast<double>(*capacity))
+            continue;  // so near that chance decides
         entry.failure.cause = OomCause::leak;
         entry.failure.evidence = "trial " + std::to_string(other->second->number) + " ran to its end with the same parameters; here " +
                                  format_bytes(*entry.failure.memory.allocated) + " were in use, left behind by earlier trials" +
