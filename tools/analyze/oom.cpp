@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "change_words.hpp"
 #include "commands.hpp"
 #include "failure_words.hpp"
 #include "log.hpp"
@@ -104,27 +105,6 @@ std::string_view cause_meaning(hpo::OomCause cause) {
     }
     return "";
 }
-
-constexpr const char* no_change_text = "no single change is known to fit";
-
-/// How a change is known; `witnesses` are those of all attempts that it is said of.
-std::string basis_text(hpo::analysis::Change::Basis basis, const std::set<std::int64_t>& witnesses) {
-    switch (basis) {
-        case hpo::analysis::Change::Basis::attempt: return "a later attempt ran so";
-        case hpo::analysis::Change::Basis::peaks: return "by the other trials' peaks";
-        case hpo::analysis::Change::Basis::figures: return "not tried";
-        case hpo::analysis::Change::Basis::trial: break;
-    }
-    std::string text = witnesses.size() == 1 ? "trial " : "trials ";
-    std::size_t told = 0;
-    for (const std::int64_t number : witnesses) {
-        if (told == 3) return text + " and " + std::to_string(witnesses.size() - told) + " more ran so";
-        text += (told++ > 0 ? ", " : "") + std::to_string(number);
-    }
-    return text + " ran so";
-}
-
-std::string basis_text(const hpo::analysis::Change& change) { return basis_text(change.basis, {change.witness.value_or(-1)}); }
 
 std::string other_text(const std::string& name, std::size_t count) {
     const std::map<std::string, std::string> words{{"victim", "of a process that was already poisoned"},

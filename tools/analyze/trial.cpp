@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "brief_json.hpp"
+#include "change_words.hpp"
 #include "commands.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/core/memory_leak.hpp"
@@ -107,8 +108,12 @@ void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, co
              "the process was already poisoned" + (entry.victim_of ? " by trial " + std::to_string(*entry.victim_of) : std::string{}));
     if (!failure.evidence.empty()) item("evidence", failure.evidence);
     if (!entry.told_in.empty()) item("told in", entry.told_in);
-    if (change) item("would fit", change->text() + (change->witness ? " (trial " + std::to_string(*change->witness) + " ran so)" : ""));
-    else if (entry.is_oom()) item("would fit", "no single change is known to fit");
+    if (change) {
+        const bool tried = change->basis != hpo::analysis::Change::Basis::figures;
+        item("would fit", change->text() + (tried ? " (" + basis_text(*change) + ")" : ""));
+    } else if (entry.is_oom()) {
+        item("would fit", no_change_text);
+    }
     if (!failure.message.empty()) item("message", one_line(failure.message, 400));
     // The frames of a C++ stack are in the JSON.
     if (const std::string said = hpo::without_frames(failure.traceback); failure.message.find(said) == std::string::npos) {
