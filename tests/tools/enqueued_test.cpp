@@ -51,8 +51,8 @@ return hpo.study {
         CHECK(trial.state == (bad ? hpo::TrialState::fail : hpo::TrialState::complete));
         CHECK(hpo::counts_as_done(trial));
     }
-    const auto failures = run_command(workshop, {tool("hpo-analyze"), "failures", "--store", store});
-    CHECK_THAT(failures.out, Contains("cannot run as enqueued: ") && Contains("fixed parameter 'y': got 3; expected one of 1, 2"));
+    const auto shown = run_command(workshop, {tool("hpo-analyze"), "trial", "4", "--json", "--store", store});
+    CHECK_THAT(shown.out, Contains("cannot run as enqueued: ") && Contains("fixed parameter 'y': got 3; expected one of 1, 2"));
     const auto again = run_command(workshop, words);
     CHECK(again.status == 0);
 }
