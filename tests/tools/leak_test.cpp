@@ -43,6 +43,34 @@ return hpo.study { name = "leak", trainer = { "fault", fault = hpo.option("fault
         }
         return pids.size();
     };
+    for (const CommandResult& measured : {leaking, honest}) CHECK_THAT(measured.error, !Catch::Contains("has measured no memory"));
     CHECK(workers("leak.db", true) == 6);
     CHECK(workers("honest.db", false) == 1);
+}
+
+TEST_CASE("a limit of device memory that a trainer does not measure is told once, and host memory that grows with each trial") {
+    const Workshop workshop;
+    workshop.write("grow.lua", R"(
+local hpo = require "hpo"
+return hpo.study { name = "grow", trainer = { "fault", fault = "grow", weights = 104857600 },
+  objective = { metric = "value", direction = "minimize" }, sampler = "random", trials = 6, workers = 1,
+  space = function(trial) trial:float("x", 0, 1) end }
+)");
+    const auto tune = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{tool("hpo-tune"), "run",   "grow.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers",
+                                       "--progress",     "plain", "--guard",  "unlimited"};
+        words.insert(words.end(), more.begin(), more.end());
+        return run_command(workshop, words);
+    };
+    const auto limited = tune({"--device-memory", "64MiB"});
+    INFO(limited.error);
+    CHECK(limited.status == 0);
+    const std::string note = "hpo-tune: note: --device-memory: trainer fault has measured no memory in trial 0: the limit does not bound";
+    CHECK_THAT(limited.error, Catch::Contains(note));
+    CHECK(limited.error.find("has measured no memory") == limited.error.rfind("has measured no memory"));
+    CHECK_THAT(limited.error, Catch::Contains("note: trial 4: the host memory of its worker has grown by ") &&
+                                  Catch::Contains("over its latest attempts; the worker is replaced"));
+    const auto shown = run_command(workshop, {tool("hpo-analyze"), "trial", "4", "--store", "hpo.db"});
+    CHECK_THAT(shown.out, Catch::Contains("growth"));
+    CHECK_THAT(tune({"--store", "free.db", "--trials", "1"}).error, !Catch::Contains("has measured no memory"));
 }
