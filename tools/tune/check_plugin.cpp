@@ -5,6 +5,8 @@
 #include "commands.hpp"
 #include "hpo/worker/plugin_report.hpp"
 #include "support/json.hpp"
+#include "support/terminal.hpp"
+#include "support/text.hpp"
 #include "surroundings.hpp"
 #include "text.hpp"
 
@@ -24,7 +26,7 @@ std::vector<std::string> lines_of(const worker::PluginReport& report) {
     std::vector<std::string> lines;
     std::set<std::string> seen;
     for (const TrainerProblem& problem : report.problems) {
-        std::string line = tools::one_line(problem.where + ": " + problem.what, 1000);
+        std::string line = tools::on_one_line(problem.where + ": " + problem.what);
         if (seen.insert(line).second) lines.push_back(std::move(line));
     }
     return lines;
@@ -48,9 +50,9 @@ int check_plugin(const CheckPluginOptions& options) {
                       {"error", report.error ? tools::Json(*report.error) : tools::Json(nullptr)}});
         return status;
     }
-    for (const std::string& remark : report.remarks) std::cout << remark << "\n";
+    for (const std::string& remark : report.remarks) std::cout << tools::on_one_line(remark) << "\n";
     for (const std::string& problem : problems) std::cerr << "hpo-tune: error: plugin " << report.name << ": " << problem << "\n";
-    if (report.error) std::cerr << "hpo-tune: error: " << tools::one_line(*report.error, 2000) << "\n";
+    if (report.error) std::cerr << "hpo-tune: error: " << tools::on_one_line(*report.error) << "\n";
     if (status == 0) {
         std::cout << report.path << ": trainer " << report.name << " keeps the contract; tried with ";
         std::string values;

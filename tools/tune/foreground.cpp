@@ -16,6 +16,7 @@
 #include "hpo/worker/attempt_end.hpp"
 #include "printed_command.hpp"
 #include "support/json.hpp"
+#include "support/terminal.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
@@ -116,7 +117,7 @@ private:
             }
         }
         for (const DroppedAttribute& dropped : tuner::drop_attributes(outcome.attributes, store::is_json))
-            std::cerr << "hpo-tune: note: " << tools::one_line(dropped.note(), 400) << "\n";
+            std::cerr << "hpo-tune: note: " << tools::on_one_line(dropped.note()) << "\n";
         for (const MemoryMark& mark : outcome.memory) printer_.memory(mark);
         if (outcome.failure) {
             OomContext context{.at_start = std::nullopt, .capacity = options_.budget_bytes};
