@@ -59,6 +59,13 @@ TEST_CASE("a redrawn block is written over and never blanked: nothing flickers")
     CHECK(shown.terminal.erased() == 0);
 }
 
+TEST_CASE("a line that ends in the last column keeps its last character") {
+    Shown shown{10, 10};
+    shown.draw({}, {"0/2"});
+    shown.draw({"0123456789", "0123456789abc", ""}, {"1/2"});
+    CHECK(shown.terminal.lines() == Lines{"0123456789", "0123456789", "abc", "", "1/2"});
+}
+
 TEST_CASE("a frame is one synchronised update") {
     Shown shown{40, 10};
     const std::string frame = shown.screen.frame({"above"}, {"0/2"}, shown.size);
@@ -116,7 +123,7 @@ TEST_CASE("text of others on standard error stands above the block") {
     ::close(ends[0]);
     CHECK(written ==
           "\x1b[?2026h0/2\x1b[K\ntrial 0\x1b[K\n\x1b[J\x1b[?2026l"
-          "\x1b[?2026h\r\x1b[2A\x1b[J\x1b[?2026l"
+          "\x1b[?2026h\r\x1b[2A\x1b[K\x1b[B\x1b[K\x1b[B\x1b[2A\x1b[?2026l"
           "\x1b[?2026h0/2\x1b[K\ntrial 0\x1b[K\n\x1b[J\x1b[?2026l"
-          "\x1b[?2026h\r\x1b[2A\x1b[J\x1b[?2026l");
+          "\x1b[?2026h\r\x1b[2A\x1b[K\x1b[B\x1b[K\x1b[B\x1b[2A\x1b[?2026l");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -125,10 +126,13 @@ private:
         std::size_t count = 0;
         at += 2;
         while (at < text.size() && text[at] >= '0' && text[at] <= '9') count = count * 10 + static_cast<std::size_t>(text[at++] - '0');
-        if (at >= text.size() || text[at] != 'A') throw std::runtime_error{"unknown escape sequence"};
-        // It cannot go up to what has scrolled away.
+        if (at >= text.size() || (text[at] != 'A' && text[at] != 'B')) throw std::runtime_error{"unknown escape sequence"};
+        // It cannot go up to what has scrolled away, nor below the last row.
         const std::size_t top = screen_.size() > rows_ ? screen_.size() - rows_ : 0;
-        row_ = row_ > count + top ? row_ - count : top;
+        if (text[at] == 'B') {
+            row_ = std::min(row_ + std::max<std::size_t>(count, 1), top + rows_ - 1);
+            need(row_);
+        } else row_ = row_ > count + top ? row_ - count : top;
         return at + 1;
     }
 

@@ -8,6 +8,12 @@
 
 namespace hpo::tools {
 
+namespace {
+
+std::string up(std::size_t rows) { return rows > 0 ? "\x1b[" + std::to_string(rows) + "A" : ""; }
+
+}  // namespace
+
 Screen::~Screen() {
     clear();
     current = nullptr;
@@ -28,10 +34,13 @@ std::string Screen::frame(const std::vector<std::string>& above, const std::vect
     std::size_t rows = 0;
     for (const std::size_t columns : drawn_) rows += std::max<std::size_t>((columns + width - 1) / width, 1);
     std::string text = "\x1b[?2026h";
-    if (rows > 0) text += "\r\x1b[" + std::to_string(rows) + "A";
-    const bool moves = !above.empty() || rows != drawn_.size() || block.empty();
-    if (moves) text += "\x1b[J";
-    for (const std::string& line : above) text += on_one_line(line) + "\n";
+    if (rows > 0) text += "\r" + up(rows);
+    // A row is written over and then erased to its end: nothing is blank in between.
+    for (const std::string& line : above) {
+        text += on_one_line(line);
+        const std::size_t taken = columns(on_one_line(line));
+        text += taken > 0 && taken % width == 0 ? "\n" : "\x1b[K\n";  // in the last column, erasing would take its character
+    }
     // A line that reached the last column would wrap, and a block that is higher than the terminal could not be redrawn.
     const std::size_t most = size.rows > 1 ? std::min(size.rows - 1, block.size()) : block.size();
     drawn_.clear();
@@ -40,10 +49,12 @@ std::string Screen::frame(const std::vector<std::string>& above, const std::vect
         const std::string line =
             clipped(stands_for_rest ? "and " + std::to_string(block.size() - i) + " more lines" : on_one_line(block[i]), width - 1);
         drawn_.push_back(columns(line));
-        text += line + (moves ? "\n" : "\x1b[K\n");
+        text += line + "\x1b[K\n";
     }
-    if (!moves) text += "\x1b[J";
-    return text + "\x1b[?2026l";
+    if (!above.empty() || most > 0) return text + "\x1b[J\x1b[?2026l";
+    // Row by row: a screen that is erased from its first row on goes to the history of some terminals.
+    for (std::size_t row = 0; row < rows; ++row) text += "\x1b[K\x1b[B";
+    return text + up(rows) + "\x1b[?2026l";
 }
 
 void write_all(int descriptor, std::string_view text) {

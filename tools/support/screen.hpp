@@ -12,8 +12,8 @@ namespace hpo::tools {
 
 /// The last lines of a terminal as a block that is redrawn in place, while other lines scroll by above it.
 ///
-/// A frame is one write, within a synchronised update (DEC mode 2026, which terminals that do not know it pass over), and a frame that
-/// only redraws the block erases nothing before it writes: no flicker. Sizes are asked before each frame, so that a terminal may be
+/// A frame is one write, within a synchronised update (DEC mode 2026, which terminals that do not know it pass over), and erases nothing
+/// before it has written over it: no flicker. Sizes are asked before each frame, so that a terminal may be
 /// resized at any time. One at a time. Thread safety: none.
 class Screen {
 public:
