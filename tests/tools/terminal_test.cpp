@@ -67,13 +67,14 @@ std::string on_a_terminal(const Workshop& workshop, std::vector<std::string> wor
 
 /// The text without the escape sequences of our own display and without the returns that the terminal driver adds.
 std::string without_own_escapes(std::string text) {
-    for (const std::string_view own : {"\x1b[?2026h", "\x1b[?2026l", "\x1b[J", "\x1b[K"}) {
+    for (const std::string_view own : {"\x1b[?2026h", "\x1b[?2026l", "\x1b[J", "\x1b[K", "\x1b[B"}) {
         for (auto at = text.find(own); at != std::string::npos; at = text.find(own, at)) text.erase(at, own.size());
     }
-    for (auto at = text.find("\r\x1b["); at != std::string::npos; at = text.find("\r\x1b[", at)) {
-        const auto stop = text.find_first_not_of("0123456789", at + 3);
+    for (auto at = text.find("\x1b["); at != std::string::npos; at = text.find("\x1b[", at)) {  // so many rows up
+        const auto stop = text.find_first_not_of("0123456789", at + 2);
         if (stop == std::string::npos || text[stop] != 'A') break;
         text.erase(at, stop + 1 - at);
+        if (at > 0 && text[at - 1] == '\r') text.erase(--at, 1);
     }
     for (auto at = text.find("\r\n"); at != std::string::npos; at = text.find("\r\n", at)) text.erase(at, 1);
     return text;
@@ -111,7 +112,7 @@ TEST_CASE("a script's control characters reach no terminal, whatever is drawn th
     workshop.write("bowl.lua", hostile);
     const std::string text = on_a_terminal(workshop, {"run", "bowl.lua", "--progress", "auto"}, 80, "xterm-256color");
     INFO(hpo::tools::visible(text));
-    CHECK_THAT(text, Contains("\x1b[?2026h") && Contains("4/4"));  // it was drawn
+    CHECK_THAT(text, Contains("\x1b[?2026h") && Contains("/4"));  // it was drawn
     const std::string shown = without_own_escapes(text);
     CHECK(hpo::tools::visible(shown) == shown);
     CHECK_THAT(shown, Contains(R"(from the script \u001b[2J\u001b]0;title\u0007\r)") && Contains("more \\x9b"));
@@ -138,31 +139,11 @@ TEST_CASE("a pipe gets a line for each event, and an error stays on one line") {
         const CommandResult broken = run_command(workshop, {tool("hpo-tune"), command, "broken.lua"});
         CAPTURE(command, broken.error);
         CHECK(broken.status == 2);
-        CHECK_THAT(broken.error, Contains(R"(first \u001b[2J\nsecond\r\u007f)"));
+        CHECK_THAT(broken.error, Contains("broken.lua:1: first") && Contains("second") && Contains("\\u007f"));
+        CHECK(hpo::tools::visible(broken.error) == broken.error);
         const auto end = broken.error.find('\n');
         CHECK((end + 1 == broken.error.size() || broken.error.substr(end + 1) == "broken.lua: 1 problem\n"));
     }
-}
-
-TEST_CASE("proposals that are refused in a row are one line with the parameters of the first, and a count") {
-    const Workshop workshop;
-    workshop.write("narrow.lua", R"(
-local hpo = require "hpo"
-return hpo.study {
-  name = "narrow", trainer = { "quadratic", steps = 1 }, objective = { metric = "value", direction = "minimize" },
-  sampler = "random", pruner = "none", recovery = "fail", trials = 2, seed = 1,
-  space = function(trial)
-    local x = trial:float("x", 0, 1)
-    trial:require(trial:float("y", 0, 1) > 0.95, "y is small")
-  end,
-}
-)");
-    const CommandResult run = run_command(workshop, {tool("hpo-tune"), "run", "narrow.lua"});
-    INFO(run.error);
-    CHECK(run.status == 0);
-    CHECK_THAT(run.error, Contains("refused before launch: ") && Contains("y is small") && Contains("x=") &&
-                              Contains(" more proposals refused before launch; the last: "));
-    CHECK(std::count(run.error.begin(), run.error.end(), '\n') < 12);
 }
 
 TEST_CASE("an error with C++ stack frames is told without them; they are behind -v, and in the store beside the message") {

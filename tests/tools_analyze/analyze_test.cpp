@@ -153,7 +153,7 @@ TEST_CASE("names and messages of a foreign study reach the terminal without cont
         attempt.failure = hpo::Failure{.kind = hpo::FailureKind::trainer_error, .message = "why " + bad, .traceback = "line " + bad};
         trial.attempts = {attempt};
         store.end_attempt(trial, attempt);
-        trial.user_attributes["note"] = "\"" + bad + "\"";
+        trial.user_attributes["note"] = hpo::json_quote("\x1b[2J\x7f");
         trial.state = hpo::TrialState::fail;
         store.finish(trial);
     }

@@ -111,3 +111,52 @@ TEST_CASE("a name and a reason with control characters reach neither a terminal 
     const Lines lines = terminal.lines();
     CHECK(std::find(lines.begin(), lines.end(), "hpo-tune: note: note a\\u001b[2J\\nb\\x9b") != lines.end());
 }
+
+TEST_CASE("proposals that are refused in a row are one line with the parameters of the first, and a count") {
+    const tests::TemporaryDirectory folder;
+    const std::string file = folder.file("progress");
+    const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    {
+        Progress progress{settings(ProgressStyle::plain, out)};
+        const auto refuse = [&](double x) {
+            Rejection rejection{.reason = "needs " + std::to_string(int(x)) + " GiB"};
+            rejection.params.set("x", FloatDistribution{0, 1000}, x);
+            progress.rejected(rejection);
+        };
+        for (int i = 1; i <= 300; ++i) refuse(i);
+        progress.note("then");
+        refuse(7);
+    }
+    ::close(out);
+    CHECK(test::read_file(file) ==
+          "refused before launch: needs 1 GiB (x=1)\n"
+          "299 more proposals refused before launch; the last: needs 300 GiB\n"
+          "hpo-tune: note: then\n"
+          "refused before launch: needs 7 GiB (x=7)\n");
+}
+
+TEST_CASE("an attempt that fails is told with its trial's end, or alone where another attempt follows") {
+    const tests::TemporaryDirectory folder;
+    const std::string file = folder.file("progress");
+    const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    {
+        Progress progress{settings(ProgressStyle::plain, out)};
+        Trial trial = complete_trial(3, 0);
+        trial.values.clear();
+        trial.attempts.back() = {.seconds = 1.5, .outcome = OutcomeKind::failed};
+        Attempt& attempt = trial.attempts.back();
+        attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "refused", .where = "forward", .requested_bytes = 3 << 20};
+        attempt.decision = "out of memory at micro-batch 64: retry at 32 (rule: a quarter)";
+        progress.attempt_ended(trial, attempt);
+        progress.idle();
+        attempt.failure = Failure{.kind = FailureKind::non_finite, .message = "the loss is nan"};
+        attempt.decision = "non_finite";
+        progress.attempt_ended(trial, attempt);
+        trial.state = TrialState::fail;
+        progress.trial_finished(trial);
+    }
+    ::close(out);
+    CHECK(test::read_file(file) ==
+          "trial 3: out of memory at micro-batch 64: retry at 32 (rule: a quarter) (3.00 MiB refused in forward)\n"
+          "trial 3: failed, non_finite: the loss is nan (1.5 s)\n");
+}
