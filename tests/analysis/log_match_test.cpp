@@ -42,8 +42,8 @@ LogMatch match_of(const std::string& text, const std::vector<hpo::Trial>& trials
     return match;
 }
 
-constexpr auto fail = hpo::TrialState::fail;
-constexpr auto complete = hpo::TrialState::complete;
+constexpr auto logged_fail = hpo::TrialState::fail;
+constexpr auto logged_complete = hpo::TrialState::complete;
 
 const std::string traceback =
     "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n    g()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to "
@@ -82,7 +82,8 @@ TEST_CASE("Optuna's lines are read in the words of every release, coloured and b
 }
 
 TEST_CASE("failures are matched by number, parameters and time, whatever the log's time zone") {
-    const std::vector<hpo::Trial> trials{ended(0, complete, 10, 0.5), ended(1, fail, 20, 1.5), ended(2, fail, 30, 2.5)};
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20, 1.5),
+                                         ended(2, logged_fail, 30, 2.5)};
     const std::string text =
         "[I 2026-01-31 17:30:10,123] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n"
         "[W 2026-01-31 17:30:20,050] Trial 1 failed with parameters: {'x': 1.5} because of the following error: RuntimeError('left').\n" +
@@ -105,7 +106,8 @@ TEST_CASE("failures are matched by number, parameters and time, whatever the log
 }
 
 TEST_CASE("lines of another study or run are said and not used") {
-    const std::vector<hpo::Trial> trials{ended(0, fail, 10, 0.5), ended(1, fail, 20, 1.5), ended(2, complete, 30, 2.5)};
+    const std::vector<hpo::Trial> trials{ended(0, logged_fail, 10, 0.5), ended(1, logged_fail, 20, 1.5),
+                                         ended(2, logged_complete, 30, 2.5)};
     const std::string other_params =
         "[W 2026-01-31 12:00:10,050] Trial 0 failed with parameters: {'x': 0.75} because of the following error: KeyError('a').\n";
     const std::string other_time =
@@ -144,7 +146,8 @@ TEST_CASE("lines of another study or run are said and not used") {
 }
 
 TEST_CASE("what was printed without a number belongs to the one trial that ran then, or to none") {
-    std::vector<hpo::Trial> trials{ended(0, complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5), ended(2, complete, 30, 2.5)};
+    std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, hpo::TrialState::pruned, 20, 1.5),
+                                   ended(2, logged_complete, 30, 2.5)};
     for (std::size_t i = 1; i < 3; ++i) trials[i].started = hpo::Time{trials[i].completed->microseconds - 9'000'000};
     const std::string first =
         "[I 2026-01-31 12:00:10,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n";
@@ -176,7 +179,7 @@ TEST_CASE("no log harms the reader") {
         "[W 2026-01-31 12:00:20,050] Trial 1 failed with parameters: {'x': 1.5} because of the following error: RuntimeError('left').\n" +
         traceback + "\nDuring handling of the above exception, another exception occurred:\n\n" + traceback +
         "[I 2026-01-31 12:00:20,010] Trial 1 pruned. \nKilled\n\x1b[";
-    const std::vector<hpo::Trial> trials{ended(0, complete, 10, 0.5), ended(1, fail, 20, 1.5)};
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20, 1.5)};
     std::mt19937_64 random{9};
     std::size_t told = 0;
     for (int round = 0; round < 3000; ++round) {

@@ -14,17 +14,17 @@ using hpo::FailureKind;
 
 namespace {
 
-hpo::Trial failed_with(const std::string& name, const std::string& json, hpo::TrialState state = hpo::TrialState::fail) {
+hpo::Trial failed_with(const std::string& name, const std::string& value, hpo::TrialState state = hpo::TrialState::fail) {
     hpo::Trial trial;
     trial.number = 7;
     trial.state = state;
-    trial.user_attributes[name] = json;
+    trial.user_attributes[name] = value;
     return trial;
 }
 
-std::vector<std::pair<std::string, std::string>> texts_of(std::string_view json) {
+std::vector<std::pair<std::string, std::string>> texts_of(std::string_view text) {
     std::vector<std::pair<std::string, std::string>> found;
-    each_json_text(json, [&](const std::string& path, const std::string& text) { found.emplace_back(path, text); });
+    each_json_text(text, [&](const std::string& path, const std::string& part) { found.emplace_back(path, part); });
     return found;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("every text of a JSON value is visited with its path") {
 
 TEST_CASE("a message in any attribute is found, and the place is told") {
     const struct {
-        std::string name, json;
+        std::string name, value;
         FailureKind kind;
         std::string place;
     } cases[] = {
@@ -70,8 +70,8 @@ TEST_CASE("a message in any attribute is found, and the place is told") {
         {"fail_reason", R"-("because of the following error: ValueError('x')")-", FailureKind::trainer_error, "attribute fail_reason"},
     };
     for (const auto& entry : cases) {
-        CAPTURE(entry.name, entry.json);
-        const auto told = told_in_attributes(failed_with(entry.name, entry.json));
+        CAPTURE(entry.name, entry.value);
+        const auto told = told_in_attributes(failed_with(entry.name, entry.value));
         REQUIRE(told);
         CHECK(told->failure.kind == entry.kind);
         CHECK(told->place == entry.place);
@@ -97,9 +97,9 @@ TEST_CASE("what is no report of a failure is not taken for one") {
                                                          {"terror", R"-("nothing of the kind")-"},
                                                          {"errors", "[0.1, 0.2]"},
                                                          {"error", "0.5"}};
-    for (const auto& [name, json] : cases) {
-        CAPTURE(name, json);
-        CHECK_FALSE(told_in_attributes(failed_with(name, json)));
+    for (const auto& [name, value] : cases) {
+        CAPTURE(name, value);
+        CHECK_FALSE(told_in_attributes(failed_with(name, value)));
     }
     CHECK_FALSE(told_in_attributes(failed_with("err", R"-("ValueError('lr')")-", hpo::TrialState::pruned)));
     CHECK_FALSE(told_in_attributes(failed_with("msg", R"-("timed out waiting for a slot")-", hpo::TrialState::pruned)));
@@ -141,13 +141,13 @@ TEST_CASE("no attribute crashes the search, whatever it holds") {
     const std::string seed = "{\"error\": {\"m\": " + hpo::json_quote(torch_oom) + ", \"l\": [\"\\u00e9\", {\"a\\\"b\": 1}]}}";
     std::size_t found = 0;
     for (int round = 0; round < 5000; ++round) {
-        std::string json = seed;
-        for (auto edits = random() % 4; edits > 0 && !json.empty(); --edits) {
-            const auto at = random() % json.size();
-            if (random() % 3 == 0) json.resize(at);
-            else json[at] = static_cast<char>(random() % 256);
+        std::string value = seed;
+        for (auto edits = random() % 4; edits > 0 && !value.empty(); --edits) {
+            const auto at = random() % value.size();
+            if (random() % 3 == 0) value.resize(at);
+            else value[at] = static_cast<char>(random() % 256);
         }
-        found += told_in_attributes(failed_with("info", json)).has_value() ? 1 : 0;
+        found += told_in_attributes(failed_with("info", value)).has_value() ? 1 : 0;
     }
     CHECK(found > 2000);
 }

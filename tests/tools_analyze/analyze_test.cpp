@@ -310,10 +310,10 @@ TEST_CASE("help has examples, and a study without trials or out-of-memory is an 
 TEST_CASE("where failures left no message nothing is said to be known") {
     const std::string features = " --study features --store " + data + "optuna-5.0.0.db";
     const std::string text = analyze("oom" + features).out;
-    CHECK_THAT(text, Catch::StartsWith("No out-of-memory is recorded in study features, which does not mean that there was"));
-    CHECK_THAT(text, Catch::Contains("4 trials failed without a message"));
+    CHECK_THAT(text, Catch::StartsWith("No out-of-memory is recorded in study features, which does not mean"));
+    CHECK_THAT(text, Catch::Contains("4 failed without a message"));
     CHECK_THAT(text, !Catch::Contains("lost_worker") && !Catch::Contains("without a word"));
-    CHECK_THAT(analyze("summary" + features).out, Catch::Contains("no out-of-memory is recorded; 4 trials failed without a message") &&
+    CHECK_THAT(analyze("summary" + features).out, Catch::Contains("no out-of-memory is recorded; of the trials 4 failed without a") &&
                                                       !Catch::Contains("no trial ran out of memory"));
     const json report = json::parse(analyze("oom --json" + features).out);
     CHECK(report["silent_failures"] == 4);

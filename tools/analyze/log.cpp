@@ -76,7 +76,7 @@ void print_log_match(const Page& page, const std::vector<std::string>& paths, co
                        " about the end of a trial belong to this study; " + counted(match.told.size(), "failure") + " told";
     if (match.clock_ahead && *match.clock_ahead != 0) {
         text += std::string{"; its clock is "} + duration(static_cast<double>(std::llabs(*match.clock_ahead)) / 1e6) +
-                (*match.clock_ahead > 0 ? " ahead of" : " behind") + " UTC";
+                (*match.clock_ahead > 0 ? " ahead of" : " behind") + " the store's";
     }
     page.paragraph(text + ".", 2);
     for (std::size_t i = 0; i < match.unmatched.size() && i < 5; ++i) page.paragraph("  Not used: " + match.unmatched[i] + ".", 6);

@@ -101,7 +101,7 @@ std::string_view cause_meaning(hpo::OomCause cause) {
         case hpo::OomCause::limit: return "a cap that the process set itself";
         case hpo::OomCause::host: return "host memory, not the device's";
         case hpo::OomCause::workspace: return "a library's temporary did not fit";
-        case hpo::OomCause::unknown: return "nothing was kept that tells";
+        case hpo::OomCause::unknown: return "nothing that was kept tells why";
     }
     return "";
 }
@@ -120,7 +120,7 @@ void print_nothing(const Page& page, const StudyData& data, const OomReport& rep
     std::string text = "No out-of-memory in study " + data.study.name + ": none in " + counted(report.trials, "trial");
     if (report.is_uncertain()) {
         text = "No out-of-memory is recorded in study " + data.study.name + ", which does not mean that there was none: of " +
-               counted(report.trials, "trial") + " " + uncertain_text(report);
+               counted(report.trials, "trial") + ", " + uncertain_text(report);
     }
     if (report.highest_peak) {
         text +=
@@ -148,7 +148,7 @@ void print_others(const Page& page, const OomReport& report) {
     std::string text;
     for (const auto& [name, tally] : report.others) text += (text.empty() ? "" : ", ") + other_text(name, tally.count);
     if (!text.empty()) page.paragraph("  Not counted: " + text + ".", 2);
-    if (report.unexplained_infinite > 0) {
+    if (report.unexplained_infinite > 0 && report.oom_attempts > 0) {  // else the first sentence has said it
         page.paragraph("  " + counted(report.unexplained_infinite, "complete trial") + " told an infinite value and nothing that says why.",
                        2);
     }
@@ -217,6 +217,13 @@ void print_changes(const Page& page, const OomReport& report) {
     table.print(page, 2);
 }
 
+/// True for places that nobody would look at first: any but the attributes that are made for messages.
+bool is_unusual_place(const std::string& place) {
+    static const std::set<std::string> usual{"", "attribute error_message", "attribute cuda_error_msg", "attribute oom_error",
+                                             "attribute oom"};
+    return !usual.contains(place);
+}
+
 void print_cases(const Page& page, const OomReport& report, bool all) {
     page.line();
     page.heading(all ? "Cases" : "Cases, one for each cause (--cases lists all)");
@@ -229,7 +236,8 @@ void print_cases(const Page& page, const OomReport& report, bool all) {
         text += ", " + std::string{to_text(cause)};
         if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
         text += ": " + entry.failed.failure.evidence;
-        page.paragraph(text + (entry.failed.told_in.empty() ? "" : " (" + entry.failed.told_in + ")") + ".", 6);
+        if (is_unusual_place(entry.failed.told_in)) text += " (" + entry.failed.told_in + ")";
+        page.paragraph(text + ".", 6);
         if (all)
             page.paragraph("      fix: " + (entry.change ? entry.change->text() + " (" + basis_text(*entry.change) + ")" : no_change_text),
                            11);

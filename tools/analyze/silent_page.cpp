@@ -56,13 +56,19 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers, std::size_t m
     return text;
 }
 
-std::string_view suspicion(SilentPattern pattern) {
+bool without_params(const std::vector<const SilentFailure*>& entries) {
+    return std::ranges::all_of(entries, [](const SilentFailure* entry) { return entry->trial->params.empty(); });
+}
+
+std::string_view suspicion(SilentPattern pattern, const std::vector<const SilentFailure*>& entries) {
     switch (pattern) {
-        case SilentPattern::vanished: return "its process was killed or died";
-        case SilentPattern::last_report: return "it returned NaN, which Optuna counts as failed, or raised because of it";
+        case SilentPattern::vanished: return "the process was killed or died";
+        case SilentPattern::last_report: return "a returned NaN, which Optuna counts as failed, or an error because of it";
         case SilentPattern::together: return "the process or the machine died, or all were given up at once";
-        case SilentPattern::at_once: return "a mistake in the program";
-        case SilentPattern::as_long: return "its value was NaN or None, or it raised at the end";
+        case SilentPattern::at_once:
+            return without_params(entries) ? "a mistake in the program"
+                                           : "a mistake in the program, or an error in the first steps, such as an out-of-memory";
+        case SilentPattern::as_long: return "a value of NaN or None, or an error at the end";
         case SilentPattern::between: return "an error on the way, an out-of-memory as well as any other, or an interruption";
         case SilentPattern::untimed: return "";
     }
@@ -78,19 +84,32 @@ std::string fact_text(SilentPattern pattern, const std::vector<const SilentFailu
         case SilentPattern::together: return "became FAIL in the same second as others that ran beside it, after " + range;
         case SilentPattern::at_once: {
             const auto early = std::ranges::count_if(entries, [](const SilentFailure* entry) { return entry->before_any_complete; });
-            const bool no_params = std::ranges::all_of(entries, [](const SilentFailure* entry) { return entry->trial->params.empty(); });
+            const bool no_params = without_params(entries);
             std::string text = "ended after " + range + (no_params ? ", before a parameter or a report" : ", before a report") + " (" +
                                pace_text(pace) + ")";
             if (early > 0 && entries.size() == 1) text += ", and before any trial was complete";
             else if (early > 0) text += ", " + std::to_string(early) + " of them before any trial was complete";
             return text;
         }
-        case SilentPattern::as_long: return "ran for " + range + ", as long as complete trials do (" + pace_text(pace) + ")";
-        case SilentPattern::between: return "ended after " + range + ", on the way (" + pace_text(pace) + ")";
+        case SilentPattern::as_long:
+            if (pace.last_step &&
+                std::ranges::all_of(entries, [](const SilentFailure* entry) { return !entry->trial->intermediate.empty(); }))
+                return "reported as far as complete trials do, after " + range + " (" + pace_text(pace) + ")";
+            return "ran for " + range + ", as long as complete trials do (" + pace_text(pace) + ")";
+        case SilentPattern::between: {
+            const bool none = std::ranges::all_of(entries, [](const SilentFailure* entry) { return entry->trial->intermediate.empty(); });
+            return "ended after " + range + ", on the way" + (none && pace.last_step ? " and before a report (" : " (") + pace_text(pace) +
+                   ")";
+        }
         case SilentPattern::untimed:
             return pace.trials == 0 ? "ended after " + range + ", with no complete trial to hold that against" : "left no times";
     }
     return "";
+}
+
+/// Whether what came next says anything: a trial whose process died is followed by another process's.
+bool program_may_go_on(const SilentFailure& entry) {
+    return entry.pattern != SilentPattern::vanished && entry.pattern != SilentPattern::together;
 }
 
 /// What came after the failures of a study, where that can be told.
@@ -100,7 +119,7 @@ std::string after_text(const std::vector<SilentFailure>& failures) {
     double longest_on = 0;
     double least_again = HUGE_VAL;
     for (const SilentFailure& entry : failures) {
-        if (!entry.next_after) continue;
+        if (!entry.next_after || !program_may_go_on(entry)) continue;
         if (*entry.next_after <= went_on_seconds) {
             ++went_on;
             longest_on = std::max(longest_on, *entry.next_after);
@@ -121,11 +140,11 @@ std::string after_text(const std::vector<SilentFailure>& failures) {
     return text;
 }
 
+/// "once in 400 times".
 std::string chance_text(double probability) {
     char text[48];
-    if (probability > 0.001) std::snprintf(text, sizeof text, "%.2g %%", probability * 100);
-    else if (probability > 1e-12) std::snprintf(text, sizeof text, "1 in %.1g", 1 / probability);
-    else return "less than 1 in 1e+12";
+    if (probability < 1e-12) return "less than once in 1e+12 times";
+    std::snprintf(text, sizeof text, probability > 1e-4 ? "once in %.0f times" : "once in %.1g times", 1 / probability);
     return text;
 }
 
@@ -135,8 +154,8 @@ std::string silent_text(const SilentFailure& entry, const Pace& pace) {
     std::string text = "it " + fact_text(entry.pattern, {&entry}, pace);
     if (entry.repeated_by) text += " (trial " + std::to_string(*entry.repeated_by) + ")";
     if (!entry.together_with.empty()) text += " (" + numbers_text(entry.together_with) + ")";
-    if (const auto why = suspicion(entry.pattern); !why.empty()) text += "; suspected: " + std::string{why};
-    if (entry.next_after) {
+    if (const auto why = suspicion(entry.pattern, {&entry}); !why.empty()) text += "; suspected: " + std::string{why};
+    if (entry.next_after && program_may_go_on(entry)) {
         text += ". The next trial began " + duration(std::max(*entry.next_after, 0.001)) + " later";
         if (*entry.next_after <= went_on_seconds) text += ": the program went on, as it does after a caught exception or a NaN";
         else if (*entry.next_after > began_again_seconds) text += ": the program is suspected to have ended, too";
@@ -147,7 +166,7 @@ std::string silent_text(const SilentFailure& entry, const Pace& pace) {
 std::string region_text(const hpo::analysis::FailureRegion& region) {
     return std::to_string(region.counts.failed_inside) + " of " + counted(region.counts.inside, "trial") + " with " +
            describe(region.region) + " failed without a message, of the others " + std::to_string(region.counts.failed_outside) + " of " +
-           std::to_string(region.counts.outside) + "; chance shows that in " + chance_text(region.probability) +
+           std::to_string(region.counts.outside) + "; chance shows that " + chance_text(region.probability) +
            " (exact test, corrected for " + std::to_string(region.tried) + " regions tried), and an out-of-memory looks like it";
 }
 
@@ -162,7 +181,7 @@ void print_silent(const Page& page, const SilentReport& report) {
         for (const SilentFailure* entry : entries) numbers.push_back(entry->trial->number);
         std::ranges::sort(numbers);
         std::string text = "  " + counted(entries.size(), "failed trial") + " " + fact_text(pattern, entries, report.pace) + ".";
-        if (const auto why = suspicion(pattern); !why.empty()) text += " Suspected: " + std::string{why} + ".";
+        if (const auto why = suspicion(pattern, entries); !why.empty()) text += " Suspected: " + std::string{why} + ".";
         text += " T" + numbers_text(numbers).substr(1) + ".";
         page.paragraph(text, 6);
     }

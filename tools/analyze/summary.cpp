@@ -91,7 +91,8 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
                             " of them recovered: " + causes + "; " + duration(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
-        entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory) : "no trial ran out of memory");
+        entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; of the trials " + uncertain_text(memory)
+                                              : "no trial ran out of memory");
     }
     if (memory.highest_peak) {
         std::string text =

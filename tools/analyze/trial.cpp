@@ -186,6 +186,7 @@ void trial(const Query& query, std::int64_t number) {
         Json failures = Json::array();
         for (const auto& entry : cases) {
             Json failure = failure_json(entry.failure);
+            failure["name"] = hpo::analysis::failure_name(entry);
             if (entry.silent()) failure["kind"] = nullptr;
             failure["told_in"] = entry.told_in.empty() ? Json(nullptr) : Json(entry.told_in);
             failure["attempt"] = entry.attempt ? Json(entry.attempt->index) : Json(nullptr);

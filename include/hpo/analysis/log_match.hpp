@@ -22,7 +22,7 @@ struct LogMatch {
     ToldFailures told;
     std::size_t events = 0;                   ///< lines about the end of a trial
     std::size_t matched_events = 0;           ///< those that belong to a trial of the study
-    std::optional<std::int64_t> clock_ahead;  ///< microseconds that the log's clock is ahead of UTC: its time zone
+    std::optional<std::int64_t> clock_ahead;  ///< microseconds that the log's clock is ahead of the store's: time zones
     std::vector<std::string> unmatched;       ///< stretches that belong to no trial, each with the reason
 };
 

@@ -123,8 +123,9 @@ enum class NameSays { error, report, nothing, remark };
     };
     for (const auto& [attributes, whose] : {std::pair{&trial.user_attributes, ""}, std::pair{&trial.system_attributes, "system "}}) {
         for (const auto& [name, json] : *attributes) {
-            const bool plain = json.starts_with('"') || json.starts_with('{') || json.starts_with('[');
-            if (!plain || (!detail::may_tell_failure(json) && detail::name_says(name) != detail::NameSays::error)) continue;
+            if (!json.starts_with('"') && !json.starts_with('{') && !json.starts_with('[')) continue;
+            const bool named = trial.state == TrialState::fail && detail::name_says(name) == detail::NameSays::error;
+            if (!named && !detail::may_tell_failure(json)) continue;
             each_json_text(json, [&](const std::string& path, const std::string& text) {
                 auto failure = detail::told_by(path.empty() ? name : name + '.' + path, text, trial.state == TrialState::fail);
                 if (!failure || (best && rank(best->failure) >= rank(*failure))) return;
