@@ -169,6 +169,8 @@ TEST_CASE("space counts what is left under fixed values, and refuses those that 
     CHECK_THAT(refused("x=77"), Contains("fixed parameter 'x': got 77; expected int [1, 10]"));
     CHECK_THAT(refused("kind=c"), Contains("fixed parameter 'kind': got c; expected one of a, b"));
     CHECK_THAT(refused("knd=a"), Contains("--fix: unknown parameter 'knd'; did you mean 'kind'?"));
+    CHECK_THAT(tune(workshop, {"space", "s.lua", "--fix", "x=3", "--fix", "x=4"}).error,
+               Contains("--fix x: got 3 and 4; expected one value"));
     write_study(workshop, space, "fix = { x = 3 },");
     CHECK(counted({})["combinations"] == 10 + 50);
     CHECK(counted({"--fix", "x=4"})["fixed"] == json{{"x", 4}});

@@ -218,7 +218,13 @@ std::vector<Direction> Settings::directions() const {
 
 std::vector<std::pair<std::string, Value>> Settings::fixed() const {
     std::vector<std::pair<std::string, Value>> fixed;
-    for (const std::string& assignment : arguments_.fix) fixed.push_back(parse_assignment("--fix", assignment));
+    for (const std::string& assignment : arguments_.fix) {
+        auto given = parse_assignment("--fix", assignment);
+        const auto earlier = std::find_if(fixed.begin(), fixed.end(), [&](const auto& each) { return each.first == given.first; });
+        if (earlier != fixed.end())
+            throw bad_value("--fix " + given.first, display_text(earlier->second) + " and " + display_text(given.second), "one value");
+        fixed.push_back(std::move(given));
+    }
     for (const auto& [name, value] : description().fixed_params) {
         if (std::none_of(fixed.begin(), fixed.end(), [&](const auto& given) { return given.first == name; }))
             fixed.emplace_back(name, value);

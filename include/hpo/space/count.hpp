@@ -155,7 +155,8 @@ struct Counted {
 /// Fills in how many combinations `require` refuses. A run that it ends early stands for as many as it would have had, so the space goes on
 /// after a refusal here; where that cannot be counted, random combinations say how many there are.
 inline void count_refused(const Space& space, const CountOptions& options, SpaceCount& result) {
-    const Counted counted = count_combinations(space, options, AtRefusal::go_on);
+    Counted counted;  // where the space itself could not be counted, this larger one cannot
+    if (result.exact) counted = count_combinations(space, options, AtRefusal::go_on);
     const auto add = [&](const std::vector<Tally::Parameter>& categoricals) {
         for (const Tally::Parameter& parameter : categoricals) {
             if (parameter.name != result.branches_by) continue;
