@@ -61,10 +61,13 @@ int space(const StudyArguments& arguments, const SpaceOptions& options) {
     static_cast<void>(settings.plan());  // it is wrong or right whichever guard is asked
     const SpaceCount count = count_space(settings, options.by);
     const FixedValues fixed = settings.fixed();
-    const auto proposals = draw_proposals(settings);
-    for (const std::string& name : never_asked(settings, proposals))
-        std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals.size()
-                  << " proposals\n";
+    if (!fixed.empty()) {
+        const auto proposals = draw_proposals(settings);
+        for (const std::string& name : never_asked(settings, proposals)) {
+            std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals.size()
+                      << " proposals\n";
+        }
+    }
     const GuardedCount guarded = count_guarded(settings, count);
     if (options.json) {
         std::string text = "{\"study\": " + json_quote(settings.description().name) +
