@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
 
@@ -82,12 +83,12 @@ TEST_CASE("check and run refuse a store that cannot be written, and a study with
     if (::access("/proc/version", W_OK) != 0) {
         CHECK_THAT(refusal(workshop, {"--store", "/proc/version"}), Contains("store '/proc/version': cannot be written"));
     }
-    CHECK(tune(workshop, {"run", "s.lua"}).status == 0);
-    write_study(workshop, point);
-    std::string flipped = read_file(workshop.path("s.lua"));
-    flipped.replace(flipped.find("'minimize'"), 10, "'maximize'");
-    workshop.write("s.lua", flipped);
-    CHECK_THAT(refusal(workshop), Contains("store 'hpo.db', study 's': got directions maximize; expected the stored ones: minimize"));
+    {
+        hpo::store::Sqlite store{workshop.path("other.db").string()};
+        (void)store.open_study("s", std::vector{hpo::Direction::maximize}, hpo::Store::Open::create);
+    }
+    CHECK_THAT(refusal(workshop, {"--store", "other.db"}),
+               Contains("store 'other.db', study 's': got directions minimize; expected the stored ones: maximize"));
 }
 
 TEST_CASE("the script and the command line refuse the same values") {
@@ -97,7 +98,7 @@ TEST_CASE("the script and the command line refuse the same values") {
     CHECK_THAT(refusal(workshop, {"--guard", "limit:bytes=5"}), Contains("got 5 bytes; expected a size of at least 1.00 MiB"));
     CHECK_THAT(refusal(workshop, {"--plan", "cap_bytes=5"}), Contains("--plan cap_bytes: got '5'; expected a size of at least 1.00 MiB"));
     write_study(workshop, point, "guard = 'limit:bytes=5',");
-    CHECK_THAT(refusal(workshop), Contains("s.lua: guard: bytes: got 5 bytes; expected a size of at least 1.00 MiB"));
+    CHECK_THAT(refusal(workshop), Contains("s.lua: guard: limit: bytes: got 5 bytes; expected a size of at least 1.00 MiB"));
     write_study(workshop, point, "threads = 0,");
     CHECK_THAT(refusal(workshop), Contains("s.lua: threads: got '0'; expected a whole number from 1 to 1024"));
     write_study(workshop, point, "target_share = 2,");
@@ -184,7 +185,7 @@ TEST_CASE("a fixed name that is an option of the trainer is told where it goes")
     CHECK_THAT(
         tune(workshop, {"run", "s.lua", "--fix", "steps=3"}).error,
         Contains("--fix: unknown parameter 'steps'; known: x, y; 'steps' is an option of trainer quadratic. It goes into the script: "
-                 "trainer = { \"quadratic\", steps = 3 }\n"));
+                 "trainer = { \"quadratic\", steps = 3 }, or on the command line: --trainer-option steps=3\n"));
     CHECK_THAT(
         tune(workshop, {"run", "s.lua", "--fix", "stpes=3"}).error,
         Contains(
@@ -199,3 +200,19 @@ TEST_CASE("estimate says why nothing is predicted") {
     CHECK(told.status == 0);
     CHECK_THAT(told.out, Contains("not predicted: trainer quadratic has neither a dry run nor a probe, which the guard dry_run would ask"));
 }
+
+#ifdef HPO_HAS_IMAGE_CLASSIFIER
+TEST_CASE("some configurations of the study that init writes fit its device with a smaller micro-batch alone") {
+    const Workshop workshop;
+    REQUIRE(tune(workshop, {"init", "first"}).status == 0);
+    const auto result = tune(workshop, {"estimate", "first.lua", "--space", "--within", "1h", "--json"});
+    INFO(result.error);
+    REQUIRE(result.status == 0);
+    const json space = json::parse(result.out)["space"];
+    CHECK(space["combinations"] == 48);
+    CHECK(space["complete"] == true);
+    CHECK(space["fit_with_a_smaller_micro_batch"] > 0);
+    CHECK(space["fit_as_they_are"] > space["fit_with_a_smaller_micro_batch"]);
+    CHECK(space["never_fit"] == 0);
+}
+#endif

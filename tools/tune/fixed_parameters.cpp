@@ -112,7 +112,7 @@ std::string trainer_hint(const Settings& settings, const std::pair<std::string, 
     const std::string whose = "option " + (is_option ? "" : "'" + name + "' ") + "of trainer " + trainer;
     return (is_option ? "; '" + name + "' is an " + whose + "." : "; did you mean the " + whose + "?") +
            " It goes into the script: trainer = { " + json_quote(trainer) + ", " + (is_word ? name : "[" + json_quote(name) + "]") + " = " +
-           json_text(fixed.second) + " }";
+           json_text(fixed.second) + " }, or on the command line: --trainer-option " + name + "=" + display_text(fixed.second);
 }
 
 void require_fixed_names(const Settings& settings, const FixedValues& fixed) {

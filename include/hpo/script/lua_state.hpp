@@ -211,7 +211,7 @@ private:
         }
         return level + 1;
     }
-    /// A call of a script by itself is far less deep than this when it ends; a stack of the widest functions is refused above it.
+    /// Calls that are nested on purpose are fewer. A stack of the widest functions is refused at some 600.
     static constexpr int deep_calls = 200;
 
     LuaLimits limits_;
