@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -12,6 +14,7 @@
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/stack_frames.hpp"
 #include "hpo/store/json_text.hpp"
+#include "hpo/trainer/objectives.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/worker/attempt_end.hpp"
 #include "printed_command.hpp"
@@ -93,6 +96,8 @@ public:
             nullptr);
         AttemptOutcome outcome = trainer.run(job_, printer_);
         running = nullptr;
+        outcome.seconds = printer_.elapsed();
+        complete_values(outcome, job_);
         return conclude(worker::checked_outcome(worker::Running{.trial = job_.trial}, std::move(outcome)));
     }
 
@@ -111,7 +116,7 @@ private:
     int conclude(AttemptOutcome outcome) {
         if (outcome.kind == OutcomeKind::complete) {
             Trial trial;
-            if (auto failure = tuner::settle_complete(trial, outcome.values, 1)) {
+            if (auto failure = tuner::settle_complete(trial, outcome.values, std::max<std::size_t>(1, job_.objectives.size()))) {
                 outcome.kind = OutcomeKind::failed;
                 outcome.failure = std::move(failure);
             }
@@ -145,7 +150,8 @@ private:
             if (said != failure.traceback) std::cout << "-v shows the stack of what was thrown, too\n";
             return;
         }
-        for (const double value : outcome.values) std::cout << job_.metric << " " << number(value) << "\n";
+        for (std::size_t i = 0; i < outcome.values.size(); ++i)
+            std::cout << (job_.objectives.empty() ? job_.metric : job_.objectives[i]) << " " << number(outcome.values[i]) << "\n";
         std::cout << "done in " << duration(printer_.elapsed());
         if (outcome.peak_allocated) std::cout << ", peak " << format_bytes(*outcome.peak_allocated);
         std::cout << (outcome.approximate ? ", approximate: this plan is not the same computation as one large batch" : "") << "\n";

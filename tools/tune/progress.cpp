@@ -218,8 +218,8 @@ void Progress::trial_finished(const Trial& trial) {
         return;
     }
     if (trial.state == TrialState::complete) {
-        text += "complete, " + settings_.metric;
-        for (const double value : trial.values) text += " " + number(value);
+        text += "complete";
+        for (std::size_t i = 0; i < trial.values.size(); ++i) text += ", " + settings_.metrics.at(i) + " " + number(trial.values[i]);
         if (best_trial_ != best_before) text += ", the best so far";
     } else if (trial.state == TrialState::pruned) {
         text += (trial.feasible() ? "pruned" : "pruned, infeasible");
@@ -311,7 +311,7 @@ std::string Progress::head(std::size_t width) const {
         rate = number(std::round(finished_a_second * 600) / 10) + "/min";
         left = "left " + duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / finished_a_second);
     }
-    const std::string best = best_ ? "best " + settings_.metric + " " + number(*best_) : "";
+    const std::string best = best_ ? "best " + settings_.metrics.at(0) + " " + number(*best_) : "";
     const std::string trial = best_ ? "(trial " + std::to_string(best_trial_) + ")" : "";
     const std::string name = tools::on_one_line(study_.name);
     // What matters less goes first.

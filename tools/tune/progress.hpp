@@ -30,7 +30,7 @@ public:
         ProgressStyle style = ProgressStyle::plain;
         int out = STDERR_FILENO;                     ///< a descriptor
         std::int64_t trials = 0;                     ///< asked for
-        std::string metric;                          ///< the objective's name
+        std::vector<std::string> metrics;            ///< the objectives' names
         std::string device;                          ///< "cpu"
         std::optional<std::int64_t> capacity_bytes;  ///< of the device
         /// Who holds how much of the device now; empty where nobody can say.

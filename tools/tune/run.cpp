@@ -14,6 +14,7 @@
 #include "checkpoint_folders.hpp"
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
+#include "hpo/analysis/best.hpp"
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
@@ -64,11 +65,32 @@ ProgressStyle progress_style(const Settings& settings) {
     return redraws ? ProgressStyle::bar : ProgressStyle::plain;
 }
 
+/// The trials that no other one beats in every objective, in order of number.
+void print_front(const TuneResult& result, const Settings& settings) {
+    const auto front = analysis::best_trials(result.trials, result.study.directions);
+    if (front.empty()) {
+        std::cout << "Pareto front: no trial yet\n";
+        return;
+    }
+    std::vector<std::string> head{"  trial"};
+    for (const std::string& metric : settings.objectives()) head.push_back(metric);
+    std::vector<std::vector<std::string>> rows;
+    for (const Trial* trial : front) {
+        rows.push_back({"  " + std::to_string(trial->number)});
+        for (const double value : trial->values) rows.back().push_back(number(value));
+    }
+    std::cout << "Pareto front: " << tools::counted(front.size(), "trial") << ", with their parameters: hpo-analyze best --store "
+              << shell_quoted(settings.text("store")) << " --study " << shell_quoted(result.study.name) << "\n"
+              << table(head, rows);
+}
+
 void print_text(const TuneResult& result, const Settings& settings) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     std::cout << "study " << tools::on_one_line(result.study.name) << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts)
               << "\n";
-    if (const Trial* best = result.best()) {
+    if (result.study.directions.size() > 1) {
+        print_front(result, settings);
+    } else if (const Trial* best = result.best()) {
         std::cout << "best: " << settings.description().objectives[0].metric << " " << number(best->values[0]) << " in trial "
                   << best->number << "\n";
         std::vector<std::vector<std::string>> rows;
@@ -137,6 +159,16 @@ void print_json(const TuneResult& result, const Settings& settings, const std::o
                   << ", \"params\": " << json_text(best->params) << "}";
     } else {
         std::cout << "null";
+    }
+    if (result.study.directions.size() > 1) {
+        std::cout << ", \"front\": [";
+        const char* separator = "";
+        for (const Trial* trial : analysis::best_trials(result.trials, result.study.directions)) {
+            std::cout << std::exchange(separator, ", ") << "{\"trial\": " << trial->number << ", \"values\": [";
+            for (std::size_t i = 0; i < trial->values.size(); ++i) std::cout << (i == 0 ? "" : ", ") << json_number(trial->values[i]);
+            std::cout << "], \"params\": " << json_text(trial->params) << "}";
+        }
+        std::cout << "]";
     }
     std::cout << ", \"model\": ";
     if (kept && kept->manifest)
@@ -268,7 +300,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     Progress progress{
         {.style = style,
          .trials = tune.trials,
-         .metric = settings.description().objectives[0].metric,
+         .metrics = settings.objectives(),
          .device = device,
          .capacity_bytes = capacity,
          .occupancy = [&pool] { return pool.occupancy(); },

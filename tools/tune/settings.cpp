@@ -11,6 +11,7 @@
 #include "hpo/core/plan_text.hpp"
 #include "hpo/memory/trace_file.hpp"
 #include "hpo/store/location.hpp"
+#include "hpo/trainer/objectives.hpp"
 #include "text.hpp"
 
 namespace hpo::tune {
@@ -155,6 +156,11 @@ Settings::Settings(StudyArguments arguments)
         throw bad_value(place("guard"), "'" + settings_["guard"].text + "'", "auto, which has no options, or a guard's name with them");
     if (Setting& guard = settings_["guard"]; guard.text == "auto") guard.text = knows_device_memory(settings_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
+    if (study.objectives.size() > 1) {
+        for (const auto& [word, only] : {std::pair{"sampler", "random"}, std::pair{"pruner", "none"}}) {
+            if (settings_[word].origin == "default") settings_[word] = {only, "several objectives"};
+        }
+    }
     if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
     const std::string& progress = settings_["progress"].text;
     if (progress != "auto" && progress != "bar" && progress != "plain" && progress != "none")
@@ -216,6 +222,35 @@ std::vector<Direction> Settings::directions() const {
     return directions;
 }
 
+std::vector<std::string> Settings::objectives() const {
+    std::vector<std::string> objectives;
+    for (const script::Objective& objective : description().objectives) objectives.push_back(objective.metric);
+    return objectives;
+}
+
+std::string Settings::metric_text() const {
+    std::string text;
+    for (const std::string& metric : objectives()) text += (text.empty() ? "" : ", ") + metric;
+    return text;
+}
+
+std::size_t Settings::reported_objective() const {
+    const std::vector<std::string> all = objectives();
+    const auto found = std::find(all.begin(), all.end(), reported_metric(all));
+    return found == all.end() ? 0 : static_cast<std::size_t>(found - all.begin());
+}
+
+void Settings::require_for_objectives() const {
+    if (description().objectives.size() < 2) return;
+    const auto require = [&](const char* word, std::string_view least, const char* why) {
+        const std::string name = text(word).substr(0, text(word).find(':'));
+        if (name != least) throw bad_value(place(word), "'" + name + "' for several objectives", std::string{least} + ": " + why);
+    };
+    require("pruner", "none", "running trials are compared by one value");
+    if (text("sampler").substr(0, text("sampler").find(':')) == "tpe") require("sampler", "random", "tpe learns from one value");
+    if (!text("save-best").empty()) throw bad_value(place("save-best"), "several objectives", "one: several have no best trial");
+}
+
 std::vector<std::pair<std::string, Value>> Settings::fixed() const {
     std::vector<std::pair<std::string, Value>> fixed;
     for (const std::string& assignment : arguments_.fix) {
@@ -244,6 +279,7 @@ std::filesystem::path Settings::best_model_folder(std::int64_t study_id) const {
 }
 
 AnyPolicies Settings::policies() const {
+    require_for_objectives();
     const registry::Registries registries = registry::builtin_registries();
     const auto make = [&](const auto& kind, const char* word) {
         return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)));

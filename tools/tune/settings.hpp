@@ -79,6 +79,12 @@ public:
     /// What a trainer plugin may take to say what it is, to come up in a worker, and to check one proposal.
     [[nodiscard]] std::chrono::milliseconds plugin_timeout() const;
     [[nodiscard]] std::vector<Direction> directions() const;
+    /// The metrics of the objectives, in order.
+    [[nodiscard]] std::vector<std::string> objectives() const;
+    /// The same as text: "accuracy, seconds".
+    [[nodiscard]] std::string metric_text() const;
+    /// The place among them of the one that the trainer reports (trainer/objectives.hpp).
+    [[nodiscard]] std::size_t reported_objective() const;
     /// Values of `--fix` and of the script's `fix`; the command line wins.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed() const;
     /// What first attempts run under: the script's plan with the levers of `--plan` set.
@@ -96,6 +102,9 @@ public:
     [[nodiscard]] std::string report() const;
 
 private:
+    /// Throws bad_value for policies that several objectives cannot have.
+    void require_for_objectives() const;
+
     StudyArguments arguments_;
     script::StudyScript script_;
     script::StudyScript silent_;

@@ -26,8 +26,7 @@ void require_writable_store(const std::string& file) {
 }
 
 std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {
-    const script::StudyDescription& description = settings.description();
-    return {{{"trainer", description.trainer}, {"metric", description.objectives[0].metric}}};
+    return {{{"trainer", settings.description().trainer}, {"metric", settings.metric_text()}}};
 }
 
 void require_same_identity(const Study& stored, const Settings& settings) {

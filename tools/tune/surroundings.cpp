@@ -2,6 +2,7 @@
 #include "surroundings.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "hpo/memory/cublas_workspace.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
+#include "hpo/trainer/objectives.hpp"
 
 namespace hpo::tune {
 
@@ -72,15 +74,16 @@ void require_declared_direction(const Settings& settings, const TrainerInfo& inf
 void require_known_to_trainer(const Settings& settings, const TrainerInfo& info) {
     std::vector<std::string> metrics;
     for (const TrainerMetric& metric : info.metrics) metrics.push_back(metric.name);
-    for (const script::Objective& objective : settings.description().objectives) {
-        if (std::find(metrics.begin(), metrics.end(), objective.metric) == metrics.end()) {
-            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "metric", objective.metric, metrics);
-        }
-        require_declared_direction(settings, info, objective);
-    }
-    if (settings.description().objectives.size() > 1) {
-        throw Error{Errc::script, settings.arguments().script + ": " + std::to_string(settings.description().objectives.size()) +
-                                      " objectives; trainers of this version return one value"};
+    const std::vector<std::string> names = settings.objectives();
+    if (names.size() > 1 && !reported_metric(names).empty())
+        metrics.insert(metrics.end(), measured_metrics.begin(), measured_metrics.end());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (std::find(metrics.begin(), metrics.end(), names[i]) == metrics.end())
+            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "metric", names[i], metrics);
+        if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+            names.begin() + static_cast<std::ptrdiff_t>(i))
+            throw bad_value(settings.arguments().script + ": objectives", "metric '" + names[i] + "' twice", "each metric once");
+        require_declared_direction(settings, info, settings.description().objectives[i]);
     }
     std::vector<std::string> parameters;
     for (const TrainerParameter& parameter : info.parameters) parameters.push_back(parameter.name);
@@ -107,7 +110,7 @@ CheckpointConditions checkpoint_conditions(const Settings& settings, const Train
                                     {"trainer", info.name},
                                     {"LibTorch", info.libtorch_version},
                                     {"seed", settings.text("seed")},
-                                    {"metric", study.objectives[0].metric}};
+                                    {"metric", settings.metric_text()}};
     for (const auto& [name, value] : study.trainer_options) {
         conditions["option " + name] = display_text(value);
         if (const auto* text = get_if<std::string>(&value)) add_files(conditions, *text, store);
@@ -129,8 +132,8 @@ ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) 
             .options = {study.trainer_options.begin(), study.trainer_options.end()},
             .plan = {},
             .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
-            .metric = study.objectives[0].metric,
-            .direction = study.objectives[0].direction};
+            .metric = study.objectives[settings.reported_objective()].metric,
+            .direction = study.objectives[settings.reported_objective()].direction};
 }
 
 std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
@@ -215,12 +218,18 @@ std::optional<std::int64_t> device_capacity(const Settings& settings, const std:
     return static_cast<std::int64_t>(usable * static_cast<double>(card->total_bytes));
 }
 
+std::vector<std::string> several_objectives(const Settings& settings) {
+    auto objectives = settings.objectives();
+    return objectives.size() > 1 ? objectives : std::vector<std::string>{};
+}
+
 worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info) {
     return {.worker_program = worker_program(),
             .trainer = info.name,
             .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
             .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
-            .metric = settings.description().objectives[0].metric,
+            .metric = reported_metric(settings.objectives()),
+            .objectives = several_objectives(settings),
             .start_timeout = settings.plugin_timeout(),
             .check_timeout = settings.plugin_timeout()};
 }

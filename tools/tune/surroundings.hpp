@@ -76,6 +76,8 @@ void inherit_allocator_settings(ExecutionPlan& plan);
 /// What all trials together may have of a device: the settings' device memory, else what a GPU has. Nothing: not known.
 [[nodiscard]] std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device);
 
+/// TrainerJob::objectives: none where there is only one.
+[[nodiscard]] std::vector<std::string> several_objectives(const Settings& settings);
 /// How a worker of the study's trainer is started; it may take `--plugin-timeout` to come up, and again for each check.
 [[nodiscard]] worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info);
 

@@ -22,6 +22,9 @@ Trial stored_trial(const Settings& settings, const std::string& which) {
     const Study study = store.study(settings.text("study"));
     const std::vector<Trial> trials = store.trials(study);
     if (which == "best") {
+        if (study.directions.size() > 1)
+            throw Error{Errc::usage, "--trial best: study " + study.name + " has " + std::to_string(study.directions.size()) +
+                                         " objectives; expected a number: hpo-analyze best lists the Pareto front"};
         const Trial* best = best_trial(trials, study.directions.at(0));
         if (!best) throw Error{Errc::usage, "--trial best: study " + study.name + " has no complete trial yet"};
         return *best;
@@ -83,7 +86,8 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     TrainerJob job{.study = settings.text("study"),
                    .trial = trial_number,
                    .options = {study.trainer_options.begin(), study.trainer_options.end()},
-                   .metric = study.objectives[0].metric,
+                   .metric = study.objectives[settings.reported_objective()].metric,
+                   .objectives = several_objectives(settings),
                    .plan = plan,
                    .seed = seed.derive(static_cast<std::uint64_t>(trial_number)).derive("trainer").value};
     for (const Param& param : params) job.params.emplace(param.name, param.value());
@@ -117,7 +121,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
         manifest.trial = trial_number;
         manifest.params = job.params;
         manifest.plan = job.plan;
-        manifest.value = outcome.values.at(0);
+        manifest.value = outcome.values.at(settings.reported_objective());
         adopt_attributes(manifest, outcome.attributes, info.metrics);
         model.commit(std::move(manifest));
     };

@@ -152,6 +152,7 @@ struct JsonMembers<TrainerJob> {
                                      JsonMember{"params", &R::params},
                                      JsonMember{"options", &R::options},
                                      JsonMember{"metric", &R::metric},
+                                     JsonMember{"objectives", &R::objectives},
                                      JsonMember{"plan", &R::plan},
                                      JsonMember{"seed", &R::seed},
                                      JsonMember{"checkpoint_folder", &R::checkpoint_folder},

@@ -29,7 +29,10 @@ struct TrainerJob {
     int attempt = 0;
     Values params;       ///< what the sampler chose
     Values options;      ///< what the script fixed for the whole study (data folder, epochs, ...)
-    std::string metric;  ///< the objective: one of TrainerInfo::metrics
+    std::string metric;  ///< the objective that is reported and returned: one of TrainerInfo::metrics
+    /// All of the study's where it has several, in order. A trainer returns a value for each, or only that of `metric` and tells the others
+    /// as attributes of their names.
+    std::vector<std::string> objectives{};
     ExecutionPlan plan;
     std::uint64_t seed = 0;
     std::string checkpoint_folder;            ///< where this trial's attempts may keep checkpoints, made already; empty: nowhere

@@ -32,6 +32,7 @@ namespace hpo::worker {
                       .attempt = job.attempt,
                       .options = config.options,
                       .metric = config.metric,
+                      .objectives = config.objectives,
                       .plan = job.plan,
                       .seed = job.seed,
                       .checkpoint_folder = job.checkpoint_folder,

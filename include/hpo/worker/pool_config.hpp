@@ -21,6 +21,7 @@ struct PoolConfig {
     std::vector<std::filesystem::path> plugin_folders;  ///< before those that hpo-worker knows itself
     Values options;                                     ///< fixed for all jobs
     std::string metric;                                 ///< empty: the trainer's first
+    std::vector<std::string> objectives{};              ///< TrainerJob::objectives
     std::size_t workers = 1;
     int threads = 1;  ///< for each worker
     /// What all workers together may take of the device, in bytes. On "cpu" a metered device of this size is made.

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "hpo/trainer/objectives.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/host_growth.hpp"
@@ -198,6 +199,7 @@ private:
         outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         const std::optional<MemoryMark> growth = host_growth_.see_this_process(outcome.seconds);
         if (growth) outcome.memory.push_back(*growth);
+        complete_values(outcome, job);
         const bool poisoned =
             outcome.failure && (outcome.failure->kind == FailureKind::cuda_sticky || outcome.failure->kind == FailureKind::hardware);
         const bool leaving = poisoned || leak || growth;
