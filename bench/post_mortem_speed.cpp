@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How long hpo-analyze takes to read a large study, and how much memory, beside Optuna's load_study(...).trials on the same file.
 //   post_mortem_speed HPO-ANALYZE [TRIALS [PYTHON [FILE]]]
-// TRIALS: 100000 by default, with 10 parameters, 10 reports and an attempt each; every fiftieth runs out of memory once and recovers, every
-// two hundredth does not. PYTHON: an interpreter that has Optuna, default /usr/bin/python3; "-" for none. FILE: kept, and made where it is
+// TRIALS: 100000 by default, with 10 parameters, 10 reports and an attempt each; one in 1000 runs out of memory once and recovers, one in
+// 2000 does not. PYTHON: an interpreter that has Optuna, default /usr/bin/python3; "-" for none. FILE: kept, and made where it is
 // not there; by default one of the current folder that is removed in the end.
 #include <fcntl.h>
 #include <spawn.h>
@@ -93,7 +93,7 @@ void make(const std::string& path, std::int64_t trials) {
         hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
         trial.params = params_of(i);
         store.set_params(trial);
-        const int failures = i % 200 == 199 ? 2 : i % 50 == 49 ? 1 : 0;
+        const int failures = i % 2000 == 1999 ? 2 : i % 1000 == 499 ? 1 : 0;
         for (int index = 0; index < (failures == 2 ? 2 : failures + 1); ++index) {
             hpo::Attempt attempt = attempt_of(trial, index, index < failures);
             store.begin_attempt(trial, attempt);

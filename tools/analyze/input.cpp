@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "input.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "hpo/analysis/failure_case.hpp"
+#include "hpo/analysis/study_counts.hpp"
 #include "hpo/store/snapshot.hpp"
 
 namespace hpo_analyze {
@@ -16,12 +19,18 @@ namespace {
 /// Refuses sizes that no run can have written: they would make figures that mean nothing. What is free may be negative, where runs differ
 /// in what they may have of a device; predictions and requests may be as large as a configuration is absurd.
 struct SizeCheck {
-    std::string place;
+    const std::string& study;
+    std::optional<std::int64_t> trial{};  ///< nothing: a rejection
+    int attempt_index = 0;
 
+    [[nodiscard]] std::string place() const {
+        return study + (trial ? "trial " + std::to_string(*trial) + ", attempt " + std::to_string(attempt_index) : "a rejection") + ": ";
+    }
     void size(std::string_view name, std::optional<std::int64_t> bytes,
               std::int64_t most = std::numeric_limits<std::int64_t>::max()) const {
         if (!bytes || (*bytes >= 0 && *bytes <= most)) return;
-        throw hpo::Error{hpo::Errc::store, place + std::string{name} + " holds " + std::to_string(*bytes) + "; expected a size of memory"};
+        throw hpo::Error{hpo::Errc::store,
+                         place() + std::string{name} + " holds " + std::to_string(*bytes) + "; expected a size of memory"};
     }
     void measured(std::string_view name, std::optional<std::int64_t> bytes) const { size(name, bytes, std::int64_t{1} << 62U); }
     void estimate(const std::optional<hpo::Estimate>& told) const {
@@ -48,42 +57,71 @@ struct SizeCheck {
     }
 };
 
-StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study) {
-    StudyData data{.store = snapshot.path(), .study = study, .trials = snapshot.trials(study), .rejections = snapshot.rejections(study)};
+/// True for a trial of our tools, which is known by its attempts; one that was not launched, or was interrupted before, has none.
+bool is_ours(const hpo::Trial& trial) {
+    return !trial.attempts.empty() || trial.state == hpo::TrialState::waiting || hpo::analysis::is_interrupted(trial);
+}
+
+enum class Reading { whole, brief };
+
+StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading reading) {
+    StudyData data{.store = snapshot.path(), .study = study, .trials = {}, .rejections = snapshot.rejections(study)};
+    if (reading == Reading::brief) {
+        data.trials = snapshot.trials(study, {.params = false, .reports = false, .details = false});
+        data.lacks_params = std::ranges::all_of(data.trials, is_ours);
+    }
+    if (!data.lacks_params) data.trials = snapshot.trials(study);
     const std::string place = "store '" + data.store + "': study '" + study.name + "': ";
     for (const hpo::Trial& trial : data.trials) {
-        for (const hpo::Attempt& attempt : trial.attempts)
-            SizeCheck{place + "trial " + std::to_string(trial.number) + ", attempt " + std::to_string(attempt.index) + ": "}.attempt(
-                attempt);
+        for (const hpo::Attempt& attempt : trial.attempts) SizeCheck{place, trial.number, attempt.index}.attempt(attempt);
     }
-    for (const hpo::Rejection& rejection : data.rejections) SizeCheck{place + "a rejection: "}.estimate(rejection.estimate);
+    for (const hpo::Rejection& rejection : data.rejections) SizeCheck{place}.estimate(rejection.estimate);
     return data;
 }
 
-}  // namespace
-
-StudyData read_study(const Query& query) {
+StudyData read_one(const Query& query, Reading reading) {
     hpo::store::Snapshot snapshot{query.store};
-    if (!query.study.empty()) return read(snapshot, snapshot.study(query.study));
+    if (!query.study.empty()) return read(snapshot, snapshot.study(query.study), reading);
     const std::vector<hpo::Study> studies = snapshot.studies();
     const std::string place = "store '" + snapshot.path() + "': ";
     if (studies.empty()) throw hpo::Error{hpo::Errc::unknown_name, place + "holds no study"};
-    if (studies.size() == 1) return read(snapshot, studies.front());
+    if (studies.size() == 1) return read(snapshot, studies.front(), reading);
     std::vector<std::string> names;
     for (const hpo::Study& study : studies) names.push_back(study.name);
     throw hpo::Error{hpo::Errc::unknown_name, place + "holds " + std::to_string(studies.size()) +
                                                   " studies, name one with --study; known: " + hpo::join_names(names)};
 }
 
-std::vector<StudyData> read_studies(const Query& query) {
+std::vector<StudyData> read_all(const Query& query, Reading reading) {
     hpo::store::Snapshot snapshot{query.store};
     std::vector<StudyData> all;
     if (!query.study.empty()) {
-        all.push_back(read(snapshot, snapshot.study(query.study)));
+        all.push_back(read(snapshot, snapshot.study(query.study), reading));
         return all;
     }
-    for (const hpo::Study& study : snapshot.studies()) all.push_back(read(snapshot, study));
+    for (const hpo::Study& study : snapshot.studies()) all.push_back(read(snapshot, study, reading));
     return all;
+}
+
+}  // namespace
+
+StudyData read_study(const Query& query) { return read_one(query, Reading::whole); }
+StudyData read_study_in_brief(const Query& query) { return read_one(query, query.logs.empty() ? Reading::brief : Reading::whole); }
+std::vector<StudyData> read_studies(const Query& query) { return read_all(query, Reading::whole); }
+std::vector<StudyData> read_studies_in_brief(const Query& query) {
+    return read_all(query, query.logs.empty() ? Reading::brief : Reading::whole);
+}
+
+void add_params(StudyData& data, std::span<hpo::Trial> trials) { hpo::store::Snapshot{data.store}.add_params(data.study, trials); }
+
+void add_params_if_needed(StudyData& data, bool for_any) {
+    if (!data.lacks_params) return;
+    const auto cases = hpo::analysis::failure_cases(data.trials);
+    const bool needed = std::ranges::any_of(
+        cases, [&](const hpo::analysis::FailureCase& entry) { return entry.is_oom() && (for_any || entry.failure.message.empty()); });
+    if (!needed) return;
+    add_params(data, data.trials);
+    data.lacks_params = false;
 }
 
 }  // namespace hpo_analyze

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,24 @@ struct StudyData {
     hpo::Study study;
     std::vector<hpo::Trial> trials;
     std::vector<hpo::Rejection> rejections;
+    bool lacks_params = false;  ///< the trials were read without their parameters
 };
 
 /// Reads the study that the query names, or the only one of the store. Throws what the store throws, and unknown_name where a name is
 /// missing or wrong.
 [[nodiscard]] StudyData read_study(const Query& query);
 
+/// Adds the parameters to trials of `data` that were read without them.
+void add_params(StudyData& data, std::span<hpo::Trial> trials);
+/// The same for all trials, where the cause of a failure cannot be told without, or `for_any` that ran out of memory.
+void add_params_if_needed(StudyData& data, bool for_any);
+
 /// Reads every study of the store, or only the named one.
 [[nodiscard]] std::vector<StudyData> read_studies(const Query& query);
+
+/// The same of what counts and causes need: the trials of a study that our tools ran in brief (store/trial_reading.hpp), without reports
+/// and parameters; any other study whole, since only its reports and attributes tell what came of it, and each one with a log.
+[[nodiscard]] StudyData read_study_in_brief(const Query& query);
+[[nodiscard]] std::vector<StudyData> read_studies_in_brief(const Query& query);
 
 }  // namespace hpo_analyze

@@ -267,7 +267,8 @@ void print_prediction(const Page& page, const OomReport& report) {
 }  // namespace
 
 void oom(const Query& query, const OomOptions& options) {
-    const StudyData data = read_study(query);
+    StudyData data = read_study_in_brief(query);
+    add_params_if_needed(data, true);
     const auto log = read_logs(query.logs, data.trials);
     const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told);
     if (query.json) {

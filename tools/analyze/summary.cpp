@@ -109,22 +109,36 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     if (!summary.silent.empty()) entry("", "what the rows show of trials without a message: hpo-analyze failures");
 }
 
+/// Counts the study, and adds the parameters that are to be shown.
+hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string>& logs) {
+    add_params_if_needed(data, false);
+    hpo::analysis::Summary summary = hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(logs, data.trials).told);
+    constexpr std::size_t few = 100;
+    if (!data.lacks_params) return summary;
+    if (summary.best.size() > few) {
+        add_params(data, data.trials);
+    } else {
+        for (const hpo::Trial* best : summary.best)
+            add_params(data, {&data.trials[static_cast<std::size_t>(best - data.trials.data())], 1});
+    }
+    return summary;
+}
+
 }  // namespace
 
 void summary(const Query& query) {
-    const std::vector<StudyData> all = read_studies(query);
+    std::vector<StudyData> all = read_studies_in_brief(query);
     if (query.json && (!query.study.empty() || all.size() == 1)) {
-        const StudyData& only = all.front();
-        print(summary_json(only,
-                           hpo::analysis::summarise(only.study, only.trials, only.rejections, read_logs(query.logs, only.trials).told)));
+        const auto numbers = summarised(all.front(), query.logs);
+        print(summary_json(all.front(), numbers));
         return;
     }
     Json list = Json::array();
     const Page page = Page::standard_output();
     if (all.empty() && !query.json) page.line("no study in " + query.store);
     bool first = true;
-    for (const StudyData& data : all) {
-        const auto numbers = hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(query.logs, data.trials).told);
+    for (StudyData& data : all) {
+        const auto numbers = summarised(data, query.logs);
         if (query.json) {
             list.push_back(summary_json(data, numbers));
             continue;

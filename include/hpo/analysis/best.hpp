@@ -40,8 +40,12 @@ namespace hpo::analysis {
         ranked.push_back(&trial);
     }
     if (directions.size() == 1) {
-        std::ranges::stable_sort(ranked, [&](const Trial* a, const Trial* b) { return better(directions[0], a->values[0], b->values[0]); });
-        ranked.resize(std::min(ranked.size(), most));
+        const auto before = [&](const Trial* a, const Trial* b) {
+            return better(directions[0], a->values[0], b->values[0]) || (!better(directions[0], b->values[0], a->values[0]) && a < b);
+        };
+        const std::size_t count = std::min(ranked.size(), most);
+        std::ranges::partial_sort(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(count), before);
+        ranked.resize(count);
     }
     return ranked;
 }

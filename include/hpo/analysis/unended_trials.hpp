@@ -25,6 +25,8 @@ struct StaleTrial {
 /// ended. The clock is the study's own last entry: a study that nobody works on any longer does not get older.
 [[nodiscard]] inline std::vector<StaleTrial> stale_trials(std::span<const Trial> trials) {
     std::vector<StaleTrial> stale;
+    const auto may_be_stale = [](const Trial& trial) { return trial.state == TrialState::running && trial.attempts.empty(); };
+    if (std::ranges::none_of(trials, may_be_stale)) return stale;
     std::optional<Time> last;
     double longest = 0;
     std::vector<Time> ended_starts;  // of trials that have ended

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,14 +25,19 @@ struct TrialRange {
     std::int64_t last_id = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Goes along trials that are ordered by id, as rows that are ordered by trial id come in.
+/// Finds trials that are ordered by id; fastest for rows of the same trial, or of the next one.
 class TrialCursor {
 public:
     explicit TrialCursor(std::span<Trial> trials) : trials_{trials} {}
-    /// The trial with this id, or null; ids must not decrease from call to call.
+    /// The trial with this id, or null.
     Trial* seek(std::int64_t id) {
-        while (at_ < trials_.size() && trials_[at_].id < id) ++at_;
-        return at_ < trials_.size() && trials_[at_].id == id ? &trials_[at_] : nullptr;
+        for (int tries = 0; tries < 2 && at_ < trials_.size(); ++tries, ++at_) {
+            if (trials_[at_].id == id) return &trials_[at_];
+        }
+        const auto found =
+            std::lower_bound(trials_.begin(), trials_.end(), id, [](const Trial& trial, std::int64_t wanted) { return trial.id < wanted; });
+        at_ = static_cast<std::size_t>(found - trials_.begin());
+        return found != trials_.end() && found->id == id ? &*found : nullptr;
     }
 
 private:
@@ -109,22 +116,30 @@ void each_row(Connection& connection, const TrialRange& range, std::span<Trial> 
     return failure;
 }
 
+/// Which attempts are read whole.
+enum class WholeAttempts { all, of_trials_with_failures };
+
 /// The SELECT of every column of attempt_columns and of the plan.
-[[nodiscard]] inline const char* attempts_query() {
-    static const std::string sql = [] {
+[[nodiscard]] inline const char* attempts_query(WholeAttempts which) {
+    const auto made = [](const char* more) {
         std::string names;
         each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
         return "SELECT " + names +
                " FROM trials t JOIN hpo_attempts a ON a.trial_id = t.trial_id "
-               "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id, a.attempt";
-    }();
-    return sql.c_str();
+               "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 " +
+               more + " ORDER BY a.trial_id, a.attempt";
+    };
+    static const std::string all = made("");
+    static const std::string failed = made("AND t.trial_id IN (SELECT trial_id FROM hpo_failures)");
+    return (which == WholeAttempts::all ? all : failed).c_str();
 }
 
 /// Fills the attempts of `trials`, which are those of `range` ordered by id. Belongs inside Connection::read or write.
-inline void read_attempts(Connection& connection, const TrialRange& range, std::span<Trial> trials, DistributionCache& distributions) {
+inline void read_attempts(Connection& connection, const TrialRange& range, std::span<Trial> trials, DistributionCache& distributions,
+                          WholeAttempts which = WholeAttempts::all) {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
-    each_row(connection, range, trials, "hpo_attempts", attempts_query(), [&](Trial& trial, const Rows& row) {
+    const bool all = which == WholeAttempts::all;
+    each_row(connection, range, trials, "hpo_attempts", attempts_query(which), [&](Trial& trial, const Rows& row) {
         Attempt& attempt = trial.attempts.emplace_back(read_attempt(row));
         if (const auto params = row.maybe_text(8))
             attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
@@ -138,18 +153,81 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
                  if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->failure = read_failure(row, 2);
              });
     each_row(connection, range, trials, "hpo_memory",
-             "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
-             "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN hpo_memory m "
-             "ON m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY m.trial_id, m.mark_id",
+             all ? "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
+                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN "
+                   "hpo_memory m "
+                   "ON m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY m.trial_id, m.mark_id"
+                 : "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
+                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN "
+                   "hpo_memory m "
+                   "ON m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 AND t.trial_id IN (SELECT trial_id "
+                   "FROM hpo_failures) ORDER BY m.trial_id, m.mark_id",
              [&](Trial& trial, const Rows& row) {
                  if (Attempt* attempt = attempt_of(trial, row.integer(1)))
                      attempt->memory.push_back({row.text(2), row.real(3).value_or(unknown), row.maybe_integer(4), read_memory(row, 5)});
              });
+}
+
+/// Fills the reports that attempts superseded.
+inline void read_attempt_reports(Connection& connection, const TrialRange& range, std::span<Trial> trials) {
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
     each_row(connection, range, trials, "hpo_attempt_reports",
              "SELECT r.trial_id, r.attempt, r.step, r.value FROM trials t JOIN hpo_attempt_reports r ON r.trial_id = t.trial_id "
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY r.trial_id, r.attempt, r.step",
              [&](Trial& trial, const Rows& row) {
                  if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->reports[row.integer(2)] = row.real(3).value_or(unknown);
+             });
+}
+
+/// As read_attempts. Of trials without a failure only how their attempts ended, what they took, what was predicted, the plan, and what was
+/// held when they began.
+inline void read_attempts_in_brief(Connection& connection, const TrialRange& range, std::span<Trial> trials,
+                                   DistributionCache& distributions) {
+    read_attempts(connection, range, trials, distributions, WholeAttempts::of_trials_with_failures);
+    std::unordered_map<std::string, ExecutionPlan> plans;  // by their text: many attempts run by one plan
+    constexpr std::size_t most_plans = 10'000;
+    each_row(connection, range, trials, "hpo_attempts",
+             "SELECT a.trial_id, a.attempt, a.outcome, a.seconds, a.worker_pid, a.predicted_bytes, a.estimate_source, "
+             "a.peak_allocated_bytes, a.peak_reserved_bytes, a.capacity_bytes, a.plan_json FROM trials t JOIN hpo_attempts a ON a.trial_id "
+             "= t.trial_id "
+             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 AND t.trial_id NOT IN (SELECT trial_id FROM hpo_failures) "
+             "ORDER BY a.trial_id, a.attempt",
+             [&](Trial& trial, const Rows& row) {
+                 Attempt& attempt = trial.attempts.emplace_back();
+                 attempt.index = static_cast<int>(row.integer(1));
+                 attempt.outcome = outcome_kind(row.text(2));
+                 attempt.seconds = row.real(3);
+                 attempt.worker_pid = row.integer(4);
+                 if (const auto source = row.maybe_text(6)) {
+                     Estimate& estimate = attempt.estimate.emplace();
+                     estimate.need = row.maybe_integer(5);
+                     estimate.source = *source;
+                 }
+                 attempt.peak_allocated = row.maybe_integer(7);
+                 attempt.peak_reserved = row.maybe_integer(8);
+                 attempt.capacity_bytes = row.maybe_integer(9);
+                 if (auto text = row.maybe_text(10)) {
+                     if (plans.size() > most_plans) plans.clear();
+                     const auto known = plans.find(*text);
+                     if (known != plans.end()) {
+                         attempt.plan = known->second;
+                     } else {
+                         attempt.plan = parse_plan(*text, {});
+                         plans.emplace(std::move(*text), attempt.plan);
+                     }
+                 }
+             });
+    each_row(connection, range, trials, "hpo_memory",
+             "SELECT m.trial_id, m.attempt, m.allocated_bytes, m.capacity_bytes FROM trials t JOIN hpo_memory m ON m.trial_id = "
+             "t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 AND t.trial_id NOT IN (SELECT trial_id FROM hpo_failures) "
+             "AND m.name = 'trial_start' ORDER BY m.trial_id, m.attempt",
+             [&](Trial& trial, const Rows& row) {
+                 Attempt* attempt = attempt_of(trial, row.integer(1));
+                 if (!attempt) return;
+                 MemoryMark& start = attempt->memory.emplace_back();
+                 start.name = "trial_start";
+                 start.reading.allocated = row.maybe_integer(2);
+                 start.reading.capacity = row.maybe_integer(3);
              });
 }
 

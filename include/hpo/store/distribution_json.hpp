@@ -84,8 +84,13 @@ namespace hpo::store {
 class DistributionCache {
 public:
     [[nodiscard]] std::shared_ptr<const Distribution> read(std::string_view place, const std::string& text) {
+        return read(text, [&] { return place; });
+    }
+    /// The same; `place` is called where the text cannot be read.
+    template <class Place>
+    [[nodiscard]] std::shared_ptr<const Distribution> read(const std::string& text, const Place& place) {
         auto& known = known_[text];
-        if (!known) known = std::make_shared<const Distribution>(parse_distribution(place, text));
+        if (!known) known = std::make_shared<const Distribution>(parse_distribution(place(), text));
         return known;
     }
 

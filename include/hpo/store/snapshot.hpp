@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,9 +40,18 @@ public:
         }
         throw unknown_name("store '" + path_ + "'", "study", name, names);
     }
-    /// Ordered by number; with attempts where the file has them.
-    [[nodiscard]] std::vector<Trial> trials(const Study& study) {
-        return consistent([&] { return shape().empty ? std::vector<Trial>{} : reader_->trials({study.id}); });
+    /// Ordered by number; with attempts where the file has them. Only what `parts` asks for is read.
+    [[nodiscard]] std::vector<Trial> trials(const Study& study, const TrialParts& parts = {}) {
+        return consistent([&] { return shape().empty ? std::vector<Trial>{} : reader_->trials({study.id}, parts); });
+    }
+    /// Adds the parameters to trials of the study that were read without them, ordered by number.
+    void add_params(const Study& study, std::span<Trial> trials) {
+        if (trials.empty()) return;
+        (void)consistent([&] {
+            for (Trial& trial : trials) trial.params = {};
+            reader_->read_params({study.id, trials.front().id, trials.back().id}, trials);
+            return true;
+        });
     }
     [[nodiscard]] std::vector<Rejection> rejections(const Study& study) {
         return consistent([&] {

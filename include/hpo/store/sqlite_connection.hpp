@@ -94,7 +94,8 @@ public:
     Connection(std::string path, Options options) : path_{std::move(path)}, options_{options} {
         require_openable(path_, options.write);
         guarded([&] {
-            const int flags = options.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY | SQLite::OPEN_URI;
+            const int flags = options.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE
+                                            : SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLITE_OPEN_NOMUTEX;
             database_ = std::make_unique<SQLite::Database>(options.write ? path_ : read_uri(), flags);
             sqlite3_extended_result_codes(database_->getHandle(), 1);
             sqlite3_busy_handler(database_->getHandle(), &wait_for_lock, &options_);

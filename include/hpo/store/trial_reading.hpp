@@ -60,6 +60,16 @@ inline void extract_constraints(Trial& trial) {
     throw Error{Errc::store, std::string{place} + "unknown trial state '" + std::string{text} + "'"};
 }
 
+/// What is read of trials, for questions that do not need all of it; what is left out stays empty.
+struct TrialParts {
+    bool params = true;
+    bool reports = true;  ///< intermediate values, and those that attempts superseded
+    /// False: of a trial whose attempts all went well no attributes, no constraints that hold, and of its attempts only how they ended,
+    /// what they took, what was predicted, the plan, and what was held when they began. Failures, and trials of other programs, are read
+    /// whole.
+    bool details = true;
+};
+
 /// Reads studies and trials of a file of any of Optuna's revisions. Everything belongs inside Connection::read or write.
 class TrialReader {
 public:
@@ -96,19 +106,50 @@ public:
     }
 
     /// The trials of `range` with everything that belongs to them, ordered by id, which is also the order of their numbers.
-    [[nodiscard]] std::vector<Trial> trials(const TrialRange& range) {
+    [[nodiscard]] std::vector<Trial> trials(const TrialRange& range, const TrialParts& parts = {}) {
         std::vector<Trial> trials = heads(range);
         if (trials.empty()) return trials;
-        each(range, trials, "trial_params",
-             "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trials t JOIN trial_params p ON p.trial_id = "
-             "t.trial_id "
-             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY p.trial_id, p.param_id",
-             [&](Trial& trial, const Rows& row) {
-                 auto distribution = distributions_.read(connection_.place() + "trial " + std::to_string(trial.number), row.text(3));
-                 const double internal = internal_value(*distribution, row);
-                 trial.params.set({row.text(1), std::move(distribution), internal});
-             });
+        if (parts.params) read_params(range, trials);
         read_values(range, trials);
+        if (parts.reports) read_reports(range, trials);
+        if (!parts.details && shape_.has_hpo_tables) {
+            read_attempts_in_brief(connection_, range, trials, distributions_);
+            read_attributes(range, trials, [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
+            read_constraints(range, trials, [](std::string_view json) { return !json.starts_with('-'); });
+            return trials;
+        }
+        read_attributes(range, trials, [](const Trial&) { return true; });
+        read_constraints(range, trials, [](std::string_view) { return true; });
+        if (shape_.has_hpo_tables) read_attempts(connection_, range, trials, distributions_);
+        if (shape_.has_hpo_tables && parts.reports) read_attempt_reports(connection_, range, trials);
+        return trials;
+    }
+    /// Adds the parameters to trials that were read without them, which are those of `range` ordered by id.
+    void read_params(const TrialRange& range, std::span<Trial> trials) {
+        // Of a study that is most of the file the table is read as it lies; a trial's rows then need not stand together.
+        const char* sql = is_most_of_file(trials)
+                              ? "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trial_params p "
+                                "WHERE ?1 = ?1 AND +p.trial_id BETWEEN ?2 AND ?3 ORDER BY p.param_id"
+                              : "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trials t JOIN trial_params p ON "
+                                "p.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY p.trial_id, "
+                                "p.param_id";
+        Trial* last = nullptr;
+        const auto fit = [&last] {  // no room for parameters that will not come
+            if (last) last->params = ParamSet{std::as_const(last->params)};
+        };
+        each(range, trials, "trial_params", sql, [&](Trial& trial, const Rows& row) {
+            auto distribution =
+                distributions_.read(row.text(3), [&] { return connection_.place() + "trial " + std::to_string(trial.number); });
+            const double internal = internal_value(*distribution, row);
+            if (&trial != last) fit();
+            last = &trial;
+            trial.params.set({row.text(1), std::move(distribution), internal});
+        });
+        fit();
+    }
+
+private:
+    void read_reports(const TrialRange& range, std::span<Trial> trials) {
         each(range, trials, shape_.has_objectives ? "trial_intermediate_values" : "trial_values",
              shape_.has_intermediate_types
                  ? "SELECT v.trial_id, v.step, v.intermediate_value, v.intermediate_value_type FROM trials t JOIN "
@@ -120,26 +161,46 @@ public:
                  : "SELECT v.trial_id, v.step, v.value, 'FINITE' FROM trials t JOIN trial_values v "
                    "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id",
              [](Trial& trial, const Rows& row) { trial.intermediate[row.integer(1)] = optuna::read_number(row.real(2), row.text(3)); });
+    }
+    /// The user attributes of those trials that are `wanted`.
+    template <class Wanted>
+    void read_attributes(const TrialRange& range, std::span<Trial> trials, const Wanted& wanted) {
         each(range, trials, "trial_user_attributes",
              "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_user_attributes a ON a.trial_id = t.trial_id "
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
-             [](Trial& trial, const Rows& row) { trial.user_attributes[row.text(1)] = row.text(2); });
+             [&](Trial& trial, const Rows& row) {
+                 if (wanted(trial)) trial.user_attributes[row.text(1)] = row.text(2);
+             });
+    }
+    /// The system attributes whose text is `wanted`, constraints and fixed values among them.
+    template <class Wanted>
+    void read_constraints(const TrialRange& range, std::span<Trial> trials, const Wanted& wanted) {
         each(range, trials, "trial_system_attributes",
              "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_system_attributes a ON a.trial_id = t.trial_id "
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
-             [](Trial& trial, const Rows& row) { trial.system_attributes[row.text(1)] = row.text(2); });
+             [&](Trial& trial, const Rows& row) {
+                 std::string json = row.text(2);
+                 if (wanted(json)) trial.system_attributes[row.text(1)] = std::move(json);
+             });
         for (Trial& trial : trials) {
             if (trial.system_attributes.empty()) continue;
             extract_constraints(trial);
             trial.fixed = fixed_params(trial.system_attributes);
         }
-        if (shape_.has_hpo_tables) read_attempts(connection_, range, trials, distributions_);
-        return trials;
     }
-
-private:
+    [[nodiscard]] bool is_most_of_file(std::span<const Trial> trials) {
+        constexpr std::size_t few = 1000;
+        if (trials.size() < few) return false;
+        Rows count = connection_.query("SELECT COUNT(*) FROM trials");
+        return count.next() && static_cast<std::int64_t>(trials.size()) * 2 > count.integer(0);
+    }
     [[nodiscard]] std::vector<Trial> heads(const TrialRange& range) {
         std::vector<Trial> trials;
+        {
+            Rows count = connection_.query("SELECT COUNT(*) FROM trials WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3", range.study_id,
+                                           range.first_id, range.last_id);
+            if (count.next()) trials.reserve(static_cast<std::size_t>(count.integer(0)));
+        }
         Rows row = connection_.query(
             shape_.has_discarded       ? "SELECT trial_id, state, datetime_start, datetime_complete, number FROM trials "
                                          "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 AND discarded_at IS NULL ORDER BY trial_id"
@@ -158,7 +219,7 @@ private:
         }
         return trials;
     }
-    void read_values(const TrialRange& range, std::vector<Trial>& trials) {
+    void read_values(const TrialRange& range, std::span<Trial> trials) {
         each(range, trials, shape_.has_objectives ? "trial_values" : "trials",
              shape_.has_value_types
                  ? "SELECT v.trial_id, v.value, v.value_type FROM trials t JOIN trial_values v ON v.trial_id = t.trial_id "
@@ -183,7 +244,7 @@ private:
         return stored.value_or(std::numeric_limits<double>::quiet_NaN());
     }
     template <class Take>
-    void each(const TrialRange& range, std::vector<Trial>& trials, std::string_view table, const char* sql, Take&& take) {
+    void each(const TrialRange& range, std::span<Trial> trials, std::string_view table, const char* sql, Take&& take) {
         each_row(connection_, range, trials, table, sql, take);
     }
     void read_attributes(const char* sql, std::int64_t study_id, Attributes& attributes) {
