@@ -138,8 +138,10 @@ void find_problems(const Settings& settings, Findings& findings) {
     std::optional<TrainerInfo> info;
     problems.guard([&] { info = describe_trainer(settings); });
     if (!info) return;
-    for (const std::string& problem : info_problems(*info)) problems.add("trainer " + info->name + ": " + problem);
+    const std::vector<std::string> wrong = info_problems(*info);
+    for (const std::string& problem : wrong) problems.add("trainer " + info->name + ": " + problem);
     problems.guard([&] { require_known_to_trainer(settings, *info); });
+    if (!wrong.empty()) return;  // what is held against a wrong description would only follow from it
     problems.guard([&] { require_same_options(study, stored, settings, *info); });
     problems.guard([&] { require_plan(settings, *info); });
     if (!settings.text("save-best").empty()) problems.guard([&] { require_saves_models(settings.place("save-best"), *info); });

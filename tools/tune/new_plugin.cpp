@@ -38,7 +38,7 @@ add_test(NAME script
 )cmake";
 
 constexpr std::string_view torch_source =
-    R"cpp(// The trainer '%NAME%': a small network that learns a sine. Replace the data, the model and the loss by yours.
+    R"source(// The trainer '%NAME%': a small network that learns a sine. Replace the data, the model and the loss by yours.
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
@@ -53,87 +53,87 @@ constexpr std::string_view torch_source =
 #include "hpo/trainer/declare.hpp"
 #include "hpo/trainer/plugin.hpp"
 
-          namespace {
+namespace {
 
-          using ::torch::Tensor;
-          namespace declare = hpo::declare;
+using ::torch::Tensor;
+namespace declare = hpo::declare;
 
-          /// [examples, 1] -> [examples]: outputs have the shape of the targets.
-          struct Net final : hpo::torch::Model {
-              explicit Net(std::int64_t width) {
-                  hidden = register_module("hidden", hpo::torch::Linear{1, width});
-                  head = register_module("head", hpo::torch::Linear{width, 1});
-              }
-              Tensor forward(const hpo::torch::Batch& batch) override { return head(::torch::tanh(hidden(batch.inputs[0]))).squeeze(1); }
-              hpo::torch::Linear hidden{nullptr};
-              hpo::torch::Linear head{nullptr};
-          };
+/// [examples, 1] -> [examples]: outputs have the shape of the targets.
+struct Net final : hpo::torch::Model {
+    explicit Net(std::int64_t width) {
+        hidden = register_module("hidden", hpo::torch::Linear{1, width});
+        head = register_module("head", hpo::torch::Linear{width, 1});
+    }
+    Tensor forward(const hpo::torch::Batch& batch) override { return head(::torch::tanh(hidden(batch.inputs[0]))).squeeze(1); }
+    hpo::torch::Linear hidden{nullptr};
+    hpo::torch::Linear head{nullptr};
+};
 
-          /// What a trial needs of data, model and loss. The training loop, its device and its memory are hpo's.
-          class SineTask final : public hpo::torch::Task {
-          public:
-              SineTask(std::int64_t train, std::int64_t held_out, std::int64_t width) : train_{train}, held_out_{held_out}, width_{width} {
-                  const hpo::torch::Unmetered data_set;  // lives on the host: not the device's memory
-                  const auto draws = at::make_generator<at::CPUGeneratorImpl>(/*seed=*/std::uint64_t{1});
-                  x_ = ::torch::empty({train + held_out, 1}).uniform_(-1, 1, draws);
-                  y_ = ::torch::sin(3 * x_).squeeze(1);
-              }
-              std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<Net>(width_); }
-              std::vector<std::string> layers() const override { return {"hidden", "head"}; }
-              std::int64_t training_examples() const override { return train_; }
-              hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
-                  const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
-                  return {{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
-              }
-              /// The sum over the batch's examples, not their mean.
-              Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override { return (outputs - batch.targets).pow(2).sum(); }
-              /// Every metric that describe() names, on examples that are not trained on.
-              hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
-                  double sum = 0;
-                  for (std::int64_t at = train_; at < x_.size(0); at += plan.batch_examples) {
-                      const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
-                      const hpo::torch::Batch batch{{x_.slice(0, at, end).to(plan.device)}, y_.slice(0, at, end).to(plan.device)};
-                      sum += loss_sum(model.forward(batch).to(::torch::kFloat), batch).item<double>();
-                  }
-                  return {{"error", sum / static_cast<double>(held_out_)}};
-              }
-              /// What the trial keeps besides its metrics.
-              void finish(hpo::torch::Model&, const hpo::torch::EvaluationPlan&, hpo::Attributes& attributes) const override {
-                  attributes.set_text("data_hash", "sine of " + std::to_string(x_.size(0)));
-                  attributes.set_number("validation_examples", held_out_);
-              }
+/// What a trial needs of data, model and loss. The training loop, its device and its memory are hpo's.
+class SineTask final : public hpo::torch::Task {
+public:
+    SineTask(std::int64_t train, std::int64_t held_out, std::int64_t width) : train_{train}, held_out_{held_out}, width_{width} {
+        const hpo::torch::Unmetered data_set;  // lives on the host: not the device's memory
+        const auto draws = at::make_generator<at::CPUGeneratorImpl>(/*seed=*/std::uint64_t{1});
+        x_ = ::torch::empty({train + held_out, 1}).uniform_(-1, 1, draws);
+        y_ = ::torch::sin(3 * x_).squeeze(1);
+    }
+    std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<Net>(width_); }
+    std::vector<std::string> layers() const override { return {"hidden", "head"}; }
+    std::int64_t training_examples() const override { return train_; }
+    hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+        const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
+        return {{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
+    }
+    /// The sum over the batch's examples, not their mean.
+    Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override { return (outputs - batch.targets).pow(2).sum(); }
+    /// Every metric that describe() names, on examples that are not trained on.
+    hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+        double sum = 0;
+        for (std::int64_t at = train_; at < x_.size(0); at += plan.batch_examples) {
+            const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
+            const hpo::torch::Batch batch{{x_.slice(0, at, end).to(plan.device)}, y_.slice(0, at, end).to(plan.device)};
+            sum += loss_sum(model.forward(batch).to(::torch::kFloat), batch).item<double>();
+        }
+        return {{"error", sum / static_cast<double>(held_out_)}};
+    }
+    /// What the trial keeps besides its metrics.
+    void finish(hpo::torch::Model&, const hpo::torch::EvaluationPlan&, hpo::Attributes& attributes) const override {
+        attributes.set_text("data_hash", "sine of " + std::to_string(x_.size(0)));
+        attributes.set_number("validation_examples", held_out_);
+    }
 
-          private:
-              std::int64_t train_;
-              std::int64_t held_out_;
-              std::int64_t width_;
-              Tensor x_;  ///< [examples, 1]
-              Tensor y_;  ///< [examples]
-          };
+private:
+    std::int64_t train_;
+    std::int64_t held_out_;
+    std::int64_t width_;
+    Tensor x_;  ///< [examples, 1]
+    Tensor y_;  ///< [examples]
+};
 
-          class SineTrainer final : public hpo::torch::TorchTrainer {
-              hpo::TrainerInfo describe() const override {
-                  return {
-                      .name = "%NAME%",
-                      .summary = "a small network that learns a sine",
-                      .parameters = {declare::integer("model.width", 1, 65536, {.standard = 32, .help = "hidden units"}),
-                                     declare::integer("train_examples", 1, 1000000, {.standard = 512, .help = "examples to train on"}),
-                                     declare::integer("validation_examples", 1, 1000000, {.standard = 256, .help = "examples held out"})},
-                      .metrics = {{"error", hpo::Direction::minimize, "mean squared error on examples held out"}}};
-              }
-              std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob&) override {
-                  return std::make_unique<SineTask>(settings.whole("train_examples"), settings.whole("validation_examples"),
-                                                    settings.whole("model.width"));
-              }
-          };
+class SineTrainer final : public hpo::torch::TorchTrainer {
+    hpo::TrainerInfo describe() const override {
+        return {
+            .name = "%NAME%",
+            .summary = "a small network that learns a sine",
+            .parameters = {declare::integer("model.width", 1, 65536, {.standard = 32, .help = "hidden units"}),
+                           declare::integer("train_examples", 1, 1000000, {.standard = 512, .help = "examples to train on"}),
+                           declare::integer("validation_examples", 1, 1000000, {.standard = 256, .help = "examples held out"})},
+            .metrics = {{"error", hpo::Direction::minimize, "mean squared error on examples held out"}}};
+    }
+    std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob&) override {
+        return std::make_unique<SineTask>(settings.whole("train_examples"), settings.whole("validation_examples"),
+                                          settings.whole("model.width"));
+    }
+};
 
-          }  // namespace
+}  // namespace
 
-          HPO_TRAINER_PLUGIN(SineTrainer);
-    )cpp";
+HPO_TRAINER_PLUGIN(SineTrainer);
+)source";
 
 constexpr std::string_view plain_source =
-    R"cpp(// The trainer '%NAME%', without LibTorch: (x - 1)^2 in a few steps. Replace `run` by your training.
+    R"source(// The trainer '%NAME%', without LibTorch: (x - 1)^2 in a few steps. Replace `run` by your training.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -143,43 +143,43 @@ constexpr std::string_view plain_source =
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
 
-          namespace {
+namespace {
 
-          namespace declare = hpo::declare;
+namespace declare = hpo::declare;
 
-          class PlainTrainer final : public hpo::Trainer {
-          public:
-              hpo::TrainerInfo info() const override {
-                  return {.name = "%NAME%",
-                          .summary = "(x - 1)^2, approached step by step",
-                          .parameters = {declare::real("x", -10, 10, {.standard = 0.0, .help = "where the parabola is measured"}),
-                                         declare::integer("steps", 1, 1000, {.standard = 5, .help = "intermediate values"})},
-                          .metrics = {{"value", hpo::Direction::minimize, "(x - 1)^2"}}};
-              }
-              hpo::AttemptOutcome run(const hpo::TrainerJob& job, hpo::Progress& progress) override {
-                  const hpo::Settings settings{info(), job};  // refuses what info() does not allow
-                  const double distance = settings.number("x") - 1;
-                  const std::int64_t steps = settings.whole("steps");
-                  hpo::AttemptOutcome outcome;
-                  outcome.kind = hpo::OutcomeKind::stopped;
-                  for (std::int64_t step = 1; step <= steps; ++step) {
-                      if (progress.stop_requested()) return outcome;
-                      const double value = distance * distance + 1.0 / static_cast<double>(step);
-                      if (!progress.report(step, value)) return outcome;  // a pruner, or somebody who stops the study
-                  }
-                  outcome.kind = hpo::OutcomeKind::complete;
-                  outcome.values = {distance * distance};
-                  outcome.attributes.set_number("steps_made", steps);
-                  return outcome;
-              }
-              std::optional<hpo::Profile> profile(const hpo::TrainerJob&) override { return std::nullopt; }
-              std::vector<hpo::TrainerProblem> check(const hpo::TrainerJob& job) override { return hpo::Settings::problems(info(), job); }
-          };
+class PlainTrainer final : public hpo::Trainer {
+public:
+    hpo::TrainerInfo info() const override {
+        return {.name = "%NAME%",
+                .summary = "(x - 1)^2, approached step by step",
+                .parameters = {declare::real("x", -10, 10, {.standard = 0.0, .help = "where the parabola is measured"}),
+                               declare::integer("steps", 1, 1000, {.standard = 5, .help = "intermediate values"})},
+                .metrics = {{"value", hpo::Direction::minimize, "(x - 1)^2"}}};
+    }
+    hpo::AttemptOutcome run(const hpo::TrainerJob& job, hpo::Progress& progress) override {
+        const hpo::Settings settings{info(), job};  // refuses what info() does not allow
+        const double distance = settings.number("x") - 1;
+        const std::int64_t steps = settings.whole("steps");
+        hpo::AttemptOutcome outcome;
+        outcome.kind = hpo::OutcomeKind::stopped;
+        for (std::int64_t step = 1; step <= steps; ++step) {
+            if (progress.stop_requested()) return outcome;
+            const double value = distance * distance + 1.0 / static_cast<double>(step);
+            if (!progress.report(step, value)) return outcome;  // a pruner, or somebody who stops the study
+        }
+        outcome.kind = hpo::OutcomeKind::complete;
+        outcome.values = {distance * distance};
+        outcome.attributes.set_number("steps_made", steps);
+        return outcome;
+    }
+    std::optional<hpo::Profile> profile(const hpo::TrainerJob&) override { return std::nullopt; }
+    std::vector<hpo::TrainerProblem> check(const hpo::TrainerJob& job) override { return hpo::Settings::problems(info(), job); }
+};
 
-          }  // namespace
+}  // namespace
 
-          HPO_TRAINER_PLUGIN(PlainTrainer);
-    )cpp";
+HPO_TRAINER_PLUGIN(PlainTrainer);
+)source";
 
 constexpr std::string_view torch_script = R"lua(-- A study of the trainer %NAME%.
 --   hpo-tune check %NAME%.lua --plugin-dir build/lib/hpo/trainers
