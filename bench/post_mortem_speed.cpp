@@ -2,8 +2,8 @@
 // How long hpo-analyze takes to read a large study, and how much memory, beside Optuna's load_study(...).trials on the same file.
 //   post_mortem_speed HPO-ANALYZE [TRIALS [PYTHON [FILE]]]
 // TRIALS: 100000 by default, with 10 parameters, 10 reports and an attempt each; one in 1000 runs out of memory once and recovers, one in
-// 2000 does not. PYTHON: an interpreter that has Optuna, default /usr/bin/python3; "-" for none. FILE: kept, and made where it is
-// not there; by default one of the current folder that is removed in the end.
+// 2000 does not. PYTHON: an interpreter that has Optuna 5 or later, default /usr/bin/python3; "-" for none. FILE: kept, and made where it
+// is not there; by default one of the current folder that is removed in the end.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
