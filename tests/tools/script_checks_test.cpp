@@ -160,7 +160,7 @@ TEST_CASE("space counts what is left under fixed values, and refuses those that 
     CHECK(part["refused"] == 20);
     CHECK(part["continuous"].empty());
     CHECK_THAT(tune(workshop, {"space", "s.lua", "--fix", "kind=a"}).out,
-               Contains("80 combinations in all, 20 (20 %) refused by require\nfixed: kind = a\n"));
+               Contains("80 combinations in all; require refuses 20 others, 20 % of the space\nfixed: kind = a\n"));
     const auto refused = [&](const std::string& fix) {
         const auto result = tune(workshop, {"space", "s.lua", "--fix", fix});
         CHECK(result.status == 2);

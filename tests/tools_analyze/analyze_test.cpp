@@ -159,7 +159,7 @@ TEST_CASE("names and messages of a foreign study reach the terminal without cont
     }
     SQLite::Database{path, SQLite::OPEN_READWRITE}.exec("UPDATE studies SET study_name = 'red' || char(27) || '[31m' || char(10) || 'x'");
     for (const std::string command :
-         {"summary", "trials", "trial 0", "best", "oom", "memory", "compare", "summary --json", "trial 0 --json"}) {
+         {"summary", "trials", "trial 0", "best", "oom", "memory", "failures", "summary --json", "trial 0 --json"}) {
         CAPTURE(command);
         const auto result = analyze(command + " --store '" + path + "'");
         CHECK(result.status == 0);

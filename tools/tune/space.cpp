@@ -29,12 +29,11 @@ struct SpaceOptions {
     bool json = false;
 };
 
-/// "12 345 (14 %)": refused combinations, and their share of all that there are.
-std::string refused_text(const SpaceCount& count) {
+/// ", 14 % of the space": the share of refused combinations, where they are counted or estimated.
+std::string refused_share(const SpaceCount& count) {
+    if (count.refused_is == RefusedCount::at_least) return {};
     const double all = static_cast<double>(count.refused) + static_cast<double>(count.combinations);
-    const std::string share =
-        count.refused_is == RefusedCount::at_least ? "" : " (" + tools::percent(static_cast<double>(count.refused) / all) + ")";
-    return grouped(count.refused) + share;
+    return ", " + tools::percent(static_cast<double>(count.refused) / all) + " of the space";
 }
 
 /// "about ", where the number is no count.
@@ -93,8 +92,10 @@ int space(const StudyArguments& arguments, const SpaceOptions& options) {
         }
         std::cout << table({count.branches_by, "combinations", count.refused > 0 ? "refused" : ""}, rows) << "\n";
     }
-    std::cout << (count.exact ? "" : "at least ") << grouped(count.combinations) << " combinations in all";
-    if (count.refused > 0) std::cout << ", " << certainty(count.refused_is) << refused_text(count) << " refused by require";
+    std::cout << (count.exact ? "" : "at least ") << grouped(count.combinations)
+              << (count.combinations == 1 ? " combination in all" : " combinations in all");
+    if (count.refused > 0)
+        std::cout << "; require refuses " << certainty(count.refused_is) << grouped(count.refused) << " others" << refused_share(count);
     std::cout << "\n";
     for (const auto& [name, value] : fixed) std::cout << "fixed: " << name << " = " << display_text(value) << "\n";
     if (!count.continuous.empty()) std::cout << "continuous, not counted: " << join_names(count.continuous) << "\n";

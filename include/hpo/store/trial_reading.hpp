@@ -179,8 +179,8 @@ private:
              "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_system_attributes a ON a.trial_id = t.trial_id "
              "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
              [&](Trial& trial, const Rows& row) {
-                 std::string json = row.text(2);
-                 if (wanted(json)) trial.system_attributes[row.text(1)] = std::move(json);
+                 std::string value = row.text(2);
+                 if (wanted(value)) trial.system_attributes[row.text(1)] = std::move(value);
              });
         for (Trial& trial : trials) {
             if (trial.system_attributes.empty()) continue;
