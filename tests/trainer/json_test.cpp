@@ -123,6 +123,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
                    {"most", std::numeric_limits<std::int64_t>::max()}};
     sent.options = {{"least", std::numeric_limits<std::int64_t>::min()}};
     sent.metric = "f1";
+    sent.objectives = {"f1", "seconds"};
     sent.plan = full_plan();
     sent.seed = std::numeric_limits<std::uint64_t>::max();
     sent.checkpoint_folder = "/tmp/here";
@@ -141,6 +142,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.params == sent.params);
     CHECK(got.options == sent.options);
     CHECK(got.metric == "f1");
+    CHECK(got.objectives == sent.objectives);
     CHECK(got.plan == sent.plan);
     CHECK(got.seed == sent.seed);
     CHECK(got.metered_device == sent.metered_device);
@@ -152,7 +154,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.cublas_workspace_bytes == sent.cublas_workspace_bytes);
     CHECK(got.settles);
     CHECK(got.shapes_only);
-    CHECK(encode(sent).size() == 17);
+    CHECK(encode(sent).size() == 18);
     CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }

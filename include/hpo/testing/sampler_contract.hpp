@@ -122,7 +122,6 @@ requires Sampler<std::invoke_result_t<Make>>
             for (int i = 0; i < (size > 100 ? 5 : 25); ++i) {
                 const TrialContext trial{size + i, history};
                 const ParamSet drawn = suggest_params(sampler, detail::every_kind, trial, Seed{1});
-                report.expect(is_inside(drawn), "values lie in their distributions" + with);
                 auto twin = make();
                 report.expect(suggest_params(twin, detail::every_kind, trial, Seed{1}) == drawn,
                               "the same seed and history give the same draw" + with);
@@ -131,18 +130,21 @@ requires Sampler<std::invoke_result_t<Make>>
                 report.expect(suggest_params(moved, detail::every_kind, trial, Seed{1}) == drawn, "a moved sampler goes on" + with);
 
                 const ParamSet narrow = suggest_params(sampler, detail::every_kind_narrowed, trial, Seed{1});
-                report.expect(is_inside(narrow) && detail::inside_narrowing(narrow), "narrowings are respected" + with);
+                report.expect(detail::inside_narrowing(narrow), "narrowings are respected" + with);
                 const ParamSet fixed =
                     suggest_params(sampler, detail::every_kind, trial, Seed{1}, {{"choice", Value{"a"}}, {"int_step", std::int64_t{16}}});
-                report.expect(is_inside(fixed) && fixed.number("int_step") == 16 && fixed.find("only_of_a"),
-                              "fixed values are kept" + with);
+                report.expect(fixed.number("int_step") == 16 && fixed.find("only_of_a"), "fixed values are kept" + with);
                 if constexpr (JointSampler<std::invoke_result_t<Make>>) {
                     Rng rng = Seed{2}.rng();
                     report.expect(is_inside(sampler.suggest_joint(trial, rng)), "joint values lie in their distributions" + with);
                 }
             }
         } catch (const std::exception& error) {
-            report.expect(false, std::string{"no draw throws"} + with + ": " + error.what());
+            const std::string what = error.what();  // suggest_params refuses a value that the parameter does not have
+            const std::string rule = !what.starts_with("sampler: parameter")       ? "no draw throws"
+                                     : what.find("narrowing") != std::string::npos ? "narrowings are respected"
+                                                                                   : "values lie in their distributions";
+            report.expect(false, rule + with + ": " + what);
         }
     }
     return report;
