@@ -303,7 +303,7 @@ TEST_CASE("estimate refuses options that would do nothing, and a space without c
     CHECK_THAT(said({"--device-memory", "1MiB", "--within", "0ms"}), Contains("--within: got '0ms'"));
     CHECK_THAT(said({"--guard", "auto:margin=1"}), Contains("--guard: got 'auto:margin=1'; expected auto, which has no options"));
     CHECK_THAT(tune(workshop, {"estimate", "s.lua", "--guard", "unlimited"}).out,
-               Contains("by the guard unlimited, which predicts nothing"));
+               Contains("not predicted: the guard unlimited predicts nothing"));
     std::string impossible = script;
     impossible.insert(impossible.find("    trial:float"), "    trial:require(false, \"nothing will do\")\n");
     workshop.write("s.lua", impossible);

@@ -58,6 +58,7 @@ namespace detail {
             if (out_of_memory.contains(&trial)) ++region.oom;
             if (recovered.contains(&trial)) ++region.recovered;
         }
+        if (region.oom == 0) continue;  // all of its cases were interrupted later
         for (const Trial* trial : best) {
             if (holds(region.region, trial->params)) region.best.push_back(trial->number);
         }

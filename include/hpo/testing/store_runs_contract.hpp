@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/testing/trial_text.hpp"
 
