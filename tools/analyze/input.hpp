@@ -39,8 +39,8 @@ void add_params_if_needed(StudyData& data, bool for_any);
 /// Reads every study of the store, or only the named one.
 [[nodiscard]] std::vector<StudyData> read_studies(const Query& query);
 
-/// The same of what counts and causes need: the trials of a study that our tools ran in brief (store/trial_reading.hpp), without reports
-/// and parameters; any other study whole, since only its reports and attributes tell what came of it, and each one with a log.
+/// The same, with no more than counts and causes need. A study that our tools ran is read in brief (store/trial_reading.hpp), without
+/// reports and parameters. Any other study is read whole: only its reports and attributes tell what came of it. So is each one with a log.
 [[nodiscard]] StudyData read_study_in_brief(const Query& query);
 [[nodiscard]] std::vector<StudyData> read_studies_in_brief(const Query& query);
 

@@ -56,8 +56,8 @@ namespace detail {
     return detail::names_one_of(last_part(name), levels);
 }
 
-/// +1 for the name of a size, of which more needs at least as much memory: a batch, a width, a length, a number of layers. 0 for all
-/// others, among them sizes of what divides the work: patches, strides, pieces, shares.
+/// +1 for the name of a size: a batch, a width, a length, a number of layers. More of it needs at least as much memory. 0 for all
+/// others. Sizes of what divides the work are among them: patches, strides, pieces, shares.
 [[nodiscard]] inline int direction_by_name(std::string_view name) {
     static constexpr std::array<std::string_view, 50> sizes{
         "batch",  "bs",        "width",  "depth",  "hidden", "layer",     "channel",  "filter", "unit",     "neuron",
