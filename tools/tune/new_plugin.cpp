@@ -244,7 +244,7 @@ bool is_plugin_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-/// Where the package is that this program belongs to; a placeholder for a program of a build tree.
+/// Where the package is that this program belongs to. For a program of a build tree: a word that the reader replaces.
 std::string installed_prefix() {
     const auto prefix = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
     for (const char* folder : {"lib", HPO_LIBDIR}) {
