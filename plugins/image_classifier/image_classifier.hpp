@@ -29,6 +29,9 @@ protected:
             {"train.dropout", "float", "[0, 1)", 0.0, "share of units dropped", hpo::MemoryUse::whether_zero},
             {"weights", "text", "", string{}, "safetensors file or saved model that the model begins from; empty: from nothing"},
             {"new_head", "bool", "", false, "the last layer begins from nothing all the same, for other classes", hpo::MemoryUse::none},
+            {"augment.shift", "int", "[0, 64]", std::int64_t{0}, "pixels that training images are shifted by at random, at most",
+             hpo::MemoryUse::none},
+            {"augment.flip", "bool", "", false, "training images are mirrored left to right at random", hpo::MemoryUse::none},
             {"norm", "one of group, batch", "", string{"group"}, "of the ResNet; with batch an accumulated step is approximate"},
             {"data", "text", "", string{"/usr/share/datasets/fashion-mnist"}, "folder of the IDX files"},
             {"classes", "int", "[2, 256]", std::int64_t{10}, "number of classes"},
@@ -57,6 +60,7 @@ protected:
             .loss = hpo::torch::classification_loss(settings, [&] { return examples_of_class(settings, *images); }),
             .weights = {.place = job.saved_model.empty() ? settings.text("weights") : "", .new_head = settings.truth("new_head")},
             .scale = job.saved_model.empty() ? images->scale : read_scale(job.saved_model),
+            .augmentation = {.shift = settings.whole("augment.shift"), .flip = settings.truth("augment.flip")},
             .test_images = {}};
         if (settings.truth("report_test")) {
             options.test_images = [folder = settings.text("data")] { return read_images(folder, "t10k"); };

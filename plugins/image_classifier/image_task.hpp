@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "augmentation.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/torch/classification.hpp"
 #include "hpo/torch/evaluation.hpp"
@@ -33,6 +34,18 @@ struct PreparedImages {
     std::string hash;  ///< of the split
 };
 
+/// Turns pixels into numbers of which all training pixels have mean 0 and deviation 1.
+class Scaling {
+public:
+    explicit Scaling(const PixelScale& scale)
+        : factor_{static_cast<float>(1 / (255 * scale.deviation))}, offset_{static_cast<float>(scale.mean / scale.deviation)} {}
+    [[nodiscard]] float operator()(std::uint8_t value) const { return static_cast<float>(value) * factor_ - offset_; }
+
+private:
+    float factor_;
+    float offset_;
+};
+
 /// Images as numbers with mean 0 and deviation 1 over the training pixels, [examples, 1, height, width], and their labels.
 [[nodiscard]] inline hpo::torch::Batch image_batch(const ImageSet& set, const PixelScale& scale, std::span<const std::int64_t> indices,
                                                    ::torch::Device device) {
@@ -41,10 +54,9 @@ struct PreparedImages {
     Tensor labels = ::torch::empty({count}, ::torch::kLong);
     auto* pixel = images.data_ptr<float>();
     auto* label = labels.data_ptr<std::int64_t>();
-    const auto factor = static_cast<float>(1 / (255 * scale.deviation));
-    const auto offset = static_cast<float>(scale.mean / scale.deviation);
+    const Scaling scaled{scale};
     for (const std::int64_t index : indices) {
-        for (const std::uint8_t value : set.image(index)) *pixel++ = static_cast<float>(value) * factor - offset;
+        for (const std::uint8_t value : set.image(index)) *pixel++ = scaled(value);
         *label++ = set.labels[static_cast<std::size_t>(index)];
     }
     return {{images.to(device)}, labels.to(device)};
@@ -72,6 +84,7 @@ public:
         hpo::torch::ClassificationLoss loss;
         StartingWeights weights;
         PixelScale scale;
+        Augmentation augmentation;
         std::function<ImageSet()> test_images;  ///< reads those that nothing was chosen by; empty: they are not looked at
     };
 
@@ -88,7 +101,20 @@ public:
     [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
         return batch_of(images_->split.train, examples, device);
     }
-    [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
+    [[nodiscard]] hpo::torch::Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device,
+                                                    const hpo::torch::Epoch& epoch) const override {
+        if (!options_.augmentation.changes_images()) return training_batch(examples, device);
+        hpo::torch::Batch batch = training_batch(examples, ::torch::kCPU);
+        const auto size = static_cast<std::size_t>(images_->set->height * images_->set->width);
+        auto* pixels = batch.inputs[0].data_ptr<float>();
+        const float background = Scaling{options_.scale}(0);
+        for (const std::int64_t example : examples) {
+            augment({pixels, size}, images_->set->width, background, options_.augmentation, epoch.rng_of(example));
+            pixels += size;
+        }
+        return {{batch.inputs[0].to(device)}, batch.targets.to(device)};
+    }
+    [[nodiscard]] Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
         return options_.loss.sum(outputs, batch.targets);
     }
     [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {

@@ -44,7 +44,7 @@ public:
 /// head. Parameters are named segment0..., segment1..., head.weight, head.bias.
 class SegmentedModel : public hpo::torch::Model {
 public:
-    [[nodiscard]] Tensor forward(const hpo::torch::Batch& batch) final {
+    [[nodiscard]] hpo::torch::Outputs forward(const hpo::torch::Batch& batch) final {
         Tensor x = batch.inputs.at(0);
         for (const auto& part : segments_) {
             const hpo::torch::Segment segment = [&part](const Tensor& input) { return part->forward(input); };

@@ -47,7 +47,7 @@ public:
         hpo::torch::draw_weights(*head_, config.initial_deviation);
     }
 
-    [[nodiscard]] Tensor forward(const hpo::torch::Batch& batch) override {
+    [[nodiscard]] hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
         const Tensor mask = batch.inputs.size() > 1 ? batch.inputs[1] : Tensor{};
         return head_->forward(pooled(encoder_->forward(batch.inputs.at(0), mask), mask));
     }

@@ -63,7 +63,7 @@ public:
     }
     /// Where all texts are as long, nothing is padded either.
     [[nodiscard]] bool batches_alike() const override { return texts_->train.length(texts_->train.size() - 1) == texts_->train.length(0); }
-    [[nodiscard]] Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
+    [[nodiscard]] Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
         return options_.loss.sum(outputs, batch.targets);
     }
     [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {

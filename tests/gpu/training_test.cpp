@@ -29,7 +29,7 @@ struct Noisy final : hpo::torch::Model {
         first = register_module("first", hpo::torch::Linear{6, 16});
         second = register_module("second", hpo::torch::Linear{16, 3});
     }
-    torch::Tensor forward(const hpo::torch::Batch& batch) override {
+    hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
         return second(torch::dropout(torch::tanh(first(batch.inputs.at(0))), 0.3, is_training()));
     }
     hpo::torch::Linear first{nullptr};
@@ -56,7 +56,7 @@ Trained train(hpo::TrainerJob job, double loss_factor, std::size_t stop_after = 
         task.script.assign(100, 0.5);  // what the points' own evaluation, which is the CPU's, is asked instead of
         task.at_end = [&result, x = task.x, y = task.y](hpo::torch::Model& model) {
             for (const auto& parameter : model.parameters()) result.weights.push_back(parameter.detach().cpu().clone());
-            const torch::Tensor answers = model.forward({{x.to(torch::kCUDA)}, y}).argmax(1).to(torch::kCPU);
+            const torch::Tensor answers = model.forward({{x.to(torch::kCUDA)}, y}).only().argmax(1).to(torch::kCPU);
             result.accuracy = answers.eq(y).to(torch::kDouble).mean().item<double>();
         };
     };

@@ -211,7 +211,7 @@ def we_go_on_with_theirs(path):
 def a_study_deleted_there_is_gone_here(path):
     helper("write", path)
     helper("continue", path, "hpo", 3)
-    tables = ["hpo_trials", "hpo_attempts", "hpo_failures", "hpo_memory", "hpo_attempt_reports", "hpo_rejections", "hpo_runs"]
+    tables = ["hpo_trials", "hpo_attempts", "hpo_failures", "hpo_memory", "hpo_attempt_reports", "hpo_logs", "hpo_rejections", "hpo_runs"]
     count = lambda: {t: sqlite3.connect(path).execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables}
     before = count()
     assert all(before.values()), before

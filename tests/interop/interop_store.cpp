@@ -78,6 +78,7 @@ void write(const std::string& path) {
         store.set_params(trial);
         store.begin_attempt(trial, hpo::testing::sample_attempt(0));
         store.end_attempt(trial, hpo::testing::sample_attempt(0));
+        store.keep_log(trial, 0, "epoch 1");
         for (int step = 0; step < 4; ++step)
             store.report(trial, {step * 10, i == 2 && step == 1 ? nan : i == 3 ? infinity : i == 4 ? -infinity : 1.0 / (step + 1)});
         trial.state = i % 4 == 1 ? hpo::TrialState::pruned : i % 6 == 5 ? hpo::TrialState::fail : hpo::TrialState::complete;

@@ -48,7 +48,9 @@ SQLite::Database database_of(const std::string& path) { return {path, SQLite::OP
 void make_full_store(const std::string& path) {
     Sqlite store{path};
     const hpo::Study study = store.open_study("s", minimize, hpo::Store::Open::create);
-    store.begin_attempt(store.begin_trial(study.id, std::nullopt), sample_attempt(0));
+    const hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+    store.begin_attempt(trial, sample_attempt(0));
+    store.keep_log(trial, 0, "epoch 1");
     store.reject(study.id, sample_rejection());
 }
 hpo::Attempt earlier_attempt() {
@@ -135,7 +137,7 @@ TEST_CASE("a file of an earlier layout gains what came since when it is opened, 
         CHECK(count(path, "hpo_meta WHERE key = 'schema_version' AND value = '1'") == 1);
         store.delete_study(study.id);
     }
-    for (const char* table : {"hpo_attempts", "hpo_failures", "hpo_memory", "hpo_attempt_reports", "hpo_rejections"}) {
+    for (const char* table : {"hpo_attempts", "hpo_failures", "hpo_memory", "hpo_attempt_reports", "hpo_logs", "hpo_rejections"}) {
         CAPTURE(table);
         CHECK(count(path, table) == 0);
     }

@@ -544,6 +544,9 @@ TEST_CASE("a trial shows what its attempt held over time, and what it left behin
         attempt.peak_allocated = 800 * mib;
         attempt.peak_reserved = 900 * mib;
         store.end_attempt(trial, attempt);
+        std::string log;
+        for (int line = 1; line <= 40; ++line) log += "epoch " + std::to_string(line) + "\n";
+        store.keep_log(trial, 0, log + "the last \x1b[31mone");
         trial.state = hpo::TrialState::complete;
         trial.values = {1.0};
         store.finish(trial);
@@ -551,6 +554,8 @@ TEST_CASE("a trial shows what its attempt held over time, and what it left behin
     const CommandResult result = analyze("trial 0 --store '" + path + "'");
     REQUIRE(result.status == 0);
     INFO(result.out);
+    CHECK_THAT(result.out, Catch::Contains("    log        the last 12 of 41 lines; all are in --json\n               epoch 30\n") &&
+                               !Catch::Contains("epoch 29") && Catch::Contains("               the last \\x1b[31mone\n"));
     const auto times = [](const std::string& text, int count) {
         std::string all;
         for (int i = 0; i < count; ++i) all += text;
@@ -562,6 +567,7 @@ TEST_CASE("a trial shows what its attempt held over time, and what it left behin
                                Catch::Contains("900.00 MiB"));
     const json report = json::parse(analyze("trial 0 --json --store '" + path + "'").out);
     CHECK(report["attempt_list"][0]["memory"].size() == 63);
+    CHECK_THAT(report["attempt_list"][0]["log"].get<std::string>(), Catch::StartsWith("epoch 1\nepoch 2\n"));
     CHECK(report["attempt_list"][0]["memory"][2]["name"] == "step");
     CHECK(report["attempt_list"][0]["memory"][2]["step"] == 2);
     CHECK(report["attempt_list"][0]["leaked_bytes"] == 64 * mib);

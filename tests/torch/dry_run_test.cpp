@@ -288,7 +288,7 @@ TEST_CASE("a dry run leaves LibTorch as it was") {
 TEST_CASE("what a dry run cannot run is named") {
     struct Sorted final : hpo::torch::Model {
         torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
-        torch::Tensor forward(const hpo::torch::Batch& batch) override {
+        hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
             return layer(batch.inputs.at(0)) * std::get<0>(torch::mode(layer->weight)).sum();
         }
     };
@@ -390,7 +390,7 @@ TEST_CASE("a probe of a training whose events depend on the batch says so") {
     points::PointsTrainer trainer;
     struct Uneven final : hpo::torch::Model {
         torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
-        torch::Tensor forward(const hpo::torch::Batch& batch) override {
+        hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
             torch::Tensor sum = layer(batch.inputs.at(0));
             for (std::int64_t i = 0; i < batch.examples(); ++i) sum = sum + layer(batch.inputs.at(0)) * 0.1;
             return sum;

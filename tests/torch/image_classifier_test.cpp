@@ -143,6 +143,23 @@ TEST_CASE("a smaller micro-batch lowers the peak and keeps the result") {
     CHECK(trainer.run(job, recorder).approximate);
 }
 
+TEST_CASE("augmented images train another model, the same one with loader workers, and take no more memory") {
+    ImageClassifier trainer;
+    const hpo::TrainerJob plain = small_job("cnn");
+    hpo::TrainerJob augmented = plain;
+    augmented.params["augment.shift"] = std::int64_t{2};
+    augmented.params["augment.flip"] = true;
+    hpo::TrainerJob with_workers = augmented;
+    with_workers.options["loader_workers"] = std::int64_t{2};
+    const auto values = values_of(trainer, augmented);
+    CHECK(values != values_of(trainer, plain));
+    CHECK(values == values_of(trainer, with_workers));
+    CHECK(trainer.check(augmented).empty());
+    Recorder nobody;
+    CHECK(trainer.predict(augmented, hpo::PeakSource::dry_run, nobody).need ==
+          trainer.predict(plain, hpo::PeakSource::dry_run, nobody).need);
+}
+
 TEST_CASE("on a device that is too small an attempt fails, and fits with a smaller micro-batch") {
     const auto file = std::filesystem::temp_directory_path() / ("hpo-classifier-test-" + std::to_string(::getpid()));
     ImageClassifier trainer;

@@ -82,7 +82,7 @@ struct Tower final : Model {
     explicit Tower(bool recompute = false) : recompute_{recompute} {
         for (int i = 0; i < 6; ++i) layers.push_back(register_module("layer" + std::to_string(i), Linear{64, 64}));
     }
-    torch::Tensor forward(const Batch& batch) override {
+    Outputs forward(const Batch& batch) override {
         torch::Tensor x = batch.inputs.at(0);
         for (Linear& layer : layers) {
             const Segment segment = [layer](const torch::Tensor& input) mutable { return torch::tanh(torch::relu(layer(input))); };
@@ -254,7 +254,7 @@ TEST_CASE("frozen lower parts leave no graph behind, also when they are to be re
         CAPTURE(recompute, held, all);
         CHECK(held < all / 2);
         const Batch batch{{torch::ones({8, 64})}, torch::zeros({8}, torch::kLong)};
-        tower.forward(batch).sum().backward();
+        tower.forward(batch).only().sum().backward();
         for (int i = 0; i < 4; ++i) CHECK_FALSE(tower.layers[static_cast<std::size_t>(i)]->weight.grad().defined());
         gradients.push_back(tower.layers[4]->weight.grad());
     }
@@ -370,7 +370,7 @@ TEST_CASE("LoRA trains additions and the head, below the head only where it is t
     CHECK(learning ==
           std::vector<std::string>{"layer3.lora_a", "layer3.lora_b", "layer4.lora_a", "layer4.lora_b", "layer5.weight", "layer5.bias"});
     const Batch batch{{torch::randn({3, 64})}, torch::zeros({3}, torch::kLong)};
-    const auto adapted = tower.forward(batch);
+    const torch::Tensor adapted = tower.forward(batch);
     merge_layers(tower);
     CHECK(torch::allclose(tower.forward(batch), adapted, 1e-4, 1e-5));
     CHECK(tower.parameters().size() == 12);
@@ -645,7 +645,7 @@ TEST_CASE("a loader passes errors on in the batches' order, and can be left at a
             if (examples[0] >= 5) throw std::runtime_error{"example " + std::to_string(examples[0])};
             return {{torch::zeros({1})}, torch::zeros({1}, torch::kLong)};
         }
-        [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const Batch&) const override { return outputs.sum(); }
+        [[nodiscard]] torch::Tensor loss_sum(const Outputs& outputs, const Batch&) const override { return outputs.only().sum(); }
         [[nodiscard]] Metrics evaluate(Model&, const EvaluationPlan&) const override { return {}; }
     };
     const Broken task;

@@ -52,7 +52,7 @@ struct TwoLayers final : Model {
         dropout = register_module("dropout", torch::nn::Dropout{0.5});
         second = register_module("second", Linear{16, 3});
     }
-    torch::Tensor forward(const Batch& batch) override { return second(torch::tanh(first(batch.inputs.at(0)))); }
+    Outputs forward(const Batch& batch) override { return second(torch::tanh(first(batch.inputs.at(0)))); }
     Linear first{nullptr};
     torch::nn::Dropout dropout{nullptr};
     Linear second{nullptr};
@@ -71,7 +71,7 @@ struct Points final : Task {
         const auto chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
         return {{x.index_select(0, chosen).to(device)}, y.index_select(0, chosen).to(device)};
     }
-    [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const Batch& batch) const override {
+    [[nodiscard]] torch::Tensor loss_sum(const Outputs& outputs, const Batch& batch) const override {
         return torch::nn::functional::cross_entropy(outputs, batch.targets,
                                                     torch::nn::functional::CrossEntropyFuncOptions{}.reduction(torch::kSum)) *
                loss_factor;
@@ -79,7 +79,7 @@ struct Points final : Task {
     [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan&) const override {
         if (scripted < script.size()) return {{"accuracy", script[scripted++]}};
         const Batch all{{x}, y};
-        return {{"accuracy", model.forward(all).argmax(1).eq(y).to(torch::kDouble).mean().item<double>()}};
+        return {{"accuracy", model.forward(all).only().argmax(1).eq(y).to(torch::kDouble).mean().item<double>()}};
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return told_classes; }
     [[nodiscard]] bool mixes_examples() const override { return mixes; }

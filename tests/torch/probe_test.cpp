@@ -31,7 +31,7 @@ struct SmallUNet final : points::Model {
         up = register_module("up", convolution(3 * width, width, 3));
         head = register_module("head", convolution(width, 1, 1));
     }
-    torch::Tensor forward(const points::Batch& batch) override {
+    hpo::torch::Outputs forward(const points::Batch& batch) override {
         const torch::Tensor& images = batch.inputs.at(0);
         const torch::Tensor wide = torch::relu(down(images));
         const torch::Tensor deep = torch::relu(bottom(torch::max_pool2d(wide, 2)));
@@ -55,7 +55,7 @@ struct Masks final : points::Task {
         const torch::Tensor images = images_.index_select(0, chosen);
         return {{images.to(device)}, images.gt(0.5).to(torch::kFloat).to(device)};
     }
-    [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const points::Batch& batch) const override {
+    [[nodiscard]] torch::Tensor loss_sum(const hpo::torch::Outputs& outputs, const points::Batch& batch) const override {
         const auto summed = nn::functional::BinaryCrossEntropyWithLogitsFuncOptions{}.reduction(torch::kSum);
         return nn::functional::binary_cross_entropy_with_logits(outputs, batch.targets, summed);
     }

@@ -44,7 +44,7 @@ public:
     [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return task_.training_batch(examples, device);
     }
-    [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const hpo::torch::Batch& batch) const override {
+    [[nodiscard]] torch::Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
         return task_.loss_sum(outputs, batch);
     }
     [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {

@@ -140,7 +140,16 @@ Tensor gradients(const StepSettings& step) {
     hpo::torch::RunningAttempt attempt{settings, recorder};
     const auto count = static_cast<std::int64_t>(examples.size());
     hpo::torch::BatchLoader loader{task, {.order = examples, .effective_batch = count, .micro_batch = step.micro_batch}, attempt.device()};
-    static_cast<void>(hpo::torch::accumulate_gradients(task, *model, loader, {.examples = count}, attempt));
+    hpo::torch::Optimizer optimizer{{}, hpo::torch::parameter_groups(*model, {}, 1)};
+    hpo::torch::LossScale loss_scale;
+    hpo::torch::TrainingStep passes{{.task = task,
+                                     .model = *model,
+                                     .loader = loader,
+                                     .optimizer = optimizer,
+                                     .loss_scale = loss_scale,
+                                     .attempt = attempt,
+                                     .examples = count}};
+    hpo::torch::accumulate_gradients(task, passes);
     std::vector<Tensor> flat;
     for (const auto& parameter : model->parameters()) flat.push_back(parameter.grad().flatten());
     return torch::cat(flat);

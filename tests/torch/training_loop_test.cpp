@@ -32,7 +32,16 @@ torch::Tensor gradients(std::int64_t count, std::int64_t micro) {
     const AttemptSettings settings;
     RunningAttempt attempt{settings, recorder};
     BatchLoader loader{task, {.order = examples, .effective_batch = count, .micro_batch = micro}, attempt.device()};
-    static_cast<void>(accumulate_gradients(task, model, loader, {.examples = count}, attempt));
+    Optimizer optimizer{{}, parameter_groups(model, {}, 1)};
+    LossScale loss_scale;
+    TrainingStep step{{.task = task,
+                       .model = model,
+                       .loader = loader,
+                       .optimizer = optimizer,
+                       .loss_scale = loss_scale,
+                       .attempt = attempt,
+                       .examples = count}};
+    accumulate_gradients(task, step);
     std::vector<torch::Tensor> flat;
     for (const auto& parameter : model.parameters()) flat.push_back(parameter.grad().flatten());
     return torch::cat(flat);

@@ -26,7 +26,7 @@ using Change = std::function<torch::Tensor(const torch::Tensor& hidden)>;
 /// Two layers; `between` changes what goes from one to the other.
 struct Changed final : points::Model {
     explicit Changed(Change wanted) : between{std::move(wanted)} {}
-    torch::Tensor forward(const points::Batch& batch) override { return second(between(first(batch.inputs.at(0)))); }
+    hpo::torch::Outputs forward(const points::Batch& batch) override { return second(between(first(batch.inputs.at(0)))); }
 
     Change between;
     torch::nn::Linear first{register_module("first", torch::nn::Linear{6, 16})};
@@ -43,7 +43,7 @@ struct ChangedPoints final : points::Task {
     [[nodiscard]] points::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return whole.training_batch(examples, device);
     }
-    [[nodiscard]] torch::Tensor loss_sum(const torch::Tensor& outputs, const points::Batch& batch) const override {
+    [[nodiscard]] torch::Tensor loss_sum(const hpo::torch::Outputs& outputs, const points::Batch& batch) const override {
         in_loss(outputs, batch);
         return whole.loss_sum(outputs, batch);
     }
@@ -177,6 +177,23 @@ TEST_CASE("a dry run notices a read whose failure is caught, and one in building
         task.in_loss = [](const torch::Tensor& outputs, const points::Batch&) { static_cast<void>(outputs.max().item<double>()); };
     }};
     CHECK_THROWS_WITH(predicted(loses), Contains("(item, in its phase forward)"));
+}
+
+TEST_CASE("a dry run notices a number that was drawn at random and read, and leaves those alone that are the same in every run") {
+    const auto at_random = [](auto draw) {
+        return with_forward([draw](const torch::Tensor& x) { return draw() > 0.5 ? x : torch::cat({x, x}, 1).slice(1, 0, 16); });
+    };
+    ChangedTrainer drops = at_random([] { return torch::rand({1}, torch::kCPU).item<double>(); });
+    CHECK_THROWS_WITH(predicted(drops), Contains("reads numbers that it has drawn at random (in its phase forward)"));
+    ChangedTrainer picks = at_random([] { return static_cast<double>(torch::randint(2, {1}, torch::kCPU).item<std::int64_t>()); });
+    CHECK_THROWS_WITH(predicted(picks), Contains("drawn at random"));
+    ChangedTrainer spread = at_random([] { return torch::linspace(0, 1, 5, torch::kCPU)[1].item<double>(); });
+    CHECK(predicted(spread).need == Approx(measured(spread)).epsilon(1e-3));
+    ChangedTrainer said = at_random([] {
+        const hpo::torch::HarmlessReads of_noise;
+        return torch::rand({1}, torch::kCPU).item<double>() + 1;
+    });
+    CHECK_NOTHROW(predicted(said));
 }
 
 TEST_CASE("what follows from shapes, and what the author says is harmless, keeps a dry run exact") {

@@ -15,7 +15,7 @@ using ::torch::Tensor;
 /// A line through points; its outputs have one number for each example, [examples] or [examples, 1].
 struct Line final : hpo::torch::Model {
     explicit Line(bool squeezed) : squeezed_{squeezed} { layer = register_module("layer", ::torch::nn::Linear{3, 1}); }
-    Tensor forward(const hpo::torch::Batch& batch) override {
+    hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
         const Tensor outputs = layer(batch.inputs[0]);
         return squeezed_ ? outputs.squeeze(1) : outputs;
     }
@@ -38,25 +38,30 @@ public:
         if (flaw_ == "input") batch.inputs.push_back(::torch::ones({7}));
         return batch;
     }
-    Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override {
+    Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
         if (flaw_ == "mean") return (outputs - batch.targets).pow(2).mean();
-        if (flaw_ == "mean_of_column") return ::torch::mse_loss(outputs.unsqueeze(1), batch.targets);
+        if (flaw_ == "mean_of_column") return ::torch::mse_loss(outputs.only().unsqueeze(1), batch.targets);
         if (flaw_ == "square") return (outputs - batch.targets).abs().sum().pow(2);
         if (flaw_ == "vector") return (outputs - batch.targets).pow(2);
-        if (flaw_ == "detached") return (outputs.detach() - batch.targets).pow(2).sum();
+        if (flaw_ == "undefined") return {};
+        if (flaw_ == "whole") return (outputs - batch.targets).round().to(::torch::kLong).sum();
+        if (flaw_ == "detached") return (outputs.only().detach() - batch.targets).pow(2).sum();
         if (flaw_ == "elsewhere") return batch.targets.clone().requires_grad_().sum();
-        if (flaw_ == "column_handled") return (outputs.squeeze(1) - batch.targets).pow(2).sum();
+        if (flaw_ == "column_handled") return (outputs.only().squeeze(1) - batch.targets).pow(2).sum();
         return (outputs - batch.targets).pow(2).sum();
     }
     hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
         double sum = 0;
         for (std::int64_t at = 30; at < x_.size(0); at += plan.batch_examples) {
+            if (flaw_ == "vector") static_cast<void>(loss_sum(y_.slice(0, 30, 40), {{}, y_.slice(0, 30, 40)}).item<double>());
             const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
             const hpo::torch::Batch batch{{x_.slice(0, at, end)}, y_.slice(0, at, end)};
-            sum += (model.forward(batch).reshape({-1}) - batch.targets).pow(2).sum().item<double>();
+            sum += (model.forward(batch).only().reshape({-1}) - batch.targets).pow(2).sum().item<double>();
         }
+        if (flaw_ == "casts") return {{"error", dynamic_cast<Line&>(model).layer->weight.norm().item<double>()}};
         if (flaw_ == "long") {
-            for (int pass = 0; pass < 1000; ++pass) sum += model.forward({{x_.slice(0, 30, 31)}, y_.slice(0, 30, 31)}).sum().item<double>();
+            for (int pass = 0; pass < 1000; ++pass)
+                sum += model.forward({{x_.slice(0, 30, 31)}, y_.slice(0, 30, 31)}).only().sum().item<double>();
             return {};
         }
         if (flaw_ == "metric") return {{"rmse", std::sqrt(sum / 10)}};
@@ -126,6 +131,8 @@ TEST_CASE("a check notices a loss that does not add up over the examples of a ba
     CHECK_THAT(only("square"), Catch::StartsWith("loss_sum: it does not add up: "));
     CHECK_THAT(only("mean_of_column"), Catch::StartsWith("loss_sum: it "));
     CHECK(only("vector") == "loss_sum: its loss has shape [2]; expected one number, the sum over the batch's examples");
+    CHECK(only("undefined") == "loss_sum: its loss is not defined; expected one number, the sum over the batch's examples");
+    CHECK(only("whole") == "loss_sum: its loss is of type Long, which has no gradient; expected a number with a fraction");
 }
 
 TEST_CASE("a check notices outputs that are held against targets of another shape") {
@@ -145,6 +152,7 @@ TEST_CASE("a check notices an evaluation that lacks a metric") {
     const auto lines = broken("metric");
     REQUIRE(lines.size() == 2);
     CHECK(lines[0] == "evaluate: it does not tell the metric 'error', which describe() names; it tells: rmse");
+    CHECK_THAT(only("casts"), Catch::StartsWith("evaluate: it casts the model to another type; expected nothing of the model but forward"));
     CHECK(broken("long").empty());  // too many passes for a check
     CHECK(only("second_metric") == "evaluate: it does not tell the metric 'worst', which describe() names; it tells: error");
 }

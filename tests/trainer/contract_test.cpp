@@ -48,9 +48,13 @@ public:
     AttemptOutcome run(const TrainerJob& job, Progress& progress) override {
         if (flaw_ != "accepts_all") static_cast<void>(Settings{info(), job});
         ++runs_;
+        if (flaw_ == "throwing_run") throw std::runtime_error{"no data"};
+        if (flaw_ == "holds_memory") progress.memory({.name = "trial_start", .seconds = 0, .reading = {.allocated = runs_ * 2048}});
         for (int step = 0; step < 3; ++step) {
             if (progress.stop_requested() && flaw_ != "ignores_stop") return {.kind = OutcomeKind::stopped};
-            const bool go_on = progress.report(flaw_ == "steps" ? -step : step, flaw_ == "random_reports" ? runs_ : 1.0);
+            const bool go_on = progress.report(flaw_ == "steps" ? -step : step, flaw_ == "random_reports" ? runs_
+                                                                                : flaw_ == "nan_report"   ? std::nan("")
+                                                                                                          : 1.0);
             if (!go_on && flaw_ != "ignores_stop") return {.kind = OutcomeKind::stopped};
         }
         double value = flaw_ == "random" ? runs_ : 1.0;
@@ -131,6 +135,10 @@ TEST_CASE("the trainer contract holds for a plugin") {
 TEST_CASE("the trainer contract notices each flaw") {
     const auto with_flaw = [](const char* flaw) { return broken([flaw] { return std::make_unique<Flawed>(flaw); }); };
     CHECK(with_flaw("none") == "");
+    CHECK(with_flaw("holds_memory") == "memory: 2.00 KiB of the device are still allocated after an attempt; expected none\n");
+    CHECK_THAT(with_flaw("nan_report"),
+               Catch::StartsWith("report: the report of step 0 is nan; expected a finite number\n") && !Catch::Contains("seed"));
+    CHECK(with_flaw("throwing_run") == "run: the job does not complete: no data\n");  // and nothing that only follows from it
     CHECK_THAT(with_flaw("no_metric"), Catch::Contains("no metric"));
     CHECK_THAT(with_flaw("type"), Catch::Contains("unknown type 'complex'"));
     CHECK_THAT(with_flaw("lever"), Catch::Contains("info: unknown lever 'bigger_gpu'"));

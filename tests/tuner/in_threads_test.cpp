@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "hpo/memory/unlimited.hpp"
@@ -162,6 +163,29 @@ TEST_CASE("what an observer throws ends the run, and the trials in threads with 
     store::InMemory store;
     CHECK_THROWS_WITH(tuner_with().optimize(store, "s", one_number, threads, {.trials = 10}, observer), "the display broke");
     CHECK(threads.free_slots() == 2);
+}
+
+TEST_CASE("what a trial function logs is kept with its attempt, in threads and alone") {
+    const auto function = [](tuner::RunningJob& job) {
+        job.log("trial " + std::to_string(job.number()));
+        job.log("ends");
+        return 1.0;
+    };
+    tuner::InThreads threads{2, function};
+    tuner::InProcess alone{[&](tuner::RunningJob& job) { return tuner::as_values(function(job)); }};
+    for (Executor* const executor : {static_cast<Executor*>(&threads), static_cast<Executor*>(&alone)}) {
+        store::InMemory store;
+        const TuneResult result = tuner_with().optimize(store, "s", one_number, *executor, {.trials = 6});
+        REQUIRE(result.trials.size() == 6);
+        for (const Trial& trial : result.trials) CHECK(store.log(trial, 0) == "trial " + std::to_string(trial.number) + "\nends\n");
+    }
+    store::InMemory store;
+    const auto objective = [](LiveTrial& trial) {
+        trial.log("asks");
+        return trial.suggest_float("x", 0, 1);
+    };
+    const TuneResult live = tuner_with().optimize(store, "live", objective, {.trials = 2});
+    for (const Trial& trial : live.trials) CHECK(store.log(trial, 0) == "asks\n");
 }
 
 TEST_CASE("threads without a slot are refused") {

@@ -81,9 +81,11 @@ TEST_CASE("what a worker prints disturbs nothing, and its last words go with the
     const auto failed = run(pool, fault_job(1, "throw_after_chatter"));
     REQUIRE(failed.failure);
     CHECK(failed.failure->traceback == "last words of trial 1\n");
+    CHECK(failed.log == "last words of trial 1\n");
     const auto later = run(pool, fault_job(2, "abort"));
     REQUIRE(later.failure);
     CHECK_THAT(later.failure->traceback, !Catch::Contains("last words"));
+    CHECK_THAT(later.log, !Catch::Contains("last words"));
 }
 
 TEST_CASE("a named log folder keeps the output of every worker") {

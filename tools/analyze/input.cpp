@@ -114,6 +114,10 @@ std::vector<StudyData> read_studies_in_brief(const Query& query) {
 
 void add_params(StudyData& data, std::span<hpo::Trial> trials) { hpo::store::Snapshot{data.store}.add_params(data.study, trials); }
 
+std::string attempt_log(const StudyData& data, const hpo::Trial& trial, const hpo::Attempt& attempt) {
+    return hpo::store::Snapshot{data.store}.log(trial, attempt.index);
+}
+
 void add_params_if_needed(StudyData& data, bool for_any) {
     if (!data.lacks_params) return;
     const auto cases = hpo::analysis::failure_cases(data.trials);

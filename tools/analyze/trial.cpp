@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "attempt_log.hpp"
 #include "brief_json.hpp"
 #include "change_words.hpp"
 #include "commands.hpp"
@@ -181,7 +182,11 @@ void trial(const Query& query, std::int64_t number) {
         json["user_attributes"] = to_json(one.user_attributes);
         json["system_attributes"] = to_json(one.system_attributes);
         Json attempts = Json::array();
-        for (const hpo::Attempt& attempt : one.attempts) attempts.push_back(attempt_json(attempt));
+        for (const hpo::Attempt& attempt : one.attempts) {
+            attempts.push_back(attempt_json(attempt));
+            const std::string log = attempt_log(data, one, attempt);
+            attempts.back()["log"] = log.empty() ? Json(nullptr) : Json(log);
+        }
         json["attempt_list"] = std::move(attempts);
         Json failures = Json::array();
         for (const auto& entry : cases) {
@@ -234,6 +239,7 @@ void trial(const Query& query, std::int64_t number) {
             if (entry.attempt == &attempt) print_failure(page, entry, change_of(entry));
         }
         print_timeline(page, attempt);
+        print_log(page, attempt_log(data, one, attempt));
         if (!attempt.decision.empty()) page.paragraph("    answer     " + attempt.decision, 15);
     }
     for (const auto& entry : cases) {

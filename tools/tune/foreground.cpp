@@ -48,7 +48,7 @@ public:
         if (mark.reading.capacity) std::cout << ", of " << format_bytes(*mark.reading.capacity);
         std::cout << std::endl;
     }
-    void log(std::string_view line) override { std::cout << line << std::endl; }
+    void log(std::string_view line) override { std::cout << std::string{line} + "\n" << std::flush; }
     [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
     [[nodiscard]] const tools::Json& reports() const { return reports_; }
     [[nodiscard]] const tools::Json& marks() const { return marks_; }

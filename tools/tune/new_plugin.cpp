@@ -64,7 +64,7 @@ struct Net final : hpo::torch::Model {
         hidden = register_module("hidden", hpo::torch::Linear{1, width});
         head = register_module("head", hpo::torch::Linear{width, 1});
     }
-    Tensor forward(const hpo::torch::Batch& batch) override { return head(::torch::tanh(hidden(batch.inputs[0]))).squeeze(1); }
+    hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override { return head(::torch::tanh(hidden(batch.inputs[0]))).squeeze(1); }
     hpo::torch::Linear hidden{nullptr};
     hpo::torch::Linear head{nullptr};
 };
@@ -86,14 +86,16 @@ public:
         return {{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
     }
     /// The sum over the batch's examples, not their mean.
-    Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override { return (outputs - batch.targets).pow(2).sum(); }
+    Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
+        return (outputs - batch.targets).pow(2).sum();
+    }
     /// Every metric that describe() names, on examples that are not trained on.
     hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
         double sum = 0;
         for (std::int64_t at = train_; at < x_.size(0); at += plan.batch_examples) {
             const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
             const hpo::torch::Batch batch{{x_.slice(0, at, end).to(plan.device)}, y_.slice(0, at, end).to(plan.device)};
-            sum += loss_sum(model.forward(batch).to(::torch::kFloat), batch).item<double>();
+            sum += loss_sum(model.forward(batch).in_fp32(), batch).item<double>();
         }
         return {{"error", sum / static_cast<double>(held_out_)}};
     }

@@ -24,7 +24,7 @@ struct Memory final : hpo::torch::Model {
         lstm = register_module("lstm", ::torch::nn::LSTM{options});
         head = register_module("head", hpo::torch::Linear{shape.width, 1});
     }
-    Tensor forward(const hpo::torch::Batch& batch) override {
+    hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
         const Tensor states = std::get<0>(lstm(batch.inputs[0]));
         return head(states.select(1, -1)).squeeze(1);
     }
@@ -62,13 +62,15 @@ public:
         const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
         return {{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
     }
-    Tensor loss_sum(const Tensor& outputs, const hpo::torch::Batch& batch) const override { return (outputs - batch.targets).pow(2).sum(); }
+    Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
+        return (outputs - batch.targets).pow(2).sum();
+    }
     hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
         double sum = 0;
         for (std::int64_t at = sequences_.train; at < x_.size(0); at += plan.batch_examples) {
             const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
             const hpo::torch::Batch batch{{x_.slice(0, at, end).to(plan.device)}, y_.slice(0, at, end).to(plan.device)};
-            sum += loss_sum(model.forward(batch).to(::torch::kFloat), batch).item<double>();
+            sum += loss_sum(model.forward(batch).in_fp32(), batch).item<double>();
         }
         return {{"error", sum / static_cast<double>(sequences_.held_out)}};
     }

@@ -36,6 +36,7 @@ struct AttemptOutcome {
     std::optional<std::int64_t> peak_reserved;
     bool approximate = false;  ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
     Attributes attributes;     ///< the trainer's own, for the trial's user attributes
+    std::string log;           ///< what the attempt wrote, shortened in the middle where it is long
     std::int64_t worker_pid = 0;
     double seconds = 0;
 };

@@ -106,6 +106,12 @@ CREATE TABLE IF NOT EXISTS hpo_attempt_reports (
     value REAL,
     PRIMARY KEY (trial_id, attempt, step)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS hpo_logs (
+    trial_id INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (trial_id, attempt)
+);
 CREATE TABLE IF NOT EXISTS hpo_rejections (
     rejection_id INTEGER NOT NULL PRIMARY KEY,
     study_id INTEGER NOT NULL,
@@ -134,6 +140,7 @@ CREATE TRIGGER IF NOT EXISTS hpo_trial_deleted AFTER DELETE ON trials BEGIN
     DELETE FROM hpo_failures WHERE trial_id = OLD.trial_id;
     DELETE FROM hpo_memory WHERE trial_id = OLD.trial_id;
     DELETE FROM hpo_attempt_reports WHERE trial_id = OLD.trial_id;
+    DELETE FROM hpo_logs WHERE trial_id = OLD.trial_id;
 END;
 CREATE TRIGGER IF NOT EXISTS hpo_study_deleted AFTER DELETE ON studies BEGIN
     DELETE FROM hpo_rejections WHERE study_id = OLD.study_id;
@@ -148,6 +155,7 @@ DELETE FROM hpo_attempts WHERE trial_id NOT IN (SELECT trial_id FROM trials);
 DELETE FROM hpo_failures WHERE trial_id NOT IN (SELECT trial_id FROM trials);
 DELETE FROM hpo_memory WHERE trial_id NOT IN (SELECT trial_id FROM trials);
 DELETE FROM hpo_attempt_reports WHERE trial_id NOT IN (SELECT trial_id FROM trials);
+DELETE FROM hpo_logs WHERE trial_id NOT IN (SELECT trial_id FROM trials);
 DELETE FROM hpo_rejections WHERE study_id NOT IN (SELECT study_id FROM studies);
 DELETE FROM hpo_runs WHERE study_id NOT IN (SELECT study_id FROM studies);
 )sql";

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "hpo/core/error.hpp"
+#include "hpo/store/in_memory_runs.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/run_liveness.hpp"
 #include "hpo/store/store.hpp"
@@ -50,10 +52,9 @@ public:
     void delete_study(std::int64_t study_id) override {
         for (const Trial& trial : of(study_id).trials) {
             places_[index_of(trial.id)] = {};
+            logs_.erase(logs_.lower_bound({trial.id, 0}), logs_.lower_bound({trial.id + 1, 0}));
         }
-        for (OwnedRun& run : runs_) {
-            if (run.study_id == study_id) run = {};
-        }
+        runs_.delete_study(study_id);
         of(study_id) = {};
     }
     void set_study_user_attribute(std::int64_t study_id, const std::string& key, const std::string& json) override {
@@ -155,14 +156,14 @@ public:
         Attempt& attempt = merge_attempt(stored, superseded);
         for (auto& [step, value] : take_superseded(stored.intermediate, last_kept)) attempt.reports[step] = value;
     }
-    void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) override {
-        for (Attempt& present : own(trial).attempts) {
-            if (present.index == attempt) {
-                add_mark(present, mark);
-                return;
-            }
-        }
-        throw no_attempt(place, trial, attempt);
+    void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) override { add_mark(own_attempt(trial, attempt), mark); }
+    void keep_log(const Trial& trial, int attempt, const std::string& text) override {
+        static_cast<void>(own_attempt(trial, attempt));
+        logs_[{trial.id, attempt}] = text;
+    }
+    [[nodiscard]] std::string log(const Trial& trial, int attempt) override {
+        const auto found = logs_.find({trial.id, attempt});
+        return found == logs_.end() ? std::string{} : found->second;
     }
     void finish(const Trial& trial) override {
         Trial& stored = own(trial);
@@ -179,31 +180,24 @@ public:
 
     Run begin_run(std::int64_t study_id, Run run) override {
         (void)of(study_id);
-        run = identified(std::move(run));
-        run.id = static_cast<std::int64_t>(runs_.size()) + 1;
-        runs_.push_back({{run, now(), false}, study_id});
-        return run;
+        return runs_.begin(study_id, std::move(run));
     }
-    void heartbeat(const Run& run) override {
-        if (OwnedRun* found = find_run(run.id)) found->known.heartbeat = now();
-    }
-    void end_run(const Run& run) override {
-        if (OwnedRun* found = find_run(run.id)) found->known.ended = true;
-    }
+    void heartbeat(const Run& run) override { runs_.heartbeat(run); }
+    void end_run(const Run& run) override { runs_.end(run); }
     std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) override {
         Kept& kept = of(study_id);
         std::size_t settled = 0;
         for (Trial& trial : kept.trials) {
             Place& kept_at = places_[index_of(trial.id)];
             if (trial.state != TrialState::running || !kept_at.has_owner || !kept_at.run_id) continue;
-            OwnedRun* const run = find_run(*kept_at.run_id);
-            if (!run || !is_gone(run->known, now(), grace_seconds)) continue;
-            run->known.ended = true;
+            KnownRun* const run = runs_.find(*kept_at.run_id);
+            if (!run || !is_gone(*run, now(), grace_seconds)) continue;
+            run->ended = true;
             trial.state = TrialState::fail;
-            trial.completed = end_of_lost(trial.started, run->known.heartbeat);
+            trial.completed = end_of_lost(trial.started, run->heartbeat);
             trial.user_attributes[std::string{lost_attribute}] = "true";
             for (Attempt& attempt : trial.attempts) {
-                if (!attempt.outcome) mark_lost(attempt, run->known.run);
+                if (!attempt.outcome) mark_lost(attempt, run->run);
             }
             kept_at.has_owner = false;
             ++settled;
@@ -224,10 +218,6 @@ private:
         std::uint64_t changes = 1;  ///< that a caller cannot know of by itself
         [[nodiscard]] bool is_deleted() const { return study.id < 0; }
     };
-    struct OwnedRun {
-        KnownRun known;
-        std::int64_t study_id = -1;  ///< of a deleted study: -1
-    };
     struct Place {
         std::int64_t study_id = -1;  ///< of a deleted study: -1
         std::size_t index = 0;       ///< among the study's trials
@@ -241,11 +231,6 @@ private:
     };
 
     static std::size_t index_of(std::int64_t id) { return static_cast<std::size_t>(id - 1); }
-    OwnedRun* find_run(std::int64_t run_id) {
-        if (run_id < 1 || index_of(run_id) >= runs_.size()) return nullptr;
-        OwnedRun& run = runs_[index_of(run_id)];
-        return run.study_id < 0 ? nullptr : &run;
-    }
     std::uint64_t& changes_seen_by(const std::vector<Trial>& trials, std::int64_t study_id) {
         for (Seen& seen : seen_) {
             if (seen.trials == &trials && seen.study_id == study_id) return seen.changes;
@@ -269,8 +254,8 @@ private:
             const Place& kept_at = places_[index_of(trial.id)];
             if (counts_as_done(trial)) ++counting;
             else if (trial.state == TrialState::running && kept_at.run_id && kept_at.run_id != run_id) {
-                const OwnedRun* const run = find_run(*kept_at.run_id);
-                counting += run && !is_gone(run->known, now(), quota.grace_seconds) ? 1 : 0;
+                const KnownRun* const run = runs_.find(*kept_at.run_id);
+                counting += run && !is_gone(*run, now(), quota.grace_seconds) ? 1 : 0;
             }
         }
         return counting < quota.trials;
@@ -291,10 +276,18 @@ private:
         return stored;
     }
 
-    std::vector<Kept> studies_;   ///< by study id, from 1
-    std::vector<Place> places_;   ///< by trial id, from 1
-    std::vector<OwnedRun> runs_;  ///< by run id, from 1
-    std::vector<Seen> seen_;      ///< what each refreshed vector knows
+    Attempt& own_attempt(const Trial& trial, int index) {
+        auto& attempts = own(trial).attempts;
+        const auto found = std::ranges::find(attempts, index, &Attempt::index);
+        if (found == attempts.end()) throw no_attempt(place, trial, index);
+        return *found;
+    }
+
+    std::vector<Kept> studies_;  ///< by study id, from 1
+    std::vector<Place> places_;  ///< by trial id, from 1
+    InMemoryRuns runs_;
+    std::vector<Seen> seen_;                                    ///< what each refreshed vector knows
+    std::map<std::pair<std::int64_t, int>, std::string> logs_;  ///< by trial id and attempt
 };
 
 }  // namespace hpo::store

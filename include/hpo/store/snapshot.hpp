@@ -15,6 +15,7 @@
 #include "hpo/store/optuna_shape.hpp"
 #include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_connection.hpp"
+#include "hpo/store/stored_logs.hpp"
 #include "hpo/store/trial_reading.hpp"
 
 namespace hpo::store {
@@ -57,6 +58,10 @@ public:
         return consistent([&] {
             return shape().has_hpo_tables ? read_rejections(*connection_, study.id, reader_->distributions()) : std::vector<Rejection>{};
         });
+    }
+    /// What an attempt wrote; empty: nothing is kept of it.
+    [[nodiscard]] std::string log(const Trial& trial, int attempt) {
+        return consistent([&] { return shape().has_hpo_tables ? read_log(*connection_, trial.id, attempt) : std::string{}; });
     }
     /// The latest attempts of all studies that were predicted and have ended on a device of this name, from the oldest.
     [[nodiscard]] std::vector<Attempt> attempts_on(const std::string& device_name, std::size_t most) {

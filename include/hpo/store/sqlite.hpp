@@ -16,9 +16,11 @@
 #include "hpo/store/lost_trials.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/run_liveness.hpp"
+#include "hpo/store/run_rows.hpp"
 #include "hpo/store/sqlite_opening.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/store/store_rules.hpp"
+#include "hpo/store/stored_logs.hpp"
 #include "hpo/store/trial_count.hpp"
 #include "hpo/store/trial_sync.hpp"
 #include "hpo/store/trial_writing.hpp"
@@ -157,12 +159,18 @@ public:
     }
     void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) override {
         connection_->write([&] {
-            require_running(trial);
-            if (!connection_->query("SELECT 1 FROM hpo_attempts WHERE trial_id = ?1 AND attempt = ?2", trial.id, attempt).next()) {
-                throw no_attempt(place_, trial, attempt);
-            }
+            require_attempt(trial, attempt);
             write_mark(*connection_, trial.id, attempt, mark);
         });
+    }
+    void keep_log(const Trial& trial, int attempt, const std::string& text) override {
+        connection_->write([&] {
+            require_attempt(trial, attempt);
+            write_log(*connection_, trial.id, attempt, text);
+        });
+    }
+    [[nodiscard]] std::string log(const Trial& trial, int attempt) override {
+        return connection_->read([&] { return read_log(*connection_, trial.id, attempt); });
     }
     void finish(const Trial& trial) override {
         connection_->write([&] {
@@ -184,21 +192,15 @@ public:
         run = identified(std::move(run));
         connection_->write([&] {
             require_study(study_id);
-            const std::string at = time_text(now());
-            connection_->run(
-                "INSERT INTO hpo_runs (study_id, host, pid, started_ticks, configuration, started_at, heartbeat_at) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
-                study_id, run.host, run.pid, run.started_ticks, valid_utf8(run.configuration), at);
-            run.id = connection_->last_id();
+            run.id = insert_run(*connection_, study_id, run);
         });
         return run;
     }
     void heartbeat(const Run& run) override {
-        connection_->write([&] { connection_->run("UPDATE hpo_runs SET heartbeat_at = ?2 WHERE run_id = ?1", run.id, time_text(now())); });
+        connection_->write([&] { write_heartbeat(*connection_, run); });
     }
     void end_run(const Run& run) override {
-        connection_->write(
-            [&] { connection_->run("UPDATE hpo_runs SET heartbeat_at = ?2, ended_at = ?2 WHERE run_id = ?1", run.id, time_text(now())); });
+        connection_->write([&] { write_run_end(*connection_, run); });
     }
     std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) override {
         const std::vector<std::int64_t> settled = connection_->write([&] {
@@ -256,6 +258,11 @@ private:
         const auto own = owned_.find(trial.id);
         if (own != owned_.end() && own->second && own->second != row.maybe_integer(1)) throw trial_gone(place_, trial);
         if (const std::string state = row.text(0); state != "RUNNING") throw trial_not_running(place_, trial, state);
+    }
+    void require_attempt(const Trial& trial, int attempt) {
+        require_running(trial);
+        if (!connection_->query("SELECT 1 FROM hpo_attempts WHERE trial_id = ?1 AND attempt = ?2", trial.id, attempt).next())
+            throw no_attempt(place_, trial, attempt);
     }
     /// Trials wait from their creation or never, so those that did not wait at the last look are not looked at again.
     std::optional<std::int64_t> oldest_waiting(std::int64_t study_id) {

@@ -73,6 +73,10 @@ public:
     /// `last_kept`, where it goes on from a checkpoint, stay the trial's. Nothing: it begins at step 0.
     virtual void restart_reports(const Trial& trial, const Attempt& superseded, std::optional<std::int64_t> last_kept) = 0;
     virtual void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) = 0;
+    /// Keeps what an attempt wrote, in place of what was kept of it before.
+    virtual void keep_log(const Trial& trial, int attempt, const std::string& text) = 0;
+    /// What was kept; empty: nothing.
+    [[nodiscard]] virtual std::string log(const Trial& trial, int attempt) = 0;
     /// False for an attribute's text that `finish` would refuse, because it is no JSON.
     [[nodiscard]] virtual bool can_keep(std::string_view /*json*/) const { return true; }
     /// State, values, attributes, constraints and completion time, in one transaction.

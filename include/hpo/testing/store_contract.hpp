@@ -205,6 +205,24 @@ void check_store_contract(MakeStore&& make_store) {
         attempt.memory = marks;
         CHECK(text_of(all_trials(store, study).at(0).attempts.at(0)) == text_of(attempt));
     }
+    SECTION("what an attempt wrote is kept, whole and for each attempt") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Trial trial = store.begin_trial(study.id, std::nullopt);
+        CHECK(error_of([&] { store.keep_log(trial, 0, "epoch 1"); }) == Errc::bad_value);
+        Attempt attempt;
+        store.begin_attempt(trial, attempt);
+        CHECK(store.log(trial, 0).empty());
+        store.keep_log(trial, 0, "epoch 1");
+        store.keep_log(trial, 0, "epoch 1\n\xe2\x82\xac 2\n");
+        attempt.index = 1;
+        store.begin_attempt(trial, attempt);
+        CHECK(store.log(trial, 0) == "epoch 1\n\xe2\x82\xac 2\n");
+        CHECK(store.log(trial, 1).empty());
+        const Trial other = store.begin_trial(study.id, std::nullopt);
+        CHECK(store.log(other, 0).empty());
+        store.delete_study(study.id);
+        CHECK(store.log(trial, 0).empty());
+    }
     SECTION("enqueued trials are taken in their order, each once, before new ones") {
         const Study study = store.open_study("s", one, Store::Open::create);
         store.enqueue(study.id, {{"x", 0.5}, {"model", std::string{"base"}}, {"n", std::int64_t{3}}});

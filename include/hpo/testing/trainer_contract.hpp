@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/core/bytes.hpp"
 #include "hpo/core/error.hpp"
+#include "hpo/core/value.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/testing/trainer_problems.hpp"
 #include "hpo/trainer/info_problems.hpp"
@@ -42,9 +44,12 @@ private:
     std::size_t stop_after_;
 };
 
+/// Equal, or both no number.
+[[nodiscard]] inline bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 [[nodiscard]] inline bool same_reports(const std::vector<Report>& some, const std::vector<Report>& others) {
     return std::equal(some.begin(), some.end(), others.begin(), others.end(),
-                      [](const Report& a, const Report& b) { return a.step == b.step && a.value == b.value; });
+                      [](const Report& a, const Report& b) { return a.step == b.step && same_number(a.value, b.value); });
 }
 
 /// What every trainer promises, held against one job that it accepts and that takes a short time. Needs no test
@@ -70,7 +75,10 @@ public:
         if (!described) return take();  // what is held against a wrong description would only follow from it
         look("check", [&] { check_refusals(); });
         look("run", [&] { check_run(); });
-        look("stop", [&] { check_stop(); });
+        if (completes_) {  // else what follows is the same problem in other words
+            look("memory", [&] { check_memory(); });
+            look("stop", [&] { check_stop(); });
+        }
         look("profile", [&] { check_profile(); });
         look("predict", [&] { check_predictions(); });
         return take();
@@ -128,6 +136,9 @@ private:
         expect(outcome.kind == OutcomeKind::complete, "run", "the job does not complete: " + failure_text(outcome));
         if (outcome.kind != OutcomeKind::complete) return;
         expect(outcome.values.size() == 1 && std::isfinite(outcome.values[0]), "run", "the value is not one finite number");
+        for (const Report& report : first.reports)
+            expect(std::isfinite(report.value), "report",
+                   "the report of step " + std::to_string(report.step) + " is " + number_text(report.value) + "; expected a finite number");
         for (std::size_t i = 1; i < first.reports.size(); ++i) {
             expect(first.reports[i].step > first.reports[i - 1].step, "report", "steps do not increase");
         }
@@ -142,10 +153,28 @@ private:
             const std::string whose = trainer == again.get() ? "another trainer" : "the same trainer again";
             RecordingProgress second;
             const AttemptOutcome repeated = run(*trainer, job_, second);
-            expect(repeated.values == outcome.values, "seed", whose + " gives other values with the same seed");
+            expect(std::ranges::equal(repeated.values, outcome.values, same_number), "seed",
+                   whose + " gives other values with the same seed");
             expect(same_reports(first.reports, second.reports), "seed", whose + " reports otherwise with the same seed");
         }
         reports_ = first.reports.size();
+        completes_ = true;
+    }
+
+    /// What is allocated when an attempt starts must not grow from one to the next.
+    void check_memory() {
+        std::vector<std::int64_t> held;
+        for (int attempt = 0; attempt < 3; ++attempt) {
+            RecordingProgress progress;
+            static_cast<void>(run(*trainer_, job_, progress));
+            for (const MemoryMark& mark : progress.marks) {
+                if (mark.name == "trial_start" && mark.reading.allocated) held.push_back(*mark.reading.allocated);
+            }
+        }
+        const bool grows = held.size() > 2 && held[0] < held[1] && held[1] < held[2];
+        expect(
+            !grows, "memory",
+            grows ? format_bytes(held[2] - held[1]) + " of the device are still allocated after an attempt; expected none" : std::string{});
     }
 
     void check_stop() {
@@ -216,6 +245,7 @@ private:
     TrainerJob job_;
     std::unique_ptr<Trainer> trainer_;
     std::size_t reports_ = 0;
+    bool completes_ = false;
 };
 
 /// All promises that a trainer breaks, given a job that it accepts and that takes a short time.

@@ -39,8 +39,8 @@ public:
     [[nodiscard]] Progress& progress() { return progress_; }
     [[nodiscard]] bool stop_requested() const { return progress_.stop_requested(); }
 
-    /// The phase that a failure from now on belongs to: data, build, batch, forward, backward, step, evaluation, checkpoint, save. It is
-    /// start before the first, and a job whose settings are refused fails in settings. `phase` is a literal.
+    /// The phase that a failure from now on belongs to: data, build, batch, forward, backward, update, step, evaluation, checkpoint, save.
+    /// It is start before the first, and a job whose settings are refused fails in settings. `phase` is a literal.
     void enter(std::string_view phase) {
         phase_ = phase;
         TraceRecorder::instance().enter(phase);

@@ -23,6 +23,7 @@ namespace hpo::torch {
 /// Which examples an epoch's batches hold.
 struct LoadPlan {
     std::vector<std::int64_t> order;  ///< of all the epoch's examples
+    Epoch epoch{};
     std::int64_t effective_batch = 1;
     std::int64_t micro_batch = 1;
     std::int64_t workers = 0;  ///< threads that prepare batches ahead; 0: next() makes them
@@ -58,7 +59,7 @@ public:
 
     /// The next batch, on the device; as often as there are batches. Throws what making it threw.
     [[nodiscard]] Batch next() {
-        if (workers_.empty()) return task_.training_batch(batches_.at(taken_++), device_);
+        if (workers_.empty()) return make(taken_++, device_);
         Made made;
         {
             std::unique_lock lock{mutex_};
@@ -68,12 +69,17 @@ public:
         }
         changed_.notify_all();
         if (made.error) std::rethrow_exception(made.error);
-        const auto onto_device = [&](::torch::Tensor& tensor) {
-            if (tensor.defined()) tensor = tensor.to(device_, /*non_blocking=*/false, /*copy=*/true);
-        };
-        for (::torch::Tensor& input : made.batch.inputs) onto_device(input);
-        onto_device(made.batch.targets);
-        return std::move(made.batch);
+        return onto_device(std::move(made.batch));
+    }
+    /// How many batches next() has given.
+    [[nodiscard]] std::size_t position() const { return taken_; }
+    /// The batch of this index, which next() gave, once more.
+    [[nodiscard]] Batch again(std::size_t index) const {
+        if (workers_.empty()) return make(index, device_);
+        return onto_device([&] {
+            const Unmetered outside;
+            return make(index, ::torch::kCPU);
+        }());
     }
 
 private:
@@ -81,6 +87,18 @@ private:
         Batch batch;
         std::exception_ptr error;
     };
+
+    [[nodiscard]] Batch make(std::size_t index, ::torch::Device device) const {
+        return task_.augmented_batch(batches_.at(index), device, plan_.epoch);
+    }
+    [[nodiscard]] Batch onto_device(Batch batch) const {
+        const auto move = [&](::torch::Tensor& tensor) {
+            if (tensor.defined()) tensor = tensor.to(device_, /*non_blocking=*/false, /*copy=*/true);
+        };
+        for (::torch::Tensor& input : batch.inputs) move(input);
+        move(batch.targets);
+        return batch;
+    }
 
     void work() {
         const Unmetered outside;
@@ -92,7 +110,7 @@ private:
             lock.unlock();
             Made made;
             try {
-                made.batch = task_.training_batch(batches_[mine], ::torch::kCPU);
+                made.batch = make(mine, ::torch::kCPU);
             } catch (...) {
                 made.error = std::current_exception();
             }

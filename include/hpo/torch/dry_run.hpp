@@ -16,6 +16,7 @@
 #include "hpo/torch/meta_cuda.hpp"
 #include "hpo/torch/meta_device.hpp"
 #include "hpo/torch/meta_host.hpp"
+#include "hpo/torch/random_reads.hpp"
 #include "hpo/torch/short_task.hpp"
 #include "hpo/torch/trace_recorder.hpp"
 #include "hpo/torch/training_loop.hpp"
@@ -60,9 +61,14 @@ struct DryRun {
         const std::int64_t refusals_before = ValueReads::refusals();
         ShortTask shortened{task, plan, attempt.device()};
         if (detail == TraceDetail::scopes) shortened.name_scopes();
+        const RandomReads random;
         auto trace =
             trace_training(std::move(shortened), seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device, attempt);
         if (ValueReads::refusals() != refusals_before) throw Error{Errc::plugin, ValueReads::refusal("and goes on where that fails")};
+        if (!random.phase().empty()) {
+            throw Error{Errc::plugin, "the training reads numbers that it has drawn at random (in its phase " + random.phase() +
+                                          "), and its memory may hang on them: only a probe tells it"};
+        }
         return trace;
     };
     std::int64_t evaluation_reads = 0;

@@ -81,7 +81,7 @@ template <class BatchOf>
     for (std::size_t start = 0; start < order.size(); start += stride) {
         const Batch batch = batch_of(std::span{order}.subspan(start, std::min(stride, order.size() - start)));
         check_labels(batch.targets, part.classes);
-        const ::torch::Tensor logits = model.forward(batch).to(::torch::kFloat);  // under autocast they are not
+        const ::torch::Tensor logits = model.forward(batch)[0].to(::torch::kFloat);  // under autocast they are not
         check_logits(logits, batch, part.classes);
         score.add(logits, batch.targets);
     }

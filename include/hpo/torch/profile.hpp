@@ -26,12 +26,12 @@ namespace hpo::torch {
     std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
     const auto before = read_memory(attempt.device()).allocated.value_or(0);
     const Batch batch = task.training_batch(chosen, attempt.device());
-    ::torch::Tensor outputs;
+    Outputs outputs;
     {
         const Autocast autocast{attempt.device(), precision};
         outputs = model.forward(batch);
     }
-    const ::torch::Tensor loss = task.loss_sum(precision == Precision::fp32 ? outputs : outputs.to(::torch::kFloat), batch);
+    const ::torch::Tensor loss = task.loss_sum(precision == Precision::fp32 ? outputs : outputs.in_fp32(), batch);
     return read_memory(attempt.device()).allocated.value_or(0) - before;
 }
 

@@ -29,7 +29,7 @@ public:
 
     SparedModel(Model& whole, int most_passes) : whole_{whole}, most_passes_{most_passes} {}
 
-    [[nodiscard]] ::torch::Tensor forward(const Batch& batch) override {
+    [[nodiscard]] Outputs forward(const Batch& batch) override {
         ++passes_;
         Shape shape;
         for (const ::torch::Tensor& input : batch.inputs) {
@@ -40,19 +40,27 @@ public:
         if (!covered) {
             seen_.push_back(std::move(shape));
             const EvaluationReads::Scope in_a_model{false};
-            const ::torch::Tensor outputs = whole_.forward(batch);
-            output_sizes_ = outputs.sizes().vec();
-            options_ = outputs.options();
+            const Outputs outputs = whole_.forward(batch);
+            shown_.clear();
+            for (const ::torch::Tensor& output : outputs) shown_.push_back({output.sizes().vec(), output.options()});
             if (passes_ == most_passes_) throw Enough{};
             return outputs;
         }
         if (passes_ == most_passes_) throw Enough{};
-        std::vector<std::int64_t> sizes = output_sizes_;
-        if (!sizes.empty()) sizes.front() = batch.examples();
-        return ::torch::empty(sizes, options_);
+        std::vector<::torch::Tensor> outputs;
+        for (Shown output : shown_) {
+            if (!output.sizes.empty()) output.sizes.front() = batch.examples();
+            outputs.push_back(::torch::empty(output.sizes, output.options));
+        }
+        return outputs;
     }
 
 private:
+    /// An output of the last pass.
+    struct Shown {
+        std::vector<std::int64_t> sizes;
+        ::torch::TensorOptions options;
+    };
     using Shape = std::vector<std::int64_t>;  ///< the sizes of all inputs, one after the other
 
     static bool covers(const Shape& larger, const Shape& smaller) {
@@ -63,8 +71,7 @@ private:
     int most_passes_;
     int passes_ = 0;
     std::vector<Shape> seen_;
-    std::vector<std::int64_t> output_sizes_;
-    ::torch::TensorOptions options_;
+    std::vector<Shown> shown_;
 };
 
 /// A task with so few examples that one training shows what all of it would need: in each step at most three full micro-batches and the
@@ -110,9 +117,14 @@ public:
     [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
         return whole_.training_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device);
     }
-    [[nodiscard]] ::torch::Tensor loss_sum(const ::torch::Tensor& outputs, const Batch& batch) const override {
+    [[nodiscard]] Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device, const Epoch& epoch) const override {
+        return whole_.augmented_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device, epoch);
+    }
+    [[nodiscard]] ::torch::Tensor loss_sum(const Outputs& outputs, const Batch& batch) const override {
         return whole_.loss_sum(outputs, batch);
     }
+    [[nodiscard]] bool has_own_step() const override { return whole_.has_own_step(); }
+    [[nodiscard]] double training_step(TrainingStep& step) const override { return whole_.training_step(step); }
     [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override {
         spare(model, [&](Model& spared) { static_cast<void>(whole_.evaluate(spared, plan)); });
         return {{plan_.metric, 0.0}};

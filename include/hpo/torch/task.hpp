@@ -5,34 +5,23 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/attributes.hpp"
+#include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
+#include "hpo/torch/model.hpp"
 
 namespace hpo::torch {
-
-/// Examples on the attempt's device: what the model reads, and what its outputs are held against. The first dimension of
-/// every tensor counts the examples.
-struct Batch {
-    std::vector<::torch::Tensor> inputs;
-    ::torch::Tensor targets;
-
-    [[nodiscard]] std::int64_t examples() const { return targets.size(0); }
-};
-
-/// A module that the training loop can run.
-class Model : public ::torch::nn::Module {
-public:
-    /// Outputs for each example, [examples, ...].
-    [[nodiscard]] virtual ::torch::Tensor forward(const Batch& batch) = 0;
-};
 
 /// Metric to value.
 using Metrics = std::map<std::string, double, std::less<>>;
@@ -49,6 +38,17 @@ struct EpochOrder {
     Seed seed;                         ///< the epoch's own
 };
 
+/// An epoch of a training, for a task that changes its examples at random (augmentation).
+struct Epoch {
+    std::int64_t number = 1;  ///< the first is 1
+    Seed seed;                ///< the epoch's own
+
+    /// Random numbers of an example in this epoch: the same in whatever micro-batch, loader thread or resumed attempt it is made.
+    [[nodiscard]] Rng rng_of(std::int64_t example) const { return seed.derive(static_cast<std::uint64_t>(example)).rng(); }
+};
+
+class TrainingStep;
+
 /// What a plugin supplies for one attempt; the loop (training_loop.hpp) does the rest. Runs in the attempt's thread.
 class Task {
 public:
@@ -59,8 +59,20 @@ public:
     /// The batch of these examples, each in [0, training_examples()), in this order. With loader workers it is called in their threads,
     /// in several at once, for the CPU: it changes nothing, and draws nothing from LibTorch's generator.
     [[nodiscard]] virtual Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const = 0;
-    /// The losses of the batch's examples added up, a scalar with a gradient.
-    [[nodiscard]] virtual ::torch::Tensor loss_sum(const ::torch::Tensor& outputs, const Batch& batch) const = 0;
+    /// The same batch as training takes it in this epoch, changed at random where the task augments its examples: by
+    /// `epoch.rng_of(example)` alone, so that the same epoch gives the same batch. What training_batch must hold, this must too.
+    [[nodiscard]] virtual Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device,
+                                                const Epoch& /*epoch*/) const {
+        return training_batch(examples, device);
+    }
+    /// The losses of the batch's examples added up, a scalar with a gradient. Under autocast the outputs have been made fp32.
+    [[nodiscard]] virtual ::torch::Tensor loss_sum(const Outputs& outputs, const Batch& batch) const = 0;
+    /// True where training_step takes the place of the loop's own step, and of loss_sum: see OwnStepTask (own_step.hpp).
+    [[nodiscard]] virtual bool has_own_step() const { return false; }
+    /// One training step, and its mean loss over the examples.
+    [[nodiscard]] virtual double training_step(TrainingStep& /*step*/) const {
+        throw Error{Errc::plugin, "the task has no training step of its own"};
+    }
     /// Every metric on examples held out from training. Called without gradients, the model in evaluation mode.
     [[nodiscard]] virtual Metrics evaluate(Model& model, const EvaluationPlan& plan) const = 0;
     /// May change the shuffled order in which an epoch visits all examples, each once. The same arguments give the same order.
@@ -75,7 +87,7 @@ public:
     /// Whether all batches of as many training examples need the same memory, as those of images do. Where they do not, as those of texts,
     /// an epoch's order decides which steps need what heaviest_batch does, and predictions from it are upper bounds.
     [[nodiscard]] virtual bool batches_alike() const { return true; }
-    /// For a classifier the number of classes: labels and logits are then checked in every batch.
+    /// For a classifier the number of classes: labels and logits, which are the model's first output, are then checked in every batch.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
     /// The names of the model's parts from its input to its output, the embeddings first and the head last ("encoder.layer.0"): every
     /// parameter lies in one, and a part of several modules is their names with a space between. Freezing, probing and a decay of the
@@ -93,6 +105,18 @@ public:
     virtual void save(const std::filesystem::path& /*folder*/) const {}
     /// After the last epoch: adds what the trial should keep besides the metrics. The model is in evaluation mode.
     virtual void finish(Model& /*model*/, const EvaluationPlan& /*plan*/, Attributes& /*attributes*/) const {}
+
+    /// Where lines for the trial's log go from now on; nowhere before. Called by the trainer; `write` may be called in several threads.
+    void log_to(std::function<void(std::string_view)> write) { write_log_ = std::move(write); }
+
+protected:
+    /// Adds a line to the trial's log, which `hpo-analyze trial` shows. In any thread; predictions, which repeat steps, write none.
+    void log(std::string_view line) const {
+        if (write_log_) write_log_(line);
+    }
+
+private:
+    std::function<void(std::string_view)> write_log_;
 };
 
 }  // namespace hpo::torch

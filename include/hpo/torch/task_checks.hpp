@@ -7,70 +7,43 @@
 #include <cmath>
 #include <cstdint>
 #include <exception>
-#include <functional>
+#include <numeric>
+#include <span>
 #include <string>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/value.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/batch_checks.hpp"
+#include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/failure_translation.hpp"
+#include "hpo/torch/few_passes.hpp"
+#include "hpo/torch/loss_scale.hpp"
+#include "hpo/torch/optimizer.hpp"
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_plan.hpp"
+#include "hpo/torch/training_step.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
 
-/// A model for an evaluation of which only the names of its metrics count: after the first pass over examples of a shape it gives the
-/// outputs of one of them for each.
-class FewPasses final : public Model {
-public:
-    /// Thrown by a pass beyond the last: the evaluation is too long to be looked at. Inside torch/ only.
-    struct Enough {};
-
-    explicit FewPasses(Model& whole) : whole_{whole} {}
-
-    [[nodiscard]] ::torch::Tensor forward(const Batch& batch) override {
-        constexpr int most_passes = 200;
-        if (++passes_ > most_passes) throw Enough{};
-        std::vector<std::int64_t> shape;  // of an example
-        for (const ::torch::Tensor& input : batch.inputs) {
-            for (std::int64_t i = 1; i < input.dim(); ++i) shape.push_back(input.size(i));
-            shape.push_back(-1);
-        }
-        if (!first_.defined() || shape != shape_ || first_.dim() == 0) {
-            const ::torch::Tensor outputs = whole_.forward(batch);
-            first_ = outputs.dim() > 0 && outputs.size(0) > 0 ? outputs.slice(0, 0, 1) : ::torch::Tensor{};
-            shape_ = std::move(shape);
-            return outputs;
-        }
-        std::vector<std::int64_t> sizes = first_.sizes().vec();
-        sizes.front() = batch.examples();
-        return first_.expand(sizes).clone();
-    }
-
-private:
-    Model& whole_;
-    int passes_ = 0;
-    ::torch::Tensor first_;
-    std::vector<std::int64_t> shape_;
-};
-
 /// What a task promises of its batches, its loss and its evaluation, held against a few examples and a model that has learnt nothing.
 class TaskChecks {
 public:
-    TaskChecks(const Task& task, Model& model, const TrainingPlan& plan, RunningAttempt& attempt)
-        : task_{task}, model_{model}, plan_{plan}, attempt_{attempt} {}
+    /// `prepared` is trained a step where the task makes its steps itself.
+    TaskChecks(const Task& task, PreparedModel prepared, const TrainingPlan& plan, RunningAttempt& attempt)
+        : task_{task}, prepared_{std::move(prepared)}, model_{*prepared_.model}, plan_{plan}, attempt_{attempt} {}
 
-    /// All broken promises. What does not fit the memory is left out: guards refuse it. `parts` are the model's, `metrics` those that the
-    /// trainer describes.
-    [[nodiscard]] std::vector<TrainerProblem> find(const std::vector<std::string>& parts, const std::vector<TrainerMetric>& metrics) {
+    /// All broken promises. What does not fit the memory is left out: guards refuse it. `metrics` are those that the trainer describes.
+    [[nodiscard]] std::vector<TrainerProblem> find(const std::vector<TrainerMetric>& metrics) {
         try {
-            enter_training(model_, parts);
+            enter_training(model_, prepared_.parts);
             check_training();
-            check_evaluation(metrics);
+            if (problems_.empty()) check_evaluation(metrics);  // it would fail for the same reason, in other words
         } catch (...) {
             const FailureKind kind = translate_failure(std::current_exception(), attempt_.phase(), {}).kind;
             if (kind != FailureKind::out_of_memory && kind != FailureKind::host_out_of_memory) throw;
@@ -81,36 +54,92 @@ public:
 private:
     void add(std::string where, std::string what) { problems_.push_back({std::move(where), std::move(what)}); }
 
+    [[nodiscard]] static std::vector<std::int64_t> first_examples(std::int64_t count) {
+        std::vector<std::int64_t> examples(static_cast<std::size_t>(count));
+        std::iota(examples.begin(), examples.end(), std::int64_t{0});
+        return examples;
+    }
+
     void check_training() {
-        std::vector<std::int64_t> chosen;
-        for (std::int64_t i = 0; i < std::min<std::int64_t>(2, task_.training_examples()); ++i) chosen.push_back(i);
+        const std::vector<std::int64_t> chosen = first_examples(std::min<std::int64_t>(2, task_.training_examples()));
         attempt_.enter("batch");
         const Batch batch = task_.training_batch(chosen, attempt_.device());
-        const auto examples = static_cast<std::int64_t>(chosen.size());
-        if (!counts_examples("training_batch", "targets", batch.targets, examples)) return;
-        for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
-            if (!counts_examples("training_batch", "input " + std::to_string(i), batch.inputs[i], examples)) return;
-        }
+        if (!counts_examples("training_batch", batch, chosen.size()) || !check_augmentation(chosen)) return;
+        if (task_.has_own_step()) return check_own_step();
         attempt_.enter("forward");
-        ::torch::Tensor outputs;
+        Outputs outputs;
         {
             const Autocast autocast{attempt_.device(), plan_.precision};
             outputs = model_.forward(batch);
         }
-        if (!counts_examples("forward", "outputs", outputs, examples)) return;
-        if (plan_.precision != Precision::fp32) outputs = outputs.to(::torch::kFloat);
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            const std::string name = outputs.size() == 1 ? "outputs" : "output " + std::to_string(i);
+            if (!counts_examples("forward", name, outputs[i], chosen.size())) return;
+        }
+        if (plan_.precision != Precision::fp32) outputs = outputs.in_fp32();
         const ::torch::Tensor loss = task_.loss_sum(outputs, batch);
-        if (loss.numel() != 1) {
-            add("loss_sum", "its loss has shape " + shape_text(loss) + "; expected one number, the sum over the batch's examples");
+        if (!loss.defined() || loss.numel() != 1) {
+            add("loss_sum", "its loss " + (loss.defined() ? "has shape " + shape_text(loss) : std::string{"is not defined"}) +
+                                "; expected one number, the sum over the batch's examples");
             return;
         }
-        check_sum(outputs.detach(), batch, loss.item<double>());
+        if (!loss.is_floating_point()) {
+            add("loss_sum", std::string{"its loss is of type "} + ::torch::toString(loss.scalar_type()) +
+                                ", which has no gradient; expected a number with a fraction");
+            return;
+        }
+        check_sum(outputs.each([](const ::torch::Tensor& each) { return each.detach(); }), batch, loss.item<double>());
         check_gradients(loss);
     }
 
+    /// False where augmented_batch gives no batch of these examples, or another one when it is asked again for the same epoch.
+    bool check_augmentation(std::span<const std::int64_t> chosen) {
+        const Epoch epoch{.number = 1, .seed = Seed{1}};
+        const Batch batch = task_.augmented_batch(chosen, attempt_.device(), epoch);
+        if (!counts_examples("augmented_batch", batch, chosen.size())) return false;
+        const Batch again = task_.augmented_batch(chosen, attempt_.device(), epoch);
+        bool same = batch.inputs.size() == again.inputs.size() && batch.targets.equal(again.targets);
+        for (std::size_t i = 0; same && i < batch.inputs.size(); ++i) same = batch.inputs[i].equal(again.inputs[i]);
+        if (!same)
+            add("augmented_batch",
+                "the same epoch and examples give another batch when asked again; expected random numbers from epoch.rng_of(example) "
+                "alone");
+        return same;
+    }
+
+    /// One step of the task's own, in a micro-batch of two examples and a short one.
+    void check_own_step() {
+        const std::int64_t examples = std::min<std::int64_t>(3, task_.training_examples());
+        BatchLoader loader{task_, {.order = first_examples(examples), .effective_batch = examples, .micro_batch = 2}, attempt_.device()};
+        Optimizer optimizer{plan_.optimizer, parameter_groups(model_, prepared_.parts, plan_.optimizer.layer_decay)};
+        LossScale loss_scale{plan_.precision};
+        TrainingStep step{{.task = task_,
+                           .model = model_,
+                           .loader = loader,
+                           .optimizer = optimizer,
+                           .loss_scale = loss_scale,
+                           .attempt = attempt_,
+                           .examples = examples,
+                           .precision = plan_.precision,
+                           .learning_rate = plan_.optimizer.learning_rate,
+                           .clip_norm = plan_.clip_norm}};
+        try {
+            step.end_own(task_.training_step(step));
+        } catch (const Error& error) {
+            add("training_step", error.what());
+        }
+    }
+
     /// True where the first dimension counts examples, as that of every tensor must.
-    bool counts_examples(const std::string& where, const std::string& name, const ::torch::Tensor& tensor, std::int64_t examples) {
-        if (tensor.defined() && tensor.dim() > 0 && tensor.size(0) == examples) return true;
+    bool counts_examples(const std::string& where, const Batch& batch, std::size_t examples) {
+        if (!counts_examples(where, "targets", batch.targets, examples)) return false;
+        for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
+            if (!counts_examples(where, "input " + std::to_string(i), batch.inputs[i], examples)) return false;
+        }
+        return true;
+    }
+    bool counts_examples(const std::string& where, const std::string& name, const ::torch::Tensor& tensor, std::size_t examples) {
+        if (tensor.defined() && tensor.dim() > 0 && tensor.size(0) == static_cast<std::int64_t>(examples)) return true;
         add(where, name + (tensor.defined() ? " of shape " + shape_text(tensor) : " that are not defined") + " for " +
                        std::to_string(examples) + " examples; expected a first dimension that counts the examples");
         return false;
@@ -118,14 +147,15 @@ private:
 
     /// The loss of a batch is the sum of what its examples give one by one: of the same outputs, so that neither dropout nor statistics
     /// of the batch differ.
-    void check_sum(const ::torch::Tensor& outputs, const Batch& batch, double together) {
+    void check_sum(const Outputs& outputs, const Batch& batch, double together) {
         const ::torch::NoGradGuard no_gradients;
         double sum = 0;
         double size = 0;
         for (std::int64_t i = 0; i < batch.examples(); ++i) {
             Batch one{{}, batch.targets.slice(0, i, i + 1)};
             for (const ::torch::Tensor& input : batch.inputs) one.inputs.push_back(input.slice(0, i, i + 1));
-            const double loss = task_.loss_sum(outputs.slice(0, i, i + 1), one).item<double>();
+            const double loss =
+                task_.loss_sum(outputs.each([&](const ::torch::Tensor& each) { return each.slice(0, i, i + 1); }), one).item<double>();
             sum += loss;
             size += std::fabs(loss);
         }
@@ -133,7 +163,7 @@ private:
         if (!std::isfinite(together) || !std::isfinite(sum) || alike(together, sum)) return;
         const std::string figures = ": " + display_text(together) + " for " + std::to_string(batch.examples()) + " examples together, " +
                                     display_text(sum) + " for the same ones one by one";
-        if (const auto wider = broadcast_shape(outputs, batch.targets); !wider.empty()) {
+        if (const auto wider = outputs.size() == 1 ? broadcast_shape(outputs, batch.targets) : std::string{}; !wider.empty()) {
             add("loss_sum", "outputs of shape " + shape_text(outputs) + " are held against targets of shape " + shape_text(batch.targets) +
                                 ", which LibTorch widens to " + wider + figures + "; expected outputs and targets of one shape");
         } else if (alike(together * static_cast<double>(batch.examples()), sum)) {
@@ -186,6 +216,11 @@ private:
             told = task_.evaluate(model, EvaluationPlan{attempt_.device(), std::min(plan_.evaluation_batch, most_examples)});
         } catch (const FewPasses::Enough&) {
             return;  // a training will tell
+        } catch (const std::bad_cast&) {
+            add("evaluate",
+                "it casts the model to another type; expected nothing of the model but forward: checks and predictions pass a "
+                "stand-in for it");
+            return;
         }
         std::vector<std::string> names;
         for (const auto& [name, value] : told) names.push_back(name);
@@ -197,6 +232,7 @@ private:
     }
 
     const Task& task_;
+    PreparedModel prepared_;
     Model& model_;
     const TrainingPlan& plan_;
     RunningAttempt& attempt_;

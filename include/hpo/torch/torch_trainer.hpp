@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ public:
     AttemptOutcome run(const TrainerJob& job, Progress& progress) final {
         return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             const std::unique_ptr<Task> task = task_to_train(settings, job);
+            keep_log(*task, attempt);
             const TrainingPlan plan = plan_of(settings, job);
             if (job.trace_file.empty()) return train(*task, plan, Seed{job.seed}, attempt);
             ShortTask shortened{*task, plan, attempt.device()};
@@ -67,6 +69,7 @@ public:
         return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             attempt.enter("data");
             const std::unique_ptr<Task> task = task_of(settings, job);
+            keep_log(*task, attempt);
             const TrainingPlan plan = plan_of(settings, job);
             const std::shared_ptr<Model> model = load_model(*task, job.saved_model, attempt);
             const Metrics metrics = torch::evaluate(*task, *model, plan, attempt);
@@ -79,6 +82,7 @@ public:
         Silence silence;
         static_cast<void>(in_attempt(job, silence, [&](const Settings& settings, RunningAttempt& attempt) {
             const std::unique_ptr<Task> task = task_to_train(settings, job);
+            if (task->has_own_step()) throw Error{Errc::plugin, "a training step of the task's own is not measured"};
             profile = measure_profile(*task, plan_of(settings, job), Seed{job.seed}, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
         }));
@@ -104,6 +108,7 @@ public:
         const AttemptOutcome outcome = in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             attempt.enter("data");
             const std::unique_ptr<Task> task = task_to_train(settings, job);
+            keep_log(*task, attempt);
             for (const std::string& remark : task->remarks()) progress.log(remark);
             problems = check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
@@ -125,6 +130,11 @@ private:
         void memory(const MemoryMark&) override {}
         void log(std::string_view) override {}
     };
+
+    /// What the task logs is a line of the attempt's log.
+    static void keep_log(Task& task, RunningAttempt& attempt) {
+        task.log_to([&attempt](std::string_view line) { attempt.progress().log(line); });
+    }
 
     /// Calls `work(task, plan)` with what `job` asks for.
     template <class Work>
@@ -265,17 +275,17 @@ private:
             const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
             check_labels(task.training_batch(chosen, ::torch::kCPU).targets, *task.classes());
         }
-        const PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
-        attempt.enter("forward");
-        {
+        PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
+        if (!task.has_own_step()) {
+            attempt.enter("forward");
             const ::torch::NoGradGuard no_gradients;
             const Batch batch = task.training_batch(std::span{order}.first(std::min<std::size_t>(2, order.size())), attempt.device());
-            const ::torch::Tensor outputs = prepared.model->forward(batch);
-            if (task.classes()) check_logits(outputs, batch, *task.classes());
+            const Outputs outputs = prepared.model->forward(batch);
+            if (task.classes()) check_logits(outputs[0], batch, *task.classes());
             const ::torch::Tensor loss = task.loss_sum(outputs, batch);
-            if (loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
+            if (loss.defined() && loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
         }
-        return TaskChecks{task, *prepared.model, plan, attempt}.find(prepared.parts, describe().metrics);
+        return TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics);
     }
 
     int worker_threads_;  ///< LibTorch's own choice, which heeds the worker's OMP_NUM_THREADS

@@ -14,12 +14,10 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
-#include "hpo/torch/accumulation.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/epoch_order.hpp"
-#include "hpo/torch/finish_gradients.hpp"
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/saved_model.hpp"
 #include "hpo/torch/settled_need.hpp"
@@ -27,6 +25,7 @@
 #include "hpo/torch/training_checkpoint.hpp"
 #include "hpo/torch/training_plan.hpp"
 #include "hpo/torch/training_state.hpp"
+#include "hpo/torch/training_step.hpp"
 
 namespace hpo::torch {
 
@@ -128,35 +127,52 @@ private:
         const std::int64_t from = stretch.first * plan_.effective_batch;
         const std::int64_t to = std::min(from + stretch.steps * plan_.effective_batch, examples_);
         order = {order.begin() + from, order.begin() + to};
-        BatchLoader loader{task_,
-                           {.order = std::move(order),
-                            .effective_batch = plan_.effective_batch,
-                            .micro_batch = plan_.micro_batch,
-                            .workers = plan_.loader_workers},
-                           attempt_.device()};
+        BatchLoader loader{
+            task_,
+            {.order = std::move(order),
+             .epoch = {.number = stretch.epoch, .seed = seed_.derive("augmentation").derive(static_cast<std::uint64_t>(stretch.epoch))},
+             .effective_batch = plan_.effective_batch,
+             .micro_batch = plan_.micro_batch,
+             .workers = plan_.loader_workers},
+            attempt_.device()};
         enter_training(*state.model, state.parts);
         double loss = 0;
         for (std::int64_t start = from; start < to; start += plan_.effective_batch, ++state.step) {
             const std::int64_t count = std::min(plan_.effective_batch, to - start);
             ::torch::manual_seed(seed_.derive("noise").derive(static_cast<std::uint64_t>(state.step)).value);
-            const StepPlan step{
-                .examples = count, .precision = plan_.precision, .loss_scale = state.loss_scale.factor(), .number = state.step + 1};
-            const StepResult result = accumulate_gradients(task_, *state.model, loader, step, attempt_);
-            if (result.stopped) return std::nullopt;
-            loss += result.mean_loss * static_cast<double>(count);
-            take_step();
+            const std::optional<double> mean_loss = take_step(loader, count);
+            if (!mean_loss) return std::nullopt;
+            loss += *mean_loss * static_cast<double>(count);
         }
         return loss / static_cast<double>(to - from);
     }
 
-    void take_step() {
-        if (settled_need_ && state_->step == first_step_) settled_need_->first_pass(attempt_.memory());
-        attempt_.enter("step");
+    /// The mean loss of a step; nothing when somebody asked the attempt to end.
+    [[nodiscard]] std::optional<double> take_step(BatchLoader& loader, std::int64_t examples) {
         TrainingState& state = *state_;
-        state.optimizer.set_learning_rate(plan_.optimizer.learning_rate *
-                                          plan_.schedule.factor({.number = state.step, .of = steps_per_epoch() * plan_.epochs}));
-        if (finish_gradients(state.optimizer, state.loss_scale, plan_.clip_norm)) state.optimizer.step();
-        state.model->zero_grad(/*set_to_none=*/true);
+        const double scheduled = plan_.schedule.factor({.number = state.step, .of = steps_per_epoch() * plan_.epochs});
+        TrainingStep step{{.task = task_,
+                           .model = *state.model,
+                           .loader = loader,
+                           .optimizer = state.optimizer,
+                           .loss_scale = state.loss_scale,
+                           .attempt = attempt_,
+                           .examples = examples,
+                           .number = state.step + 1,
+                           .precision = plan_.precision,
+                           .learning_rate = plan_.optimizer.learning_rate * scheduled,
+                           .clip_norm = plan_.clip_norm,
+                           .before_first_update = [&] {
+                               if (settled_need_ && state_->step == first_step_) settled_need_->first_pass(attempt_.memory());
+                           }}};
+        try {
+            if (!task_.has_own_step()) return plain_step(task_, step);
+            const double loss = task_.training_step(step);
+            step.end_own(loss);
+            return loss;
+        } catch (const TrainingStep::Stopped&) {
+            return std::nullopt;
+        }
     }
 
     /// Measures, logs and reports. False: the trial was pruned.

@@ -39,6 +39,8 @@ public:
     ~EvaluationReads() { current() = nullptr; }
     EvaluationReads(const EvaluationReads&) = delete;
     EvaluationReads& operator=(const EvaluationReads&) = delete;
+    /// Whether this thread is in an evaluation, its model's passes excepted.
+    [[nodiscard]] static bool in_evaluation() { return evaluating(); }
     /// How many there were.
     [[nodiscard]] std::int64_t count() const { return count_; }
 

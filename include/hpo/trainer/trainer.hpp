@@ -114,7 +114,7 @@ public:
     virtual void memory(const MemoryMark& mark) = 0;
     /// A checkpoint of this step, which was reported, lies in the job's folder, whole: a next attempt may resume from it.
     virtual void checkpointed(std::int64_t /*step*/) {}
-    /// A line for the trial's log.
+    /// A line for the trial's log. Several threads may call it at once.
     virtual void log(std::string_view line) = 0;
     /// News as JSON, of a kind that has no function above; whoever does not know it passes it over.
     virtual void tell(std::string_view /*json*/) {}

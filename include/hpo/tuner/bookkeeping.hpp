@@ -113,6 +113,11 @@ public:
         store_.begin_attempt(current, current.attempts.back());
         observer_.attempt_started(current, current.attempts.back());
     }
+    /// What the latest attempt wrote; an empty text is not kept.
+    void keep_log(std::int64_t number, const std::string& text) {
+        const Trial& current = trial(number);
+        if (!text.empty()) store_.keep_log(current, current.attempts.back().index, text);
+    }
     void end_attempt(std::int64_t number) {
         Trial& current = trial(number);
         store_.end_attempt(current, current.attempts.back());

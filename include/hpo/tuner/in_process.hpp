@@ -7,9 +7,12 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hpo/core/shortened_log.hpp"
 #include "hpo/core/time.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/space/space_trial.hpp"
@@ -38,6 +41,9 @@ public:
         return stopped_;
     }
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+    /// Adds a line to the trial's log, which `hpo-analyze trial` shows.
+    void log(std::string_view line) { log_.add_line(line); }
+    [[nodiscard]] std::string take_log() { return std::exchange(log_, ShortenedLog{}).text(); }
     /// What the other side threw at a report: not the trial's failure, whatever the trial function did with it.
     void rethrow_listener_error() const {
         if (listener_error_) std::rethrow_exception(listener_error_);
@@ -48,6 +54,7 @@ private:
     ExecutorEvents& events_;
     std::optional<std::int64_t> last_step_;
     bool stopped_ = false;
+    ShortenedLog log_;
     std::exception_ptr listener_error_;
 };
 
@@ -99,6 +106,7 @@ public:
         RunningJob running{job, events};
         AttemptOutcome outcome = run_attempt([&] { return function_(running); }, [&] { return running.stopped(); });
         running.rethrow_listener_error();
+        outcome.log = running.take_log();
         events.on_end(job.trial, std::move(outcome));
     }
     void wait(ExecutorEvents& /*events*/, double /*timeout_seconds*/) override {}

@@ -85,6 +85,7 @@ private:
             } catch (...) {  // a SpaceRejection: the parameters were drawn already
                 end.failure = current_failure();
             }
+            end.log = running.take_log();
             const std::lock_guard lock{owner.mutex_};
             if (end.kind == OutcomeKind::stopped && cut_short) end.kind = OutcomeKind::interrupted;
             outcome = std::move(end);

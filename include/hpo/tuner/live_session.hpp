@@ -102,6 +102,7 @@ private:
                 if (listener_error) std::rethrow_exception(listener_error);
                 if (source.fault()) std::rethrow_exception(source.fault());
                 books_.set_params(number, live.params());
+                outcome.log = live.take_log();
                 return outcome;
             } catch (const SpaceRejection& rejection) {
                 if (round + 1 < max_refused_proposals) continue;
@@ -123,6 +124,7 @@ private:
     void conclude(std::int64_t number, AttemptOutcome outcome, const std::string& prune_reason) {
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
+        books_.keep_log(number, outcome.log);
         attempt.seconds = outcome.seconds;
         attempt.outcome = outcome.kind;
         attempt.failure = std::move(outcome.failure);

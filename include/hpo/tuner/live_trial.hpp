@@ -5,9 +5,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "hpo/core/outcome.hpp"
+#include "hpo/core/shortened_log.hpp"
 #include "hpo/space/space_trial.hpp"
 
 namespace hpo {
@@ -27,6 +29,9 @@ public:
     void report(std::int64_t step, double value) {
         pruned_ = sink_(params(), Report{.step = step, .value = value, .is_last = step == last_step_}) || pruned_;
     }
+    /// Adds a line to the trial's log, which `hpo-analyze trial` shows.
+    void log(std::string_view line) { log_.add_line(line); }
+    [[nodiscard]] std::string take_log() { return std::exchange(log_, ShortenedLog{}).text(); }
     /// True when the trial is not worth finishing; the objective then returns, and its value is ignored.
     [[nodiscard]] bool should_prune() const noexcept {
         told_ = pruned_;
@@ -38,6 +43,7 @@ public:
 private:
     ReportSink sink_;
     std::optional<std::int64_t> last_step_;
+    ShortenedLog log_;
     bool pruned_ = false;
     mutable bool told_ = false;
 };

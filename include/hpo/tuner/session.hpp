@@ -208,6 +208,7 @@ private:
         --in_flight_;
         const auto promised = room_.leave(number);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
+        books_.keep_log(number, outcome.log);
         Trial& trial = books_.trial(number);
         for (const auto& dropped : attach(trial, outcome, books_.store())) observer_.attribute_dropped(trial, dropped);
         Attempt& attempt = trial.attempts.back();

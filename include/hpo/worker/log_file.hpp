@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string>
+#include <utility>
 
+#include "hpo/core/shortened_log.hpp"
 #include "hpo/worker/descriptor.hpp"
 
 namespace hpo::worker {
@@ -41,6 +44,19 @@ public:
         text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (const auto line = text.find('\n'); from > begin_ && line != std::string::npos) text.erase(0, line + 1);
         return text;
+    }
+
+    /// The attempt's output, shortened as a log is.
+    [[nodiscard]] std::string attempt_text() const {
+        ShortenedLog log;
+        std::array<char, 65536> part{};
+        for (off_t at = begin_; at < size();) {
+            const ssize_t got = ::pread(file_.get(), part.data(), part.size(), at);
+            if (got <= 0) break;
+            log.add({part.data(), static_cast<std::size_t>(got)});
+            at += got;
+        }
+        return std::move(log).text();
     }
 
 private:

@@ -209,6 +209,7 @@ private:
         seat.leaving = ended.leaving || seat.worker->was_signalled();  // a signal that crossed the end kills it yet
         AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
         if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = seat.worker->log().tail();
+        outcome.log = seat.worker->log().attempt_text();
         happened_.push_back({running.trial, std::move(outcome)});
     }
 
@@ -226,6 +227,7 @@ private:
         death.host_memory_was_short = exit.signal == SIGKILL && oom_kills() > running->oom_kills_before;
         AttemptOutcome outcome = outcome_of_death(*running, death);
         outcome.worker_pid = worker.pid();
+        outcome.log = worker.log().attempt_text();
         happened_.push_back({running->trial, std::move(outcome)});
     }
 

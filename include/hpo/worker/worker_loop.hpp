@@ -99,13 +99,17 @@ public:
     void memory(const MemoryMark&) override {}
     void log(std::string_view line) override {
         constexpr std::size_t most_lines = 100;
-        if (lines_.size() < most_lines) lines_.emplace_back(line);
+        {
+            const std::lock_guard lock{mutex_};
+            if (lines_.size() < most_lines) lines_.emplace_back(line);
+        }
         attempt_.log(line);
     }
     [[nodiscard]] std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
 
 private:
     RemoteProgress& attempt_;
+    std::mutex mutex_;
     std::vector<std::string> lines_;
 };
 

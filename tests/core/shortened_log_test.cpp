@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <utility>
+
+#include "hpo/core/shortened_log.hpp"
+#include "support/catch.hpp"
+
+TEST_CASE("a short log is kept as it is") {
+    hpo::ShortenedLog log{100};
+    log.add("without an end");
+    log.add_line(" of a line");
+    log.add_line("");
+    CHECK(std::move(log).text() == "without an end of a line\n\n");
+    CHECK(hpo::ShortenedLog{}.text().empty());
+}
+
+TEST_CASE("of a long log the beginning and the end are kept, and between them stands how much is left out") {
+    for (const std::size_t piece : {1, 7, 1000, 100000}) {
+        CAPTURE(piece);
+        std::string whole;
+        for (int line = 0; line < 5000; ++line) whole += "line " + std::to_string(line) + "\n";
+        hpo::ShortenedLog log{400};
+        for (std::size_t at = 0; at < whole.size(); at += piece) log.add(std::string_view{whole}.substr(at, piece));
+        const std::string text = std::move(log).text();
+        CHECK(text.size() < 450);
+        CHECK(text.starts_with(whole.substr(0, 100)));
+        const auto note = text.find("bytes left out]\n");
+        REQUIRE(note != std::string::npos);
+        const std::string end = text.substr(note + std::string{"bytes left out]\n"}.size());
+        CHECK(whole.ends_with(end));
+        CHECK(end.starts_with("line "));
+        const std::size_t left_out = std::stoul(text.substr(text.rfind('[', note) + 1));
+        CHECK(100 + left_out + end.size() == whole.size());
+    }
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Augmentation, several outputs of a model, and the log that a task writes.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hpo/testing/saving_contract.hpp"
+#include "hpo/testing/trainer_contract.hpp"
+#include "hpo/torch/torch_trainer.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+#include "torch/points.hpp"
+
+namespace {
+
+using hpo::torch::Batch;
+using hpo::torch::Outputs;
+using ::torch::Tensor;
+
+/// A line and a second opinion of it.
+struct TwoHeads final : hpo::torch::Model {
+    TwoHeads() {
+        first = register_module("first", hpo::torch::Linear{4, 8});
+        value = register_module("value", hpo::torch::Linear{8, 1});
+        spread = register_module("spread", hpo::torch::Linear{8, 2});
+    }
+    Outputs forward(const Batch& batch) override {
+        const Tensor hidden = ::torch::tanh(first(batch.inputs.at(0)));
+        return {{value(hidden).squeeze(1), spread(hidden)}};
+    }
+    hpo::torch::Linear first{nullptr};
+    hpo::torch::Linear value{nullptr};
+    hpo::torch::Linear spread{nullptr};
+};
+
+/// How a task of a test differs from one that keeps its promises.
+struct Flaws {
+    bool forgetful = false;    ///< augments from another generator each time
+    bool wrong_count = false;  ///< augments to another number of examples
+};
+
+/// 60 points whose sum is to be learnt. Each is moved a little at random in every epoch.
+class NoisyTask final : public hpo::torch::Task {
+public:
+    explicit NoisyTask(Flaws flaws = {}) : flaws_{flaws} {
+        const hpo::torch::Unmetered data_set;
+        x_ = ::torch::linspace(-1, 1, 4 * 60).reshape({60, 4});
+        y_ = x_.sum(1);
+    }
+    std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<TwoHeads>(); }
+    [[nodiscard]] std::int64_t training_examples() const override { return 50; }
+    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+        const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
+        return {{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
+    }
+    [[nodiscard]] Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device,
+                                        const hpo::torch::Epoch& epoch) const override {
+        Batch batch = training_batch(examples, ::torch::kCPU);
+        static std::uint64_t calls = 0;
+        if (flaws_.forgetful) ++calls;
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+            hpo::Rng rng = flaws_.forgetful ? hpo::Rng{calls} : epoch.rng_of(examples[i]);
+            const double moved = 0.1 * rng.uniform();
+            batch.inputs[0][static_cast<std::int64_t>(i)] += moved;
+        }
+        if (flaws_.wrong_count) batch.inputs[0] = batch.inputs[0].slice(0, 1);
+        for (std::int64_t i = 0; seen && i < batch.examples(); ++i)
+            seen->push_back({epoch.number, examples[static_cast<std::size_t>(i)], batch.inputs[0][i][0].item<double>()});
+        batch.inputs[0] = batch.inputs[0].to(device);
+        batch.targets = batch.targets.to(device);
+        return batch;
+    }
+    [[nodiscard]] Tensor loss_sum(const Outputs& outputs, const Batch& batch) const override {
+        return (outputs[0] - batch.targets).pow(2).sum() + (outputs[1].sum(1) - batch.targets).pow(2).sum();
+    }
+    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+        double sum = 0;
+        for (std::int64_t at = 50; at < 60; at += plan.batch_examples) {
+            const std::int64_t end = std::min<std::int64_t>(at + plan.batch_examples, 60);
+            const Batch batch{{x_.slice(0, at, end).to(plan.device)}, y_.slice(0, at, end).to(plan.device)};
+            const Outputs outputs = model.forward(batch).in_fp32();
+            sum += (outputs[0] - batch.targets).pow(2).sum().item<double>() + outputs[1].pow(2).sum().item<double>();
+        }
+        log("measured " + std::to_string(sum));
+        return {{"error", sum / 10}};
+    }
+
+    /// An example as a training saw it.
+    struct Seen {
+        std::int64_t epoch;
+        std::int64_t example;
+        double first;
+        friend auto operator<=>(const Seen&, const Seen&) = default;
+    };
+    std::vector<Seen>* seen = nullptr;
+
+private:
+    Flaws flaws_;
+    Tensor x_;  ///< [60, 4]
+    Tensor y_;  ///< [60]
+};
+
+struct NoisyTrainer final : hpo::torch::TorchTrainer {
+    Flaws flaws;
+    std::vector<NoisyTask::Seen>* seen = nullptr;
+    [[nodiscard]] hpo::TrainerInfo describe() const override {
+        return {.name = "noisy", .summary = "for a test", .metrics = {{"error", hpo::Direction::minimize, "mean square"}}};
+    }
+    std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
+        auto task = std::make_unique<NoisyTask>(flaws);
+        task->seen = seen;
+        return task;
+    }
+};
+
+hpo::TrainerJob noisy_job(std::int64_t micro) {
+    hpo::TrainerJob job;
+    job.metric = "error";
+    job.params = {{"train.batch_size", std::int64_t{20}}, {"optim.lr", 0.01}};
+    job.options = {{"epochs", std::int64_t{3}}, {"threads", std::int64_t{1}}, {"checkpoint_seconds", 0.0}};
+    job.plan.effective_batch = 20;
+    job.plan.micro_batch = micro;
+    job.seed = 5;
+    return job;
+}
+
+hpo::AttemptOutcome complete_noisy(NoisyTrainer& trainer, const hpo::TrainerJob& asked) {
+    points::Recorder recorder;
+    auto outcome = trainer.run(asked, recorder);
+    INFO((outcome.failure ? outcome.failure->message : ""));
+    REQUIRE(outcome.kind == hpo::OutcomeKind::complete);
+    return outcome;
+}
+
+std::vector<NoisyTask::Seen> seen_in(const hpo::TrainerJob& asked) {
+    NoisyTrainer trainer;
+    std::vector<NoisyTask::Seen> seen;
+    trainer.seen = &seen;
+    static_cast<void>(complete_noisy(trainer, asked));
+    std::sort(seen.begin(), seen.end());
+    return seen;
+}
+
+std::vector<std::string> problems_of(Flaws flaws) {
+    NoisyTrainer trainer;
+    trainer.flaws = flaws;
+    std::vector<std::string> lines;
+    for (const auto& problem : trainer.check(noisy_job(20))) lines.push_back(problem.where + ": " + problem.what);
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("an example is augmented the same in whatever micro-batch, and differently in every epoch and trial") {
+    const auto whole = seen_in(noisy_job(20));
+    REQUIRE(whole.size() == 3 * 50);
+    for (const std::int64_t micro : {1, 7}) CHECK((seen_in(noisy_job(micro)) == whole));
+    for (std::size_t i = 0; i < 50; ++i) {
+        CHECK(whole[i].example == whole[50 + i].example);
+        CHECK(whole[i].first != whole[50 + i].first);
+    }
+    hpo::TrainerJob other = noisy_job(20);
+    other.seed = 6;
+    CHECK((seen_in(other) != whole));
+}
+
+TEST_CASE("an augmented training has the same values with loader workers and in micro-batches") {
+    NoisyTrainer trainer;
+    const auto alone = complete_noisy(trainer, noisy_job(20));
+    hpo::TrainerJob with_workers = noisy_job(20);
+    with_workers.options["loader_workers"] = std::int64_t{2};
+    CHECK(complete_noisy(trainer, with_workers).values == alone.values);
+    CHECK(complete_noisy(trainer, noisy_job(7)).values.at(0) == Approx(alone.values.at(0)));
+}
+
+TEST_CASE("the contracts hold for a model of two outputs whose examples are augmented, resumed trials included") {
+    const auto make = [] { return std::make_unique<NoisyTrainer>(); };
+    const hpo::tests::TemporaryDirectory scratch;
+    for (const auto& broken : {hpo::testing::trainer_contract_violations(make, noisy_job(20)),
+                               hpo::testing::saving_contract_violations(make, noisy_job(20), scratch.path())}) {
+        for (const auto& problem : broken) UNSCOPED_INFO(problem.where << ": " << problem.what);
+        CHECK(broken.empty());
+    }
+}
+
+TEST_CASE("a dry run predicts a model of two outputs to the byte") {
+    for (const auto precision : {hpo::Precision::fp32, hpo::Precision::bf16}) {
+        hpo::TrainerJob asked = noisy_job(7);
+        asked.plan.precision = precision;
+        NoisyTrainer trainer;
+        points::Recorder nobody;
+        CHECK(trainer.predict(asked, hpo::PeakSource::dry_run, nobody).need == complete_noisy(trainer, asked).peak_allocated);
+    }
+}
+
+TEST_CASE("a check notices an augmentation that is not the epoch's, or of other examples") {
+    CHECK(problems_of({}).empty());
+    CHECK(problems_of({.forgetful = true}) ==
+          std::vector<std::string>{
+              "augmented_batch: the same epoch and examples give another batch when asked again; expected random numbers "
+              "from epoch.rng_of(example) alone"});
+    CHECK(problems_of({.wrong_count = true}) ==
+          std::vector<std::string>{
+              "augmented_batch: input 0 of shape [1, 4] for 2 examples; expected a first dimension that counts the examples"});
+}
+
+TEST_CASE("one output of several must be named") {
+    const Outputs two{{::torch::ones({2}), ::torch::zeros({2, 3})}};
+    CHECK_THROWS_WITH(two.only(), "the model has 2 outputs where one is expected; name one: outputs[0]");
+    CHECK_THROWS_WITH(two[2], "outputs[2]: the model has 2 outputs, counted from 0");
+    CHECK(two[1].sizes() == at::IntArrayRef{2, 3});
+    const Outputs one{::torch::ones({2})};
+    const Tensor& alone = one;
+    CHECK(alone.sum().item<double>() == 2);
+}
+
+TEST_CASE("what a task logs is in the attempt's log, and a prediction logs nothing") {
+    NoisyTrainer trainer;
+    points::Recorder recorder;
+    REQUIRE(trainer.run(noisy_job(20), recorder).kind == hpo::OutcomeKind::complete);
+    const auto told =
+        std::count_if(recorder.lines.begin(), recorder.lines.end(), [](const auto& line) { return line.starts_with("measured "); });
+    CHECK(told == 3);
+    points::Recorder predicted;
+    static_cast<void>(trainer.predict(noisy_job(20), hpo::PeakSource::dry_run, predicted));
+    static_cast<void>(trainer.predict(noisy_job(20), hpo::PeakSource::probe, predicted));
+    for (const std::string& line : predicted.lines) CHECK_THAT(line, !Catch::StartsWith("measured "));
+}
