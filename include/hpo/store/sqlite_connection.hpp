@@ -47,7 +47,9 @@ public:
     [[nodiscard]] bool is_null(int column) const { return statement_->getColumn(column).isNull(); }
     /// 0 for NULL.
     [[nodiscard]] std::int64_t integer(int column) const { return maybe_integer(column).value_or(0); }
-    [[nodiscard]] std::string text(int column) const {
+    [[nodiscard]] std::string text(int column) const { return std::string{text_view(column)}; }
+    /// Valid until the next row.
+    [[nodiscard]] std::string_view text_view(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
         const char* bytes = value.getText();
         return {bytes, static_cast<std::size_t>(value.getBytes())};
@@ -102,7 +104,9 @@ public:
             if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
                 throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
             }
-            database_->exec("PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY");
+            // A reader goes through the file from one end to the other: a large cache would only take memory.
+            database_->exec(options.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
+                                          : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
         });
     }
 
