@@ -50,8 +50,9 @@ private:
 /// The first trials of which at least every second id between their ends is one of theirs: few rows of other studies lie among their
 /// rows. `trials` are ordered by id.
 [[nodiscard]] inline std::span<Trial> dense_stretch(std::span<Trial> trials) {
+    constexpr std::int64_t ids_per_trial = 2;
     std::size_t size = 1;
-    while (size < trials.size() && trials[size].id - trials[0].id <= 2 * static_cast<std::int64_t>(size)) ++size;
+    while (size < trials.size() && trials[size].id - trials[0].id <= ids_per_trial * static_cast<std::int64_t>(size)) ++size;
     return trials.first(size);
 }
 

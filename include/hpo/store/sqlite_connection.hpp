@@ -56,14 +56,16 @@ public:
     }
     [[nodiscard]] std::optional<double> real(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
-        if (value.isNull()) return std::nullopt;
-        if (!value.isFloat() && !value.isInteger()) refuse(value, "a number");
+        const int type = value.getType();
+        if (type == SQLITE_NULL) return std::nullopt;
+        if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) refuse(value, "a number");
         return value.getDouble();
     }
     [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
-        if (value.isNull()) return std::nullopt;
-        if (!value.isInteger()) refuse(value, "a whole number");
+        const int type = value.getType();
+        if (type == SQLITE_NULL) return std::nullopt;
+        if (type != SQLITE_INTEGER) refuse(value, "a whole number");
         return value.getInt64();
     }
     [[nodiscard]] std::optional<std::string> maybe_text(int column) const {

@@ -114,7 +114,8 @@ public:
         if (parts.reports) read_reports(range.study_id, trials);
         if (!parts.details && shape_.has_hpo_tables) {
             read_attempts_in_brief(connection_, range.study_id, trials, distributions_);
-            read_attributes(range.study_id, trials, [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
+            read_attributes(range.study_id, trials,
+                            [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
             read_constraints(range.study_id, trials, [](std::string_view json) { return !json.starts_with('-'); });
             return trials;
         }
@@ -141,29 +142,35 @@ private:
                                                    : "SELECT trial_id, param_name, param_value, distribution_json FROM trial_params "
                                                      "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, param_id";
         Trial* last = nullptr;
-        const auto fit = [&last] {  // no room for parameters that will not come
-            if (last) last->params = ParamSet{std::as_const(last->params)};
+        std::size_t usual = 0;  // trials mostly have as many parameters as the one before
+        const auto fit = [&] {  // no room for parameters that will not come
+            if (last && last->params.size() != usual) last->params = ParamSet{std::as_const(last->params)};
         };
         each(study_id, stretch, "trial_params", sql, [&](Trial& trial, const Rows& row) {
             auto distribution =
                 distributions_.read(row.text_view(3), [&] { return connection_.place() + "trial " + std::to_string(trial.number); });
             const double internal = internal_value(*distribution, row);
-            if (&trial != last) fit();
-            last = &trial;
+            if (&trial != last) {
+                fit();
+                if (last) usual = last->params.size();
+                last = &trial;
+                trial.params.reserve(usual);
+            }
             trial.params.set({row.text(1), std::move(distribution), internal});
         });
         fit();
     }
     void read_reports(std::int64_t study_id, std::span<Trial> trials) {
-        each(study_id, trials, shape_.has_objectives ? "trial_intermediate_values" : "trial_values",
-             shape_.has_intermediate_types
-                 ? "SELECT trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values "
-                   "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id"
-             : shape_.has_objectives ? "SELECT trial_id, step, intermediate_value, 'FINITE' FROM trial_intermediate_values "
-                                       "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id"
-                                     : "SELECT trial_id, step, value, 'FINITE' FROM trial_values "
-                                       "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id",
-             [](Trial& trial, const Rows& row) { trial.intermediate[row.integer(1)] = optuna::read_number(row.real(2), row.text_view(3)); });
+        each(
+            study_id, trials, shape_.has_objectives ? "trial_intermediate_values" : "trial_values",
+            shape_.has_intermediate_types
+                ? "SELECT trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values "
+                  "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id"
+            : shape_.has_objectives ? "SELECT trial_id, step, intermediate_value, 'FINITE' FROM trial_intermediate_values "
+                                      "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id"
+                                    : "SELECT trial_id, step, value, 'FINITE' FROM trial_values "
+                                      "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id",
+            [](Trial& trial, const Rows& row) { trial.intermediate[row.integer(1)] = optuna::read_number(row.real(2), row.text_view(3)); });
     }
     /// The user attributes of those trials that are `wanted`.
     template <class Wanted>
