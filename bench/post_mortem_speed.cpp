@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
     std::printf("%lld trials, %.0f MB on disk\n%-28s %10s %14s %15s\n", static_cast<long long>(trials),
                 static_cast<double>(std::filesystem::file_size(path)) / 1e6, "", "wall", "processor", "peak memory");
     int status = 0;
-    for (const char* command : {"summary", "oom"}) {
+    for (const char* command : {"summary", "oom", "memory"}) {
         const std::string what = std::string{"hpo-analyze "} + command;
         status = std::max(status, show(what.c_str(), {analyze, command, "--store", path}));
     }

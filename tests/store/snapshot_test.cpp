@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -319,4 +320,66 @@ TEST_CASE("a file in a directory that cannot be written is read, and nothing app
     std::size_t files = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{directory.path()}) ++files;
     CHECK(files == 1);
+}
+
+TEST_CASE("studies of one file are read apart, however their trials lie between each other") {
+    const TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    constexpr std::size_t studies = 3;
+    std::array<std::vector<hpo::Trial>, studies> written;
+    {
+        hpo::store::Sqlite store{path};
+        std::vector<hpo::Study> opened;
+        for (std::size_t i = 0; i < studies; ++i)
+            opened.push_back(store.open_study("s" + std::to_string(i), minimize, hpo::Store::Open::create));
+        // One alone, then in turns, then a long stretch of the last one, then the other two again.
+        for (std::size_t i = 0; i < 820; ++i) {
+            const std::size_t owner = i < 20 ? 0 : i < 100 ? i % studies : i < 800 ? studies - 1 : i % 2;
+            hpo::Trial trial = store.begin_trial(opened[owner].id, std::nullopt);
+            trial.params.set("x", hpo::FloatDistribution{0, 1, false, std::nullopt}, 0.001 * static_cast<double>(i));
+            if (i % 3 == 0) trial.params.set("n", hpo::IntDistribution{0, 1000, false, 1}, static_cast<double>(i));
+            store.set_params(trial);
+            hpo::Attempt attempt = hpo::testing::sample_attempt(0);
+            if (i % 4 != 0) attempt.failure.reset();
+            store.begin_attempt(trial, attempt);
+            trial.attempts.push_back(attempt);
+            store.report(trial, {static_cast<std::int64_t>(i), 0.5});
+            store.end_attempt(trial, attempt);
+            trial.state = hpo::TrialState::complete;
+            trial.values = {static_cast<double>(i)};
+            trial.user_attributes["i"] = static_cast<int>(i);
+            trial.constraints["c"] = static_cast<double>(i);
+            store.finish(trial);
+            written[owner].push_back(trial);
+        }
+    }
+    Snapshot snapshot{path};
+    for (std::size_t owner = 0; owner < studies; ++owner) {
+        const hpo::Study study = snapshot.study("s" + std::to_string(owner));
+        const std::vector<hpo::Trial> read = snapshot.trials(study);
+        std::vector<hpo::Trial> brief = snapshot.trials(study, {.params = false, .reports = false, .details = false});
+        snapshot.add_params(study, brief);
+        REQUIRE(read.size() == written[owner].size());
+        REQUIRE(brief.size() == read.size());
+        for (std::size_t i = 0; i < read.size(); ++i) {
+            const hpo::Trial& trial = written[owner][i];
+            CAPTURE(owner, i);
+            REQUIRE(read[i].id == trial.id);
+            REQUIRE(read[i].params == trial.params);
+            REQUIRE(read[i].values == trial.values);
+            REQUIRE(read[i].intermediate.size() == 1);
+            REQUIRE(read[i].intermediate.begin()->first == static_cast<std::int64_t>(trial.values[0]));
+            REQUIRE(read[i].user_attributes.at("i") == trial.user_attributes.at("i"));
+            REQUIRE(read[i].constraints == trial.constraints);
+            REQUIRE(read[i].attempts.size() == 1);
+            REQUIRE(hpo::testing::text_of(read[i].attempts[0]) == hpo::testing::text_of(trial.attempts[0]));
+            REQUIRE(brief[i].id == trial.id);
+            REQUIRE(brief[i].params == trial.params);
+            REQUIRE(brief[i].values == trial.values);
+            REQUIRE(brief[i].attempts.size() == 1);
+            REQUIRE(brief[i].attempts[0].failure.has_value() == trial.attempts[0].failure.has_value());
+            REQUIRE(brief[i].attempts[0].plan == trial.attempts[0].plan);
+            REQUIRE(brief[i].attempts[0].memory.at(0).reading.allocated == trial.attempts[0].memory.at(0).reading.allocated);
+        }
+    }
 }

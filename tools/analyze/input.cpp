@@ -62,7 +62,7 @@ bool is_ours(const hpo::Trial& trial) {
     return !trial.attempts.empty() || trial.state == hpo::TrialState::waiting || hpo::analysis::is_interrupted(trial);
 }
 
-enum class Reading { whole, brief };
+enum class Reading { whole, without_reports, brief };
 
 StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading reading) {
     StudyData data{.store = snapshot.path(), .study = study, .trials = {}, .rejections = snapshot.rejections(study)};
@@ -70,7 +70,7 @@ StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading 
         data.trials = snapshot.trials(study, {.params = false, .reports = false, .details = false});
         data.lacks_params = std::ranges::all_of(data.trials, is_ours);
     }
-    if (!data.lacks_params) data.trials = snapshot.trials(study);
+    if (!data.lacks_params) data.trials = snapshot.trials(study, {.reports = reading != Reading::without_reports});
     const std::string place = "store '" + data.store + "': study '" + study.name + "': ";
     for (const hpo::Trial& trial : data.trials) {
         for (const hpo::Attempt& attempt : trial.attempts) SizeCheck{place, trial.number, attempt.index}.attempt(attempt);
@@ -106,6 +106,7 @@ std::vector<StudyData> read_all(const Query& query, Reading reading) {
 }  // namespace
 
 StudyData read_study(const Query& query) { return read_one(query, Reading::whole); }
+StudyData read_study_without_reports(const Query& query) { return read_one(query, Reading::without_reports); }
 StudyData read_study_in_brief(const Query& query) { return read_one(query, query.logs.empty() ? Reading::brief : Reading::whole); }
 std::vector<StudyData> read_studies(const Query& query) { return read_all(query, Reading::whole); }
 std::vector<StudyData> read_studies_in_brief(const Query& query) {

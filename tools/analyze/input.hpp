@@ -31,6 +31,9 @@ struct StudyData {
 /// missing or wrong.
 [[nodiscard]] StudyData read_study(const Query& query);
 
+/// The same, for questions that intermediate values do not answer.
+[[nodiscard]] StudyData read_study_without_reports(const Query& query);
+
 /// Adds the parameters to trials of `data` that were read without them.
 void add_params(StudyData& data, std::span<hpo::Trial> trials);
 /// The same for all trials, where the cause of a failure cannot be told without, or `for_any` that ran out of memory.

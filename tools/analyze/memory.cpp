@@ -208,7 +208,7 @@ void print_safe(const Page& page, const MemoryReport& report) {
 
 void memory(const Query& query, const MemoryOptions& options) {
     const auto limit = options.limit ? parse_limit(*options.limit) : hpo::analysis::MemoryLimit{};
-    const StudyData data = read_study(query);
+    const StudyData data = read_study_without_reports(query);
     const MemoryReport report = hpo::analysis::memory_report(data.trials, data.rejections, limit);
     if (limit.share && !report.limit_bytes)
         throw hpo::Error{hpo::Errc::usage, "--limit: the device's capacity is not in the store; expected a size such as 20GiB"};

@@ -39,6 +39,7 @@ public:
         const auto spaced = [&](std::size_t size, auto&& visit) {
             for (std::size_t i = 0, count = std::min(size, most); i < count; ++i) visit(i * size / count);
         };
+        rows_.reserve(std::min(ran.size(), most));
         spaced(ran.size(), [&](std::size_t i) { add(*ran[i]); });
         std::vector<const FailureCase*> too_large;
         for (const FailureCase& entry : cases) {
@@ -49,14 +50,15 @@ public:
             if (follows_from_configuration(cause) && cause != OomCause::limit) too_large.push_back(&entry);
         }
         spaced(too_large.size(), [&](std::size_t i) { too_large_.push_back(point_of(*too_large[i])); });
-        values_.resize(order.axes().size());
-        for (std::size_t i = 0; i < values_.size(); ++i) {
+        std::vector<std::pair<double, const Row*>> all;  // on one axis
+        for (std::size_t i = 0; i < order.axes().size(); ++i) {
+            all.clear();
             for (const Row& row : rows_) {
-                if (!std::isnan(row.point[i])) values_[i].emplace_back(row.point[i], &row);
+                if (!std::isnan(row.point[i])) all.emplace_back(row.point[i], &row);
             }
-            std::ranges::stable_sort(values_[i], {}, &std::pair<double, const Row*>::first);
+            std::ranges::stable_sort(all, {}, &std::pair<double, const Row*>::first);
             const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
-            values_[i].erase(std::unique(values_[i].begin(), values_[i].end(), same), values_[i].end());
+            values_.emplace_back(all.begin(), std::unique(all.begin(), all.end(), same));
         }
     }
 

@@ -57,6 +57,8 @@ public:
         }
         params_.push_back(std::move(param));
     }
+    /// Makes room for `count` parameters in all.
+    void reserve(std::size_t count) { params_.reserve(count); }
     /// Adds a parameter that is known not to be there.
     void append(Param param) { params_.push_back(std::move(param)); }
     void set(std::string name, Distribution distribution, double internal) {

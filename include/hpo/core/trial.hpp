@@ -14,6 +14,7 @@
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/estimate.hpp"
 #include "hpo/core/failure.hpp"
+#include "hpo/core/heap_optional.hpp"
 #include "hpo/core/memory_reading.hpp"
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/param_set.hpp"
@@ -45,7 +46,7 @@ struct Attempt {
     std::optional<Time> started;
     std::optional<double> seconds;       ///< nothing while it runs
     std::optional<OutcomeKind> outcome;  ///< nothing while it runs
-    std::optional<Failure> failure;
+    HeapOptional<Failure> failure;
     std::optional<std::int64_t> peak_allocated;
     std::optional<std::int64_t> peak_reserved;
     bool approximate = false;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,23 +47,39 @@ private:
     std::size_t at_ = 0;
 };
 
-/// Calls `take(trial, row)` for each row of a query that begins with a trial id, for the trials of `range` ordered by id. Throws
-/// Error{Errc::store} that names study, trial, `table` and column for what cannot be read.
+/// The first trials of which at least every second id between their ends is one of theirs: few rows of other studies lie among their
+/// rows. `trials` are ordered by id.
+[[nodiscard]] inline std::span<Trial> dense_stretch(std::span<Trial> trials) {
+    constexpr std::int64_t ids_per_trial = 2;
+    std::size_t size = 1;
+    while (size < trials.size() && trials[size].id - trials[0].id <= ids_per_trial * static_cast<std::int64_t>(size)) ++size;
+    return trials.first(size);
+}
+
+/// Calls `take(trial, row)` for each row of a query that begins with a trial id, of trials with ids from ?1 to ?2; for `trials`, which are
+/// ordered by id. Throws Error{Errc::store} that names study, trial, `table` and column for what cannot be read.
+///
+/// Design note: the query is asked once for each stretch of the trials. A join with the table of trials, which would tell the study's rows
+/// from others, takes several times as long.
 template <class Take>
-void each_row(Connection& connection, const TrialRange& range, std::span<Trial> trials, std::string_view table, const char* sql,
+void each_row(Connection& connection, std::int64_t study_id, std::span<Trial> trials, std::string_view table, const char* sql,
               Take&& take) {
-    TrialCursor cursor{trials};
-    Rows row = connection.query(sql, range.study_id, range.first_id, range.last_id);
-    while (row.next()) {
-        Trial* trial = cursor.seek(row.integer(0));
-        if (!trial) continue;
-        try {
-            take(*trial, row);
-        } catch (const UnreadableColumn& error) {
-            Rows study = connection.query("SELECT study_name FROM studies WHERE study_id = ?1", range.study_id);
-            const std::string name = study.next() ? study.text(0) : std::to_string(range.study_id);
-            throw Error{error.code(), connection.place() + "study '" + name + "', trial " + std::to_string(trial->number) + ": " +
-                                          std::string{table} + "." + error.what()};
+    while (!trials.empty()) {
+        const std::span<Trial> stretch = dense_stretch(trials);
+        trials = trials.subspan(stretch.size());
+        TrialCursor cursor{stretch};
+        Rows row = connection.query(sql, stretch.front().id, stretch.back().id);
+        while (row.next()) {
+            Trial* trial = cursor.seek(row.integer(0));
+            if (!trial) continue;
+            try {
+                take(*trial, row);
+            } catch (const UnreadableColumn& error) {
+                Rows study = connection.query("SELECT study_name FROM studies WHERE study_id = ?1", study_id);
+                const std::string name = study.next() ? study.text(0) : std::to_string(study_id);
+                throw Error{error.code(), connection.place() + "study '" + name + "', trial " + std::to_string(trial->number) + ": " +
+                                              std::string{table} + "." + error.what()};
+            }
         }
     }
 }
@@ -124,44 +142,38 @@ enum class WholeAttempts { all, of_trials_with_failures };
     const auto made = [](const char* more) {
         std::string names;
         each_attempt_column([&](std::string_view name) { names += (names.empty() ? "a." : ", a.") + std::string{name}; });
-        return "SELECT " + names +
-               " FROM trials t JOIN hpo_attempts a ON a.trial_id = t.trial_id "
-               "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 " +
-               more + " ORDER BY a.trial_id, a.attempt";
+        return "SELECT " + names + " FROM hpo_attempts a WHERE a.trial_id BETWEEN ?1 AND ?2 " + more + " ORDER BY a.trial_id, a.attempt";
     };
     static const std::string all = made("");
-    static const std::string failed = made("AND t.trial_id IN (SELECT trial_id FROM hpo_failures)");
+    static const std::string failed = made("AND EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id)");
     return (which == WholeAttempts::all ? all : failed).c_str();
 }
 
-/// Fills the attempts of `trials`, which are those of `range` ordered by id. Belongs inside Connection::read or write.
-inline void read_attempts(Connection& connection, const TrialRange& range, std::span<Trial> trials, DistributionCache& distributions,
+/// Fills the attempts of `trials`, which are of one study and ordered by id. Belongs inside Connection::read or write.
+inline void read_attempts(Connection& connection, std::int64_t study_id, std::span<Trial> trials, DistributionCache& distributions,
                           WholeAttempts which = WholeAttempts::all) {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     const bool all = which == WholeAttempts::all;
-    each_row(connection, range, trials, "hpo_attempts", attempts_query(which), [&](Trial& trial, const Rows& row) {
+    each_row(connection, study_id, trials, "hpo_attempts", attempts_query(which), [&](Trial& trial, const Rows& row) {
         Attempt& attempt = trial.attempts.emplace_back(read_attempt(row));
         if (const auto params = row.maybe_text(8))
             attempt.changed_params = parse_params(connection.place() + "hpo_attempts", *params, distributions);
     });
-    each_row(connection, range, trials, "hpo_failures",
-             "SELECT f.trial_id, f.attempt, f.kind, f.cause, f.evidence, f.message, f.exception_type, f.cuda_error_code, f.signal, "
-             "f.exit_status, f.phase, f.traceback, f.requested_bytes, f.allocated_bytes, f.reserved_bytes, f.free_bytes, f.capacity_bytes, "
-             "f.limit_bytes, f.peak_allocated_bytes, f.peak_reserved_bytes, f.neighbours FROM trials t JOIN hpo_failures f ON "
-             "f.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY f.trial_id, f.attempt",
+    each_row(connection, study_id, trials, "hpo_failures",
+             "SELECT trial_id, attempt, kind, cause, evidence, message, exception_type, cuda_error_code, signal, exit_status, phase, "
+             "traceback, requested_bytes, allocated_bytes, reserved_bytes, free_bytes, capacity_bytes, limit_bytes, peak_allocated_bytes, "
+             "peak_reserved_bytes, neighbours FROM hpo_failures WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, attempt",
              [](Trial& trial, const Rows& row) {
                  if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->failure = read_failure(row, 2);
              });
-    each_row(connection, range, trials, "hpo_memory",
+    each_row(connection, study_id, trials, "hpo_memory",
              all ? "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
-                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN "
-                   "hpo_memory m "
-                   "ON m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY m.trial_id, m.mark_id"
+                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM hpo_memory m "
+                   "WHERE m.trial_id BETWEEN ?1 AND ?2 ORDER BY m.trial_id, m.mark_id"
                  : "SELECT m.trial_id, m.attempt, m.name, m.seconds, m.step, m.allocated_bytes, m.reserved_bytes, m.free_bytes, "
-                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM trials t JOIN "
-                   "hpo_memory m "
-                   "ON m.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 AND t.trial_id IN (SELECT trial_id "
-                   "FROM hpo_failures) ORDER BY m.trial_id, m.mark_id",
+                   "m.capacity_bytes, m.limit_bytes, m.peak_allocated_bytes, m.peak_reserved_bytes, m.neighbours FROM hpo_memory m "
+                   "WHERE m.trial_id BETWEEN ?1 AND ?2 AND EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = m.trial_id) "
+                   "ORDER BY m.trial_id, m.mark_id",
              [&](Trial& trial, const Rows& row) {
                  if (Attempt* attempt = attempt_of(trial, row.integer(1)))
                      attempt->memory.push_back({row.text(2), row.real(3).value_or(unknown), row.maybe_integer(4), read_memory(row, 5)});
@@ -169,11 +181,11 @@ inline void read_attempts(Connection& connection, const TrialRange& range, std::
 }
 
 /// Fills the reports that attempts superseded.
-inline void read_attempt_reports(Connection& connection, const TrialRange& range, std::span<Trial> trials) {
+inline void read_attempt_reports(Connection& connection, std::int64_t study_id, std::span<Trial> trials) {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
-    each_row(connection, range, trials, "hpo_attempt_reports",
-             "SELECT r.trial_id, r.attempt, r.step, r.value FROM trials t JOIN hpo_attempt_reports r ON r.trial_id = t.trial_id "
-             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY r.trial_id, r.attempt, r.step",
+    each_row(connection, study_id, trials, "hpo_attempt_reports",
+             "SELECT trial_id, attempt, step, value FROM hpo_attempt_reports WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, attempt, "
+             "step",
              [&](Trial& trial, const Rows& row) {
                  if (Attempt* attempt = attempt_of(trial, row.integer(1))) attempt->reports[row.integer(2)] = row.real(3).value_or(unknown);
              });
@@ -181,46 +193,41 @@ inline void read_attempt_reports(Connection& connection, const TrialRange& range
 
 /// As read_attempts. Of trials without a failure only how their attempts ended, what they took, what was predicted, the plan, and what was
 /// held when they began.
-inline void read_attempts_in_brief(Connection& connection, const TrialRange& range, std::span<Trial> trials,
+inline void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::span<Trial> trials,
                                    DistributionCache& distributions) {
-    read_attempts(connection, range, trials, distributions, WholeAttempts::of_trials_with_failures);
-    std::unordered_map<std::string, ExecutionPlan> plans;  // by their text: many attempts run by one plan
+    read_attempts(connection, study_id, trials, distributions, WholeAttempts::of_trials_with_failures);
+    std::map<std::string, ExecutionPlan, std::less<>> plans;  // by their text: many attempts run by one plan
     constexpr std::size_t most_plans = 10'000;
-    each_row(connection, range, trials, "hpo_attempts",
+    const auto plan_of = [&](std::string_view text) {
+        if (const auto known = plans.find(text); known != plans.end()) return known->second;
+        if (plans.size() > most_plans) plans.clear();
+        return plans.emplace(text, parse_plan(text, {})).first->second;
+    };
+    each_row(connection, study_id, trials, "hpo_attempts",
              "SELECT a.trial_id, a.attempt, a.outcome, a.seconds, a.worker_pid, a.predicted_bytes, a.estimate_source, "
-             "a.peak_allocated_bytes, a.peak_reserved_bytes, a.capacity_bytes, a.plan_json FROM trials t JOIN hpo_attempts a ON a.trial_id "
-             "= t.trial_id "
-             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 AND t.trial_id NOT IN (SELECT trial_id FROM hpo_failures) "
+             "a.peak_allocated_bytes, a.peak_reserved_bytes, a.capacity_bytes, a.plan_json FROM hpo_attempts a "
+             "WHERE a.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = a.trial_id) "
              "ORDER BY a.trial_id, a.attempt",
              [&](Trial& trial, const Rows& row) {
                  Attempt& attempt = trial.attempts.emplace_back();
                  attempt.index = static_cast<int>(row.integer(1));
-                 attempt.outcome = outcome_kind(row.text(2));
+                 attempt.outcome = outcome_kind(row.text_view(2));
                  attempt.seconds = row.real(3);
                  attempt.worker_pid = row.integer(4);
-                 if (const auto source = row.maybe_text(6)) {
+                 if (!row.is_null(6)) {
                      Estimate& estimate = attempt.estimate.emplace();
                      estimate.need = row.maybe_integer(5);
-                     estimate.source = *source;
+                     estimate.source = row.text(6);
                  }
                  attempt.peak_allocated = row.maybe_integer(7);
                  attempt.peak_reserved = row.maybe_integer(8);
                  attempt.capacity_bytes = row.maybe_integer(9);
-                 if (auto text = row.maybe_text(10)) {
-                     if (plans.size() > most_plans) plans.clear();
-                     const auto known = plans.find(*text);
-                     if (known != plans.end()) {
-                         attempt.plan = known->second;
-                     } else {
-                         attempt.plan = parse_plan(*text, {});
-                         plans.emplace(std::move(*text), attempt.plan);
-                     }
-                 }
+                 if (!row.is_null(10)) attempt.plan = plan_of(row.text_view(10));
              });
-    each_row(connection, range, trials, "hpo_memory",
-             "SELECT m.trial_id, m.attempt, m.allocated_bytes, m.capacity_bytes FROM trials t JOIN hpo_memory m ON m.trial_id = "
-             "t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 AND t.trial_id NOT IN (SELECT trial_id FROM hpo_failures) "
-             "AND m.name = 'trial_start' ORDER BY m.trial_id, m.attempt",
+    each_row(connection, study_id, trials, "hpo_memory",
+             "SELECT m.trial_id, m.attempt, m.allocated_bytes, m.capacity_bytes FROM hpo_memory m WHERE m.trial_id BETWEEN ?1 AND ?2 AND "
+             "NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = m.trial_id) AND m.name = 'trial_start' "
+             "ORDER BY m.trial_id, m.attempt",
              [&](Trial& trial, const Rows& row) {
                  Attempt* attempt = attempt_of(trial, row.integer(1));
                  if (!attempt) return;

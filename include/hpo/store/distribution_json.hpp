@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "hpo/core/distribution.hpp"
 #include "hpo/core/error.hpp"
@@ -83,19 +85,19 @@ namespace hpo::store {
 /// Distributions by their stored text, so that the trials of a study share one object each.
 class DistributionCache {
 public:
-    [[nodiscard]] std::shared_ptr<const Distribution> read(std::string_view place, const std::string& text) {
+    [[nodiscard]] std::shared_ptr<const Distribution> read(std::string_view place, std::string_view text) {
         return read(text, [&] { return place; });
     }
     /// The same; `place` is called where the text cannot be read.
-    template <class Place>
-    [[nodiscard]] std::shared_ptr<const Distribution> read(const std::string& text, const Place& place) {
-        auto& known = known_[text];
-        if (!known) known = std::make_shared<const Distribution>(parse_distribution(place(), text));
-        return known;
+    template <std::invocable Place>
+    [[nodiscard]] std::shared_ptr<const Distribution> read(std::string_view text, const Place& place) {
+        const auto known = known_.find(text);
+        if (known != known_.end()) return known->second;
+        return known_.emplace(text, std::make_shared<const Distribution>(parse_distribution(place(), text))).first->second;
     }
 
 private:
-    std::unordered_map<std::string, std::shared_ptr<const Distribution>> known_;
+    std::map<std::string, std::shared_ptr<const Distribution>, std::less<>> known_;
 };
 
 /// `[{"name": "lr", "value": 0.1, "internal": 0.1, "distribution": {...}}]`: a set of parameters in one column. `internal` is

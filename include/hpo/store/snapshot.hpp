@@ -50,7 +50,7 @@ public:
         if (trials.empty()) return;
         (void)consistent([&] {
             for (Trial& trial : trials) trial.params = {};
-            reader_->read_params({study.id, trials.front().id, trials.back().id}, trials);
+            reader_->read_params(study.id, trials);
             return true;
         });
     }

@@ -47,21 +47,25 @@ public:
     [[nodiscard]] bool is_null(int column) const { return statement_->getColumn(column).isNull(); }
     /// 0 for NULL.
     [[nodiscard]] std::int64_t integer(int column) const { return maybe_integer(column).value_or(0); }
-    [[nodiscard]] std::string text(int column) const {
+    [[nodiscard]] std::string text(int column) const { return std::string{text_view(column)}; }
+    /// Valid until the next row.
+    [[nodiscard]] std::string_view text_view(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
         const char* bytes = value.getText();
         return {bytes, static_cast<std::size_t>(value.getBytes())};
     }
     [[nodiscard]] std::optional<double> real(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
-        if (value.isNull()) return std::nullopt;
-        if (!value.isFloat() && !value.isInteger()) refuse(value, "a number");
+        const int type = value.getType();
+        if (type == SQLITE_NULL) return std::nullopt;
+        if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) refuse(value, "a number");
         return value.getDouble();
     }
     [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const {
         const SQLite::Column value = statement_->getColumn(column);
-        if (value.isNull()) return std::nullopt;
-        if (!value.isInteger()) refuse(value, "a whole number");
+        const int type = value.getType();
+        if (type == SQLITE_NULL) return std::nullopt;
+        if (type != SQLITE_INTEGER) refuse(value, "a whole number");
         return value.getInt64();
     }
     [[nodiscard]] std::optional<std::string> maybe_text(int column) const {
@@ -102,7 +106,9 @@ public:
             if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
                 throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
             }
-            database_->exec("PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY");
+            // A reader goes through the file from one end to the other: a large cache would only take memory.
+            database_->exec(options.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
+                                          : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
         });
     }
 

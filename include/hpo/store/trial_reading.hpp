@@ -109,75 +109,83 @@ public:
     [[nodiscard]] std::vector<Trial> trials(const TrialRange& range, const TrialParts& parts = {}) {
         std::vector<Trial> trials = heads(range);
         if (trials.empty()) return trials;
-        if (parts.params) read_params(range, trials);
-        read_values(range, trials);
-        if (parts.reports) read_reports(range, trials);
+        if (parts.params) read_params(range.study_id, trials);
+        read_values(range.study_id, trials);
+        if (parts.reports) read_reports(range.study_id, trials);
         if (!parts.details && shape_.has_hpo_tables) {
-            read_attempts_in_brief(connection_, range, trials, distributions_);
-            read_attributes(range, trials, [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
-            read_constraints(range, trials, [](std::string_view json) { return !json.starts_with('-'); });
+            read_attempts_in_brief(connection_, range.study_id, trials, distributions_);
+            read_attributes(range.study_id, trials,
+                            [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
+            read_constraints(range.study_id, trials, [](std::string_view json) { return !json.starts_with('-'); });
             return trials;
         }
-        read_attributes(range, trials, [](const Trial&) { return true; });
-        read_constraints(range, trials, [](std::string_view) { return true; });
-        if (shape_.has_hpo_tables) read_attempts(connection_, range, trials, distributions_);
-        if (shape_.has_hpo_tables && parts.reports) read_attempt_reports(connection_, range, trials);
+        read_attributes(range.study_id, trials, [](const Trial&) { return true; });
+        read_constraints(range.study_id, trials, [](std::string_view) { return true; });
+        if (shape_.has_hpo_tables) read_attempts(connection_, range.study_id, trials, distributions_);
+        if (shape_.has_hpo_tables && parts.reports) read_attempt_reports(connection_, range.study_id, trials);
         return trials;
     }
-    /// Adds the parameters to trials that were read without them, which are those of `range` ordered by id.
-    void read_params(const TrialRange& range, std::span<Trial> trials) {
+    /// Adds the parameters to trials of one study that were read without them, ordered by id.
+    void read_params(std::int64_t study_id, std::span<Trial> trials) {
+        while (!trials.empty()) {
+            const std::span<Trial> stretch = dense_stretch(trials);
+            read_params_of_stretch(study_id, stretch);
+            trials = trials.subspan(stretch.size());
+        }
+    }
+
+private:
+    void read_params_of_stretch(std::int64_t study_id, std::span<Trial> stretch) {
         // Of a study that is most of the file the table is read as it lies; a trial's rows then need not stand together.
-        const char* sql = is_most_of_file(trials)
-                              ? "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trial_params p "
-                                "WHERE ?1 = ?1 AND +p.trial_id BETWEEN ?2 AND ?3 ORDER BY p.param_id"
-                              : "SELECT p.trial_id, p.param_name, p.param_value, p.distribution_json FROM trials t JOIN trial_params p ON "
-                                "p.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY p.trial_id, "
-                                "p.param_id";
+        const char* sql = is_most_of_file(stretch) ? "SELECT trial_id, param_name, param_value, distribution_json FROM trial_params "
+                                                     "WHERE +trial_id BETWEEN ?1 AND ?2 ORDER BY param_id"
+                                                   : "SELECT trial_id, param_name, param_value, distribution_json FROM trial_params "
+                                                     "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, param_id";
         Trial* last = nullptr;
-        const auto fit = [&last] {  // no room for parameters that will not come
-            if (last) last->params = ParamSet{std::as_const(last->params)};
+        std::size_t usual = 0;  // trials mostly have as many parameters as the one before
+        const auto fit = [&] {  // no room for parameters that will not come
+            if (last && last->params.size() != usual) last->params = ParamSet{std::as_const(last->params)};
         };
-        each(range, trials, "trial_params", sql, [&](Trial& trial, const Rows& row) {
+        each(study_id, stretch, "trial_params", sql, [&](Trial& trial, const Rows& row) {
             auto distribution =
-                distributions_.read(row.text(3), [&] { return connection_.place() + "trial " + std::to_string(trial.number); });
+                distributions_.read(row.text_view(3), [&] { return connection_.place() + "trial " + std::to_string(trial.number); });
             const double internal = internal_value(*distribution, row);
-            if (&trial != last) fit();
-            last = &trial;
+            if (&trial != last) {
+                fit();
+                if (last) usual = last->params.size();
+                last = &trial;
+                trial.params.reserve(usual);
+            }
             trial.params.set({row.text(1), std::move(distribution), internal});
         });
         fit();
     }
-
-private:
-    void read_reports(const TrialRange& range, std::span<Trial> trials) {
-        each(range, trials, shape_.has_objectives ? "trial_intermediate_values" : "trial_values",
-             shape_.has_intermediate_types
-                 ? "SELECT v.trial_id, v.step, v.intermediate_value, v.intermediate_value_type FROM trials t JOIN "
-                   "trial_intermediate_values v "
-                   "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id"
-             : shape_.has_objectives
-                 ? "SELECT v.trial_id, v.step, v.intermediate_value, 'FINITE' FROM trials t JOIN trial_intermediate_values v "
-                   "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id"
-                 : "SELECT v.trial_id, v.step, v.value, 'FINITE' FROM trials t JOIN trial_values v "
-                   "ON v.trial_id = t.trial_id WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id",
-             [](Trial& trial, const Rows& row) { trial.intermediate[row.integer(1)] = optuna::read_number(row.real(2), row.text(3)); });
+    void read_reports(std::int64_t study_id, std::span<Trial> trials) {
+        each(
+            study_id, trials, shape_.has_objectives ? "trial_intermediate_values" : "trial_values",
+            shape_.has_intermediate_types
+                ? "SELECT trial_id, step, intermediate_value, intermediate_value_type FROM trial_intermediate_values "
+                  "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id"
+            : shape_.has_objectives ? "SELECT trial_id, step, intermediate_value, 'FINITE' FROM trial_intermediate_values "
+                                      "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id"
+                                    : "SELECT trial_id, step, value, 'FINITE' FROM trial_values "
+                                      "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id",
+            [](Trial& trial, const Rows& row) { trial.intermediate[row.integer(1)] = optuna::read_number(row.real(2), row.text_view(3)); });
     }
     /// The user attributes of those trials that are `wanted`.
     template <class Wanted>
-    void read_attributes(const TrialRange& range, std::span<Trial> trials, const Wanted& wanted) {
-        each(range, trials, "trial_user_attributes",
-             "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_user_attributes a ON a.trial_id = t.trial_id "
-             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
+    void read_attributes(std::int64_t study_id, std::span<Trial> trials, const Wanted& wanted) {
+        each(study_id, trials, "trial_user_attributes",
+             "SELECT trial_id, \"key\", value_json FROM trial_user_attributes WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id",
              [&](Trial& trial, const Rows& row) {
                  if (wanted(trial)) trial.user_attributes[row.text(1)] = row.text(2);
              });
     }
     /// The system attributes whose text is `wanted`, constraints and fixed values among them.
     template <class Wanted>
-    void read_constraints(const TrialRange& range, std::span<Trial> trials, const Wanted& wanted) {
-        each(range, trials, "trial_system_attributes",
-             "SELECT a.trial_id, a.\"key\", a.value_json FROM trials t JOIN trial_system_attributes a ON a.trial_id = t.trial_id "
-             "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY a.trial_id",
+    void read_constraints(std::int64_t study_id, std::span<Trial> trials, const Wanted& wanted) {
+        each(study_id, trials, "trial_system_attributes",
+             "SELECT trial_id, \"key\", value_json FROM trial_system_attributes WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id",
              [&](Trial& trial, const Rows& row) {
                  std::string value = row.text(2);
                  if (wanted(value)) trial.system_attributes[row.text(1)] = std::move(value);
@@ -212,23 +220,22 @@ private:
         while (row.next()) {
             Trial& trial = trials.emplace_back();
             trial.id = row.integer(0);
-            trial.state = parse_state(connection_.place(), row.text(1));
-            trial.started = parse_time(row.text(2), shape_.zone);
-            trial.completed = parse_time(row.text(3), shape_.zone);
+            trial.state = parse_state(connection_.place(), row.text_view(1));
+            trial.started = parse_time(row.text_view(2), shape_.zone);
+            trial.completed = parse_time(row.text_view(3), shape_.zone);
             trial.number = row.maybe_integer(4).value_or(static_cast<std::int64_t>(trials.size()) - 1);
         }
         return trials;
     }
-    void read_values(const TrialRange& range, std::span<Trial> trials) {
-        each(range, trials, shape_.has_objectives ? "trial_values" : "trials",
-             shape_.has_value_types
-                 ? "SELECT v.trial_id, v.value, v.value_type FROM trials t JOIN trial_values v ON v.trial_id = t.trial_id "
-                   "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id, v.objective"
-             : shape_.has_objectives ? "SELECT v.trial_id, v.value, 'FINITE' FROM trials t JOIN trial_values v ON v.trial_id = t.trial_id "
-                                       "WHERE t.study_id = ?1 AND t.trial_id BETWEEN ?2 AND ?3 ORDER BY v.trial_id, v.objective"
-                                     : "SELECT trial_id, value, 'FINITE' FROM trials WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 "
-                                       "AND value IS NOT NULL ORDER BY trial_id",
-             [](Trial& trial, const Rows& row) { trial.values.push_back(optuna::read_number(row.real(1), row.text(2))); });
+    void read_values(std::int64_t study_id, std::span<Trial> trials) {
+        each(study_id, trials, shape_.has_objectives ? "trial_values" : "trials",
+             shape_.has_value_types  ? "SELECT trial_id, value, value_type FROM trial_values "
+                                       "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, objective"
+             : shape_.has_objectives ? "SELECT trial_id, value, 'FINITE' FROM trial_values "
+                                       "WHERE trial_id BETWEEN ?1 AND ?2 ORDER BY trial_id, objective"
+                                     : "SELECT trial_id, value, 'FINITE' FROM trials "
+                                       "WHERE trial_id BETWEEN ?1 AND ?2 AND value IS NOT NULL ORDER BY trial_id",
+             [](Trial& trial, const Rows& row) { trial.values.push_back(optuna::read_number(row.real(1), row.text_view(2))); });
     }
     /// What stands in the row's third column, which must be a choice of a categorical parameter and a number for a whole one.
     static double internal_value(const Distribution& distribution, const Rows& row) {
@@ -244,8 +251,8 @@ private:
         return stored.value_or(std::numeric_limits<double>::quiet_NaN());
     }
     template <class Take>
-    void each(const TrialRange& range, std::span<Trial> trials, std::string_view table, const char* sql, Take&& take) {
-        each_row(connection_, range, trials, table, sql, take);
+    void each(std::int64_t study_id, std::span<Trial> trials, std::string_view table, const char* sql, Take&& take) {
+        each_row(connection_, study_id, trials, table, sql, take);
     }
     void read_attributes(const char* sql, std::int64_t study_id, Attributes& attributes) {
         Rows row = connection_.query(sql, study_id);

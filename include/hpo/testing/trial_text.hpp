@@ -30,6 +30,10 @@ template <class T>
 [[nodiscard]] std::string text_of(const std::optional<T>& value) {
     return value ? text_of(*value) : "none";
 }
+template <class T>
+[[nodiscard]] std::string text_of(const HeapOptional<T>& value) {
+    return value ? text_of(*value) : "none";
+}
 
 [[nodiscard]] inline std::string text_of(const ParamSet& params) {
     std::string text;
