@@ -184,8 +184,8 @@ void trial(const Query& query, std::int64_t number) {
         Json attempts = Json::array();
         for (const hpo::Attempt& attempt : one.attempts) {
             attempts.push_back(attempt_json(attempt));
-            const std::string log = attempt_log(data, one, attempt);
-            attempts.back()["log"] = log.empty() ? Json(nullptr) : Json(log);
+            const std::string written = attempt_log(data, one, attempt);
+            attempts.back()["log"] = written.empty() ? Json(nullptr) : Json(written);
         }
         json["attempt_list"] = std::move(attempts);
         Json failures = Json::array();
