@@ -36,3 +36,14 @@ TEST_CASE("attributes are set as a text, a number or JSON, and later ones replac
     const std::string& read = attributes["epochs"];
     CHECK(read == "3");
 }
+
+TEST_CASE("an attribute is copied from another, of the same trial or of another one") {
+    hpo::Attributes from;
+    from["hash"] = "\"abc\"";
+    hpo::Attributes to;
+    to["copy"] = from["hash"];
+    to["again"] = to["copy"];
+    to["again"] = to["again"];
+    CHECK(to == hpo::Attributes{{"copy", "\"abc\""}, {"again", "\"abc\""}});
+    CHECK(from.size() == 1);
+}

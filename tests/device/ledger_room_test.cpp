@@ -35,7 +35,7 @@ TEST_CASE("an attempt is promised its comfort where nobody waits for the room, e
     CHECK(room.take({.trial = 1, .need_bytes = 50, .comfort_bytes = 70}) == 50);
     CHECK_FALSE(room.take({.trial = 2, .need_bytes = 20, .comfort_bytes = 20}));
     REQUIRE(device.notes.size() == 1);
-    CHECK(device.notes[0] == "trial 2 waits for 20 bytes of the device: 90 bytes of 100 bytes are promised to others");
+    CHECK(device.notes[0] == "trial 2 waits for 20 bytes of the device: 90 bytes of 100 bytes are reserved for others");
     CHECK(room.take({.trial = 3, .need_bytes = 5, .comfort_bytes = 6}) == 5);  // one waits: no comfort
     room.leave(1);
     CHECK(room.take({.trial = 2, .need_bytes = 20, .comfort_bytes = 20}) == 20);

@@ -31,6 +31,12 @@ function(must_build_new_plugin name)
   must(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/${name}/build --output-on-failure --no-tests=error)
 endfunction()
 must_build_new_plugin(plain_trainer --plain)
+# Its trials are not pruned at their last report, which in a study of one step is their only one.
+execute_process(COMMAND ${WORK}/prefix/bin/hpo-tune run plain_trainer.lua --plugin-dir build/lib/hpo/trainers --set steps=1 --progress none
+                WORKING_DIRECTORY ${WORK}/plain_trainer RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status EQUAL 0 OR NOT output MATCHES ": 20 complete;")
+  message(FATAL_ERROR "20 trials of one step should be complete; status ${status}\n${output}")
+endif()
 
 if(PLUGIN) # a plugin outside this tree, as docs/writing-a-plugin.md has it
   file(REMOVE_RECURSE ${WORK}/plugin-build)

@@ -60,7 +60,7 @@ TEST_CASE("check-plugin passes a trainer that keeps the contract, and says what 
     CHECK(own.status == 0);
 }
 
-TEST_CASE("check-plugin tells each broken promise in a sentence that names the plugin") {
+TEST_CASE("check-plugin tells each broken rule of the contract in a sentence that names the plugin") {
     const std::vector<std::pair<std::string, std::string>> flaws{
         {"twice", "info: parameter 'x' is described twice"},
         {"type", "info: parameter 'x': unknown type 'double'; expected int, float, bool, text, one of A, B, C"},
@@ -70,6 +70,8 @@ TEST_CASE("check-plugin tells each broken promise in a sentence that names the p
         {"unknown_source", "info: unknown source of predictions 'oracle'; known: dry_run, probe"},
         {"source", "predict: info() names the source probe, which is not implemented"},
         {"attribute", "attributes: 'data_hash' is no JSON and would not be kept: sum 1"},
+        {"reserved", "attributes: 'lost' is a name that hpo keeps for itself, and would not be kept; give it another name"},
+        {"metric", "info: metric 'oom' has a name that hpo keeps for itself; give it another name"},
         {"seed", "seed: the same trainer again gives other values with the same seed"},
         {"stop", "stop: a stop that was asked before the start is not obeyed"},
         {"data", "data: labels.csv: no such file"},
@@ -177,6 +179,22 @@ TEST_CASE("an attribute that is no JSON leaves its trial complete, and a note sa
     const auto tried = run_command(workshop, {tool("hpo-tune"), "try", "study.lua", "--plugin-dir", folder});
     CHECK(tried.status == 0);
     CHECK_THAT(tried.error, Contains("hpo-tune: note: " + note));
+}
+
+TEST_CASE("an attribute under a name that hpo keeps for itself neither keeps a study running nor stays") {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const Flaw flaw{"reserved"};
+    const auto run = run_command(workshop, {tool("hpo-tune"), "run", "study.lua", "--plugin-dir", folder, "--time", "30s"});
+    INFO(run.error);
+    CHECK(run.status == 0);
+    CHECK_THAT(run.out, Contains("2 complete;"));
+    CHECK_THAT(run.error, Contains("hpo-tune: note: trial 0: attribute 'lost' has a name that hpo keeps for itself, and is not kept"));
+    CHECK_THAT(run_command(workshop, {tool("hpo-analyze"), "summary"}).out, Contains("2 complete") && !Contains("interrupted"));
+}
+
+TEST_CASE("check-plugin's help names each exit status") {
+    CHECK_THAT(check_plugin({"--help"}).out, Contains("Exit 0: ") && Contains("; 1: ") && Contains("; 2: ") && Contains("; 6: "));
 }
 
 TEST_CASE("the command that run and try print for a saved model works for a plugin of one's own, in a folder that needs quotes") {

@@ -41,7 +41,10 @@ TEST_CASE("new-plugin writes a project, tells how to build it, and overwrites no
         CHECK(again.error == "hpo-tune: error: " + name + ": exists already; give another name, or remove it first\n");
     }
     CHECK_THAT(read_file(workshop.path("mine") / "mine.cpp"), Contains("hpo::torch::Task"));
-    CHECK_THAT(read_file(workshop.path("other_1") / "other_1.cpp"), !Contains("torch/"));
+    const std::string plain = read_file(workshop.path("other_1") / "other_1.cpp");
+    CHECK_THAT(plain, !Contains("torch/"));
+    const auto announced = plain.find("progress.last_step(steps);");
+    CHECK(announced < plain.find("progress.report("));  // else a pruner loses trials that have finished
 }
 
 TEST_CASE("a name that is no plugin's is one clear error, and leaves nothing behind") {

@@ -44,7 +44,7 @@ TEST_CASE("options of the trainer that are not those of the study's trials are r
 
     const std::string changed = "{ \"quadratic\", steps = 3, b = 2 }";
     const std::string refusal =
-        "got trainer options a = 1, steps = 3, b = 2 for study bowl; expected a = 0.5, steps = 2, b = -1, which its trials have; or "
+        "got trainer options a = 1, steps = 3, b = 2 for study bowl; expected a = 0.5, steps = 2, b = -1, which its latest trials have; or "
         "another "
         "--study; or --accept-changed-options, to compare unlike trials\n";
     for (const char* command : {"run", "check"}) {
@@ -61,6 +61,20 @@ TEST_CASE("options of the trainer that are not those of the study's trials are r
     CHECK(bowl.trials() == 3);
     CHECK(bowl.call("run", changed, {"--trials", "4"}).status == 0);  // they are the study's now
     CHECK(bowl.call("run", "{ \"quadratic\", steps = 2, a = 0.5 }", {"--trials", "5"}).status == 2);
+}
+
+TEST_CASE("accepted options are the study's once a trial runs with them, and not before") {
+    const Bowl bowl;
+    const std::string first = "{ \"quadratic\", steps = 2 }";
+    const std::string changed = "{ \"quadratic\", steps = 3 }";
+    REQUIRE(bowl.call("run", first, {"--trials", "2"}).status == 0);
+    REQUIRE(bowl.call("run", changed, {"--trials", "2", "--accept-changed-options"}).status == 0);  // nothing to do
+    REQUIRE(bowl.call("run", changed, {"--trials", "3", "--accept-changed-options", "--save-best=bowl.lua/no"}).status !=
+            0);
+    CHECK(bowl.trials() == 2);
+    CHECK(bowl.call("run", changed, {"--trials", "3"}).status == 2);
+    CHECK(bowl.call("run", first, {"--trials", "3"}).status == 0);
+    CHECK(bowl.trials() == 3);
 }
 
 TEST_CASE("an option that is left out is the trainer's standard, and a study of an earlier version tells none") {

@@ -138,3 +138,18 @@ TEST_CASE("all tools tell the same counts of a study with interrupted and infeas
     CHECK(run_command(workshop, {tool("hpo-analyze"), "trials", "--state", "failed"}).out == "no failed trial\n");
     CHECK_THAT(run_command(workshop, {tool("hpo-analyze"), "trial", "3"}).out, Contains("Trial 3 of study bowl: interrupted\n"));
 }
+
+TEST_CASE("a study that goes on says what is done, and what does not count") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", bowl);
+    HandWritten study{workshop};
+    study.add(hpo::TrialState::complete, 1, 0);
+    study.add(hpo::TrialState::fail, 1, 0, true);
+    const auto told = [&] {
+        const auto ran = run_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--progress", "plain", "--trials", "1"});
+        return ran.error.substr(0, ran.error.find('\n'));
+    };
+    CHECK(told() == "study bowl: 1 of 1 done, 1 interrupted one does not count; nothing to do");
+    study.add(hpo::TrialState::fail, 1, 0, true);
+    CHECK(told() == "study bowl: 1 of 1 done, 2 interrupted ones do not count; nothing to do");
+}

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,19 @@ int lines_with(const std::string& text, const std::string& words) {
 
 }  // namespace
 
+TEST_CASE("the script in the README is the one that init writes, without its comments") {
+    const auto bare = [](const std::string& script) {
+        const std::string code = std::regex_replace(script, std::regex{" *--[^\n]*"}, "");
+        return std::regex_replace(code, std::regex{"\n\n+"}, "\n");
+    };
+    const Workshop workshop;
+    REQUIRE(tune(workshop, {"init", "first_study"}).status == 0);
+    const std::string written = bare(read_file(workshop.path("first_study.lua")));
+    const std::string readme = read_file(HPO_SOURCE_DIR "/README.md");
+    const auto begin = readme.find('\n', readme.find("```lua")) + 1;
+    CHECK("\n" + bare(readme.substr(begin, readme.find("```", begin) - begin)) == written);
+}
+
 TEST_CASE("check and run refuse a space that counts its calls, and one without parameters") {
     const Workshop workshop;
     write_study(workshop, "n = n + 1 trial:float('x' .. n, -5, 5)", "", "local n = 0");
@@ -89,6 +103,56 @@ TEST_CASE("check and run refuse a store that cannot be written, and a study with
     }
     CHECK_THAT(refusal(workshop, {"--store", "other.db"}),
                Contains("store 'other.db', study 's': got directions minimize; expected the stored ones: maximize"));
+}
+
+namespace {
+
+/// The words of a command before which a folder cannot be written, also by root, who needs a mount for it; empty where none can be made.
+std::vector<std::string> where_read_only(const Workshop& workshop, const std::filesystem::path& folder) {
+    if (::geteuid() != 0) {
+        std::filesystem::permissions(folder, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+        return {"/usr/bin/env"};
+    }
+    const std::string mount = "mount --bind '" + folder.string() + "' '" + folder.string() + "' && mount -o remount,ro,bind '" +
+                              folder.string() + "' && exec \"$@\"";
+    const std::vector<std::string> words{"/usr/bin/env", "unshare", "--mount", "/bin/sh", "-c", mount, "sh"};
+    auto trial = words;
+    trial.emplace_back("true");
+    return run_command(workshop, trial).status == 0 ? words : std::vector<std::string>{};
+}
+
+}  // namespace
+
+TEST_CASE("check and run refuse a store in a folder that cannot be written, and take one that a link there names elsewhere") {
+    const Workshop workshop;
+    write_study(workshop, point);
+    for (const char* folder : {"ro", "rw"}) std::filesystem::create_directory(workshop.path(folder));
+    std::filesystem::create_symlink("../rw/real.db", workshop.path("ro/link.db"));
+    std::filesystem::create_symlink("ro/link.db", workshop.path("two.db"));
+    std::filesystem::create_symlink(workshop.path("ro") / "new.db", workshop.path("rw/back.db"));
+    const auto words = where_read_only(workshop, workshop.path("ro"));
+    if (words.empty()) return WARN("no read-only folder can be made here");
+    for (const char* command : {"check", "run"}) {
+        CAPTURE(command);
+        const auto with_store = [&](const std::string& store) {
+            auto all = words;
+            all.insert(all.end(), {tool("hpo-tune"), command, "s.lua", "--store", store});
+            return run_command(workshop, all);
+        };
+        for (const auto& [store, folder] :
+             {std::pair<std::string, std::string>{"ro/s.db", "ro"}, {"rw/back.db", workshop.path("ro").string()}}) {
+            const auto refused = with_store(store);
+            CHECK(refused.status != 0);
+            CHECK_THAT(refused.error, Contains("store '" + store + "': its directory cannot be written: " + folder));
+        }
+        for (const char* store : {"ro/link.db", "two.db"}) {
+            const auto taken = with_store(store);
+            INFO(taken.error);
+            CHECK(taken.status == 0);
+        }
+    }
+    CHECK(std::filesystem::exists(workshop.path("rw/real.db")));
+    std::filesystem::permissions(workshop.path("ro"), std::filesystem::perms::owner_all);
 }
 
 TEST_CASE("the script and the command line refuse the same values") {

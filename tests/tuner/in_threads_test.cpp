@@ -188,6 +188,29 @@ TEST_CASE("what a trial function logs is kept with its attempt, in threads and a
     for (const Trial& trial : live.trials) CHECK(store.log(trial, 0) == "asks\n");
 }
 
+TEST_CASE("threads that a stop has interrupted run the next call's trials to their end") {
+    std::atomic<bool> stop = false;
+    tuner::InThreads threads{2, [&](tuner::RunningJob& job) {
+                                 for (int step = 0; step < 3; ++step) {
+                                     if (job.number() == 0) stop = true;
+                                     if (job.report(step, 0)) return 0.0;
+                                     if (job.number() < 2) step = 0;  // until the stop
+                                 }
+                                 return x_of(job);
+                             }};
+    store::InMemory store;
+    const TuneResult first =
+        tuner_with().optimize(store, "s", one_number, threads, {.trials = 4, .stop_requested = [&] { return stop.load(); }});
+    REQUIRE(first.interrupted);
+    const std::size_t interrupted = first.trials.size();
+    int looks = 0;
+    const TuneResult second =
+        tuner_with().optimize(store, "s", one_number, threads, {.trials = 4, .stop_requested = [&] { return ++looks > 10'000; }});
+    CHECK_FALSE(second.interrupted);
+    REQUIRE(second.trials.size() == interrupted + 4);
+    for (std::size_t i = interrupted; i < second.trials.size(); ++i) CHECK(second.trials[i].state == TrialState::complete);
+}
+
 TEST_CASE("threads without a slot are refused") {
     CHECK_THROWS_WITH((tuner::InThreads{0, [](tuner::RunningJob&) { return 0.0; }}), "slots: got 0; expected 1 or more");
 }

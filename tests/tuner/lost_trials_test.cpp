@@ -192,3 +192,106 @@ TEST_CASE("an objective's trial that an error of the study cut short runs again 
     CHECK(result.trials[2].params == result.trials[1].params);
     CHECK(listener.again == std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 2}});
 }
+
+TEST_CASE("an objective that asks for other parameters now draws its own in place of a lost trial, which costs no trial") {
+    struct : TuneObserver {
+        void reported(const Trial& /*trial*/, const Report& /*report*/) override { throw std::runtime_error{"the observer's"}; }
+    } observer;
+    const auto asks = [](double low, bool with_n) {
+        return [low, with_n](LiveTrial& trial) {
+            const double x = trial.suggest_float("x", low, low + 1);
+            if (with_n) trial.suggest_int("n", 1, 3);
+            trial.report(1, x);
+            return x;
+        };
+    };
+    store::InMemory store;
+    CHECK_THROWS_WITH(make_tuner().optimize(store, study_name, asks(0, true), {.trials = 3}, observer), "the observer's");
+    RetryListener listener;
+    const auto result = make_tuner().optimize(store, study_name, asks(2, false), {.trials = 3}, listener);
+    REQUIRE(listener.left.size() == 1);
+    CHECK_THAT(listener.left[0], Catch::StartsWith("0: the space has changed: fixed parameter 'x': got "));
+    std::vector<Trial> stored;
+    store.refresh(result.study.id, stored);
+    REQUIRE(stored.size() == 4);
+    for (std::size_t i = 1; i < 4; ++i) {
+        CHECK(stored[i].state == TrialState::complete);
+        CHECK(stored[i].values.at(0) >= 2);
+        CHECK(stored[i].params.size() == 1);
+        CHECK(stored[i].attempts.size() == 1);
+    }
+}
+
+namespace {
+
+enum class End { process_ended, stopped, process_ended_after_checkpoint };
+
+/// A study of one configuration that was lost in these ways, each time by the trial that ran it again.
+void lose_again_and_again(Store& store, const std::vector<End>& ends) {
+    const Study study = store.open_study(study_name, std::vector{Direction::minimize}, Store::Open::create);
+    std::optional<Trial> trial = store.begin_trial(study.id, std::nullopt);
+    trial->params.set("x", FloatDistribution{0, 1}, 0.5);
+    store.set_params(*trial);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        if (i > 0) trial = store.begin_retry_within(study.id, std::nullopt, {.trials = 99}, *trial, std::nullopt).value();
+        Attempt attempt;
+        store.begin_attempt(*trial, attempt);
+        attempt.outcome = OutcomeKind::interrupted;
+        if (ends[i] != End::stopped) attempt.failure = Failure{.kind = FailureKind::lost_worker, .message = "gone"};
+        if (ends[i] == End::process_ended_after_checkpoint) attempt.checkpoint_step = 1;
+        store.end_attempt(*trial, attempt);
+        trial->state = TrialState::fail;
+        trial->user_attributes[lost_attribute] = std::string{lost_json};
+        trial->attempts = {attempt};
+        store.finish(*trial);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a configuration that ended its process three times in a row fails with that reason, and the study goes on") {
+    for (const bool live : {false, true}) {
+        CAPTURE(live);
+        store::InMemory store;
+        lose_again_and_again(store, {End::process_ended, End::process_ended, End::process_ended});
+        RetryListener listener;
+        Held executor{true};
+        const auto result =
+            live ? make_tuner().optimize(
+                       store, study_name, [](LiveTrial& trial) { return trial.suggest_float("x", 0, 1); }, {.trials = 2}, listener)
+                 : make_tuner().optimize(store, study_name, interval, executor, {.trials = 2}, listener);
+        REQUIRE(result.trials.size() == 5);
+        CHECK(listener.again.empty());
+        const Trial& failed = result.trials[3];
+        CHECK(failed.state == TrialState::fail);
+        CHECK(counts_as_done(failed));
+        CHECK(failed.attempts.empty());
+        CHECK(failed.params == result.trials[0].params);
+        CHECK(failed.user_attributes.at("error_message") ==
+              "\"not run again: its process ended 3 times in a row while it ran, the last time in trial 2; nothing tells why\"");
+        CHECK(result.trials[4].state == TrialState::complete);
+        CHECK(retry_history(result.trials[4]).empty());
+        CHECK(trials_left_behind(result.trials).empty());
+    }
+}
+
+TEST_CASE("a stop or a checkpoint in between lets a lost configuration run again, and so does another bound") {
+    using enum End;
+    for (const std::vector<End>& ends :
+         std::vector<std::vector<End>>{{process_ended, process_ended},
+                                       {process_ended, process_ended, stopped, process_ended, process_ended},
+                                       {stopped, stopped, stopped, stopped},
+                                       {process_ended, process_ended, process_ended_after_checkpoint, process_ended}}) {
+        store::InMemory store;
+        lose_again_and_again(store, ends);
+        Held executor{true};
+        const auto result = make_tuner().optimize(store, study_name, interval, executor, {.trials = 1});
+        REQUIRE(result.trials.size() == ends.size() + 1);
+        CHECK(result.trials.back().values == std::vector{0.5});
+    }
+    store::InMemory store;
+    lose_again_and_again(store, {process_ended, process_ended, process_ended});
+    Held executor{true};
+    CHECK(make_tuner().optimize(store, study_name, interval, executor, {.trials = 1, .max_losses = 4}).trials.back().values ==
+          std::vector{0.5});
+}

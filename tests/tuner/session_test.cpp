@@ -468,6 +468,48 @@ TEST_CASE("an attribute that is no JSON is left out with a note, and its trial s
     CHECK(std::count(observer.notes.begin(), observer.notes.end(), "0 data_hash=sum 1") == 1);
 }
 
+TEST_CASE("an attribute under a name that the tuner writes itself is left out with a note, and the study ends") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
+    struct : TuneObserver {
+        void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& dropped) override { notes.insert(dropped.note()); }
+        std::set<std::string> notes;
+    } observer;
+    store::InMemory store;
+    MemoryBound executor{100 * mebibyte};
+    executor.attributes = {{"lost", "true"}, {"oom", "true"}, {"prune_reason", "\"mine\""}, {"dropped_attributes", "1"}, {"kept", "1"}};
+    int looks = 0;
+    const auto result =
+        tuner.optimize(store, "s", batches, executor, {.trials = 2, .stop_requested = [&] { return ++looks > 1000; }}, observer);
+    REQUIRE(result.trials.size() == 2);
+    for (const Trial& trial : result.trials) {
+        CHECK(trial.state == TrialState::complete);
+        CHECK(trial.user_attributes.at("kept") == "1");
+        for (const char* name : {"lost", "oom", "prune_reason"}) CHECK_FALSE(trial.user_attributes.contains(name));
+        CHECK(trial.user_attributes.at("dropped_attributes") ==
+              R"({"dropped_attributes": "1", "lost": "true", "oom": "true", "prune_reason": "\"mine\""})");
+    }
+    CHECK(observer.notes.size() == 4);
+    CHECK(observer.notes.contains("attribute 'lost' has a name that hpo keeps for itself, and is not kept: true; give it another name"));
+}
+
+TEST_CASE("each attribute that the tuner tells of an end has a reserved name") {
+    Trial trial;
+    for (const TrialState state : {TrialState::fail, TrialState::pruned}) {
+        trial.state = state;
+        for (int kind = 0; kind < static_cast<int>(failure_kind_names.size()); ++kind) {
+            Attempt attempt;
+            attempt.peak_allocated = 1;
+            attempt.failure = Failure{.kind = static_cast<FailureKind>(kind), .message = "m"};
+            attempt.failure->traceback = "t";
+            const Attributes told = source_attributes(trial, &attempt, &*attempt.failure);
+            CHECK(told.size() >= 3);
+            for (const auto& [name, json] : told) CHECK(tuner::is_reserved_attribute(name));
+        }
+    }
+    for (const char* name : {"lost", "rule_error", "dropped_attributes"}) CHECK(tuner::is_reserved_attribute(name));
+    for (const char* name : {"data_hash", "losts", "value", ""}) CHECK_FALSE(tuner::is_reserved_attribute(name));
+}
+
 TEST_CASE("fixed values win over the sampler") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
     store::InMemory store;
@@ -742,7 +784,7 @@ TEST_CASE("an attempt is capped at what it was promised, and comes back with mor
         CHECK(first.failure->cause == OomCause::limit);
         CHECK(first.failure->memory.limit == first.estimate->need);
         CHECK_FALSE(first.plan.cap_bytes);  // the cap is the ledger's, and not of the plan
-        CHECK_THAT(first.decision, Catch::Contains("needs more than the ") && Catch::Contains(" that it was promised: again with more"));
+        CHECK_THAT(first.decision, Catch::Contains("needs more than the ") && Catch::Contains(" that was reserved for it: again with more"));
         CHECK(trial.attempts[1].plan == first.plan);
         if (batch <= 64) {  // what it asked for is known, and is enough
             CHECK(trial.attempts.size() == 2);

@@ -138,8 +138,8 @@ TEST_CASE("host memory that grows with each attempt is found, and data that are 
     worker::HostGrowth growing;
     for (int i = 0; i < 4; ++i) CHECK_FALSE(growing.see((1000 + 100 * i) * mib));
     CHECK(growing.see(1400 * mib) == 400 * mib);
-    worker::HostGrowth slow;
-    for (int i = 0; i < 100; ++i) CHECK_FALSE(slow.see((1000 + 30 * i) * mib));  // less than an attempt's least
+    worker::HostGrowth steady;  // but for chance
+    for (int i = 0; i < 500; ++i) CHECK_FALSE(steady.see((2000 + 7 * i % 31) * mib));
     worker::HostGrowth cache;
     for (int i = 0; i < 100; ++i) CHECK_FALSE(cache.see((i % 4 == 3 ? 1000 : 1000 + 300 * (i % 4)) * mib));
     worker::HostGrowth once;
@@ -147,6 +147,28 @@ TEST_CASE("host memory that grows with each attempt is found, and data that are 
     CHECK_FALSE(once.see(2000 * mib));
     for (int i = 0; i < 10; ++i) CHECK_FALSE(once.see(2000 * mib));
     CHECK(worker::own_host_bytes().value_or(0) > mib / 4);
+}
+
+TEST_CASE("host memory that grows slowly, or not with each attempt, is found before it has grown by much more than a gigabyte") {
+    worker::HostGrowth slow;
+    int attempts = 0;
+    for (; attempts < 500 && !slow.see((1000 + 31 * attempts) * mib); ++attempts) {
+    }
+    CHECK(attempts == 34);
+    worker::HostGrowth slower;
+    std::optional<std::int64_t> grown;
+    for (attempts = 0; attempts < 5000 && !grown; ++attempts) grown = slower.see((1000 + attempts) * mib);
+    CHECK(grown.value_or(0) >= 1024 * mib);
+    CHECK(grown.value_or(0) < 1060 * mib);
+    worker::HostGrowth pausing;
+    std::int64_t held = 1000 * mib;
+    grown.reset();
+    for (attempts = 0; attempts < 500 && !grown; ++attempts) {
+        grown = pausing.see(held);
+        held += (attempts % 4 == 3 ? -5 : 130) * mib;
+    }
+    CHECK(grown.value_or(0) >= 1024 * mib);
+    CHECK(grown.value_or(0) < 1200 * mib);
 }
 
 TEST_CASE("a worker whose host memory grows with each attempt is replaced, and says by how much") {

@@ -62,7 +62,8 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
         const MemoryEvidence found = pool.evidence(fault("throw_in_dry_run"), batch(8), Evidence::dry_run);
         REQUIRE(found.prediction);
         CHECK(found.prediction->source == PeakSource::probe);
-        CHECK(found.prediction->remark == "no dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0");
+        CHECK(found.prediction->remark ==
+              "probed with real steps instead of a dry run; nothing to do (std::runtime_error: no meta kernel for aten::frob of trial 0)");
     }
     CHECK(noted.notes ==
           std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do "
@@ -73,7 +74,8 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
     CHECK(shape.remark ==
           "no dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0; no probe: std::runtime_error: no meta kernel for "
           "aten::frob of trial 0");
-    CHECK(pool.evidence(fault("nonsense_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark == "no dry_run: a need of -5 bytes");
+    CHECK(pool.evidence(fault("nonsense_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark ==
+          "probed with real steps instead of a dry run; nothing to do (a need of -5 bytes)");
     // An error that comes at once costs nothing: other parameters are still asked about.
     CHECK(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
 }
@@ -82,7 +84,8 @@ TEST_CASE("a trainer's own reason is told to the letter, whatever words it has")
     Noted noted;
     worker::Pool pool{noted.config};
     const std::string said = "trainer fault: ask: dry run: std::bad_alloc is what this is not";
-    CHECK(pool.evidence(fault("say_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark == "no dry_run: " + said);
+    CHECK(pool.evidence(fault("say_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark ==
+          "probed with real steps instead of a dry run; nothing to do (" + said + ")");
     CHECK(noted.notes ==
           std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do (" +
                                    said + ")"});

@@ -78,11 +78,12 @@ void add_check_plugin(CLI::App& app, Actions& actions) {
     command->add_option("--time-limit", options->time_limit, "how long all of it may take")->type_name("DURATION")->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
-        "Looks at the description, the refusal of wrong parameters, the data, the loss and its gradients, the metrics, runs, stops,\n"
-        "seeds, attributes, profiles, predictions, saved models and checkpoints. It trains about a dozen times: make that short with "
-        "--fix,\n"
-        "for example --fix train_examples=200. A LibTorch trainer is tried with 2 epochs.\n"
-        "Exit 0: it keeps the contract; 1: each problem on a line; 6: it cannot be loaded.");
+        "Looks at the description, the refusal of wrong parameters, and the data. Then at the loss and its gradients, the metrics,\n"
+        "runs, stops and seeds. Last at attributes, profiles, predictions, saved models and checkpoints.\n"
+        "It trains about a dozen times. Make that short with --fix, for example --fix train_examples=200. A LibTorch trainer is tried\n"
+        "with 2 epochs.\n"
+        "Exit 0: it keeps the contract; 1: each problem on a line; 2: a wrong --fix, or a parameter without a value; 6: it cannot be "
+        "loaded.");
     actions.on(command, [options] { return check_plugin(*options); });
 }
 

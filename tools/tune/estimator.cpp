@@ -66,7 +66,11 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
         forecast.upper_bound = known.prediction->upper_bound;
         forecast.remark = known.prediction->remark;
     }
-    if (!forecast.remark.empty()) remarks_.insert(forecast.remark);
+    if (!forecast.remark.empty()) {
+        std::string kind = forecast.remark;  // one that differs in its figures alone says the same
+        std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+        if (remark_kinds_.insert(std::move(kind)).second) remarks_.insert(forecast.remark);
+    }
     return forecast;
 }
 

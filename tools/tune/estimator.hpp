@@ -83,7 +83,7 @@ public:
     [[nodiscard]] bool learns() const { return guard_.carries(); }
     /// Attempts that teach it something about one of the kinds of predictions that it was asked about so far.
     [[nodiscard]] std::size_t learned() const;
-    /// What forecasts said of themselves so far, each once.
+    /// What forecasts said of themselves so far. Of those that differ in their figures alone it is the first.
     [[nodiscard]] const std::set<std::string>& remarks() const noexcept { return remarks_; }
 
 private:
@@ -99,6 +99,7 @@ private:
     std::vector<Attempt> measured_;
     std::set<std::string> pools_;  ///< kinds of predictions, as ResidualGroup names them
     std::set<std::string> remarks_;
+    std::set<std::string> remark_kinds_;  ///< remarks without their figures
 };
 
 }  // namespace hpo::tune

@@ -162,6 +162,7 @@ public:
         const hpo::Settings settings{info(), job};  // refuses what info() does not allow
         const double distance = settings.number("x") - 1;
         const std::int64_t steps = settings.whole("steps");
+        progress.last_step(steps);  // a trial that has come so far is not pruned any more
         hpo::AttemptOutcome outcome;
         outcome.kind = hpo::OutcomeKind::stopped;
         for (std::int64_t step = 1; step <= steps; ++step) {

@@ -65,16 +65,16 @@ std::string meter(double share, std::size_t width) { return width > 0 ? bar(shar
 /// What the device's ledger says, as one line.
 std::string ledger_line(const Progress::Settings& settings, std::int64_t capacity_bytes, std::size_t bar_width) {
     std::int64_t bytes = 0;
-    std::size_t promised = 0;
+    std::size_t reserved = 0;
     std::size_t waiting = 0;
     std::size_t others = 0;  // of other runs
     for (const device::LedgerEntry& entry : settings.ledger()) {
-        ++(entry.granted ? promised : waiting);
+        ++(entry.granted ? reserved : waiting);
         if (entry.granted) bytes += entry.bytes;
         if (entry.pid != ::getpid()) ++others;
     }
     std::string text = settings.device + " ledger " + meter(static_cast<double>(bytes) / static_cast<double>(capacity_bytes), bar_width) +
-                       format_bytes(bytes) + " promised to " + tools::counted(promised, "attempt");
+                       format_bytes(bytes) + " reserved for " + tools::counted(reserved, "attempt");
     if (waiting > 0) text += ", " + std::to_string(waiting) + " waiting for room";
     if (others > 0) text += " (" + std::to_string(others) + " of other runs)";
     return text;
@@ -155,6 +155,7 @@ void Progress::left_alone(const Trial& lost, const std::string& why) {
 void Progress::left_out(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
 
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
+    if (settings_.attempt_started) settings_.attempt_started();
     Running& running = running_[trial.number];
     running = {};
     running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +

@@ -35,9 +35,10 @@ public:
         std::optional<std::int64_t> capacity_bytes;  ///< of the device
         /// Who holds how much of the device now; empty where nobody can say.
         std::function<std::optional<device::Occupancy>()> occupancy;
-        /// What attempts were promised of the device, and wait for; empty where nobody counts that.
+        /// What is reserved of the device for attempts, and what they wait for; empty where nobody counts that.
         std::function<std::vector<device::LedgerEntry>()> ledger{};
         std::function<void(const Trial& trial)> trial_finished;  ///< may be empty
+        std::function<void()> attempt_started{};                 ///< may be empty
     };
 
     explicit Progress(Settings settings) : settings_{std::move(settings)} {

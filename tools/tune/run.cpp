@@ -296,7 +296,8 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     std::optional<CheckpointFolders> checkpoints;
     std::optional<BestModel> best_model;
     bool told_unmeasured = false;
-    std::string not_kept;  // why the model of some trial could not be
+    std::string not_kept;                // why the model of some trial could not be
+    std::function<void()> keep_options;  // of the trainer, once a trial runs with them
     Progress progress{
         {.style = style,
          .trials = tune.trials,
@@ -318,6 +319,10 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                      not_kept = error.what();
                      if (shown) shown->note(not_kept);
                  }
+             },
+         .attempt_started =
+             [&keep_options] {
+                 if (const auto keep = std::exchange(keep_options, nullptr)) keep();
              }}};
     tune.plan.device = device;
     inherit_allocator_settings(tune.plan);
@@ -342,7 +347,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     store.refresh(study.id, stored);
     require_same_parameters(stored, proposals);  // before a trial is begun in vain
     require_same_options(study, stored, settings, info);
-    store.set_study_user_attribute(study.id, trainer_options_attribute, trainer_options_text(settings));
+    keep_options = [&store, &study, text = trainer_options_text(settings)] {
+        store.set_study_user_attribute(study.id, trainer_options_attribute, text);
+    };
     if (!is_new) {
         std::vector<Attempt> elsewhere;
         if (policies.guard.carries()) elsewhere = tuner::Bookkeeping::attempts_elsewhere(store, study.id, pool.runs_on().device_name);
@@ -399,8 +406,9 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     }
     const analysis::StudyCounts counts = analysis::count(result.trials);
     if (counts.failed > 0 && counts.failed == counts.ended()) {
-        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": each of its " << counts.failed
-                  << " trials failed\n";
+        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name)
+                  << (counts.failed == 1 ? ": its trial failed" : ": each of its " + std::to_string(counts.failed) + " trials failed")
+                  << "\n";
         return exit_code(Errc::check_failed);
     }
     return 0;

@@ -36,8 +36,8 @@ constexpr Word known_words[] = {
     {"workers", "auto", "auto|N", "trials at once"},
     {"threads", "auto", "auto|N", "threads of each worker"},
     {"target-share", "auto", "auto|SHARE",
-     "of the device's memory, above 0 to 1: what is shrunk to fit is shrunk to this where a quarter of the micro-batch is enough; auto: "
-     "nearly half where trials run together"},
+     "of the device's memory, above 0 to 1: to this a trial that must shrink is shrunk, where a quarter of its micro-batch is enough; "
+     "auto: nearly half where trials run together"},
     {"seed", "0", "N", "root of all randomness of the study"},
     {"sampler", "tpe", "NAME[:key=value,...]", "see hpo-tune policies sampler"},
     {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},

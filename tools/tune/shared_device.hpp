@@ -15,7 +15,7 @@ namespace hpo::tune {
 /// The device's memory as a run shares it: with its own attempts, and with other runs that name the same ledger.
 class SharedDevice {
 public:
-    /// The largest share of the device that two attempts may each be promised, with the 64th that the ledger adds.
+    /// The largest share of the device that may be reserved for each of two attempts, with the 64th that the ledger adds.
     static constexpr double half = 0.49;
     /// By `--ledger`: a file; or auto, which for a GPU is one file for all of this user's runs on it, and otherwise the run's own. `note`
     /// is told what the user should know. Throws Error where there can be no ledger.

@@ -16,11 +16,26 @@
 
 namespace hpo::tune {
 
+namespace {
+
+/// Where a file is that a path names through symbolic links: there SQLite keeps its journal.
+std::filesystem::path behind_links(std::filesystem::path path) {
+    constexpr int most_links = 40;  // as the kernel has it
+    std::error_code failed;
+    for (int links = 0; links < most_links && std::filesystem::is_symlink(path, failed); ++links) {
+        path = path.parent_path() / std::filesystem::read_symlink(path, failed);  // an absolute one replaces all of it
+        if (failed) break;
+    }
+    return path;
+}
+
+}  // namespace
+
 void require_writable_store(const std::string& file) {
     store::require_openable(file, true);
     const auto refuse = [&](const std::string& what) { throw Error{Errc::store, "store '" + file + "': " + what}; };
     if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written");
-    const auto parent = std::filesystem::path{file}.parent_path();
+    const auto parent = behind_links(file).parent_path();
     const std::string folder = parent.empty() ? "." : parent.string();
     if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder);
 }
@@ -82,8 +97,9 @@ void require_same_options(const Study& stored, const std::vector<Trial>& trials,
         if (!then.contains(name)) compare(name);
     }
     if (had.empty()) return;
-    throw bad_value(settings.place("study"), "trainer options " + join_names(has) + " for study " + stored.name,
-                    join_names(had) + ", which its trials have; or another --study; or --accept-changed-options, to compare unlike trials");
+    throw bad_value(
+        settings.place("study"), "trainer options " + join_names(has) + " for study " + stored.name,
+        join_names(had) + ", which its latest trials have; or another --study; or --accept-changed-options, to compare unlike trials");
 }
 
 void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals) {

@@ -94,7 +94,7 @@ namespace detail {
     }
     if (!marked && message.empty() && !attribute_is_set(attributes, "cuda_error")) {
         if (auto found = told_in_attributes(trial)) return found;
-        if (trial.state != TrialState::fail || attributes.contains(lost_attribute)) return std::nullopt;  // lost: ended before its launch
+        if (trial.state != TrialState::fail || is_marked_lost(trial)) return std::nullopt;  // lost: ended before its launch
         told.place.clear();
         told.failure.kind = FailureKind::lost_worker;
         return told;

@@ -32,6 +32,13 @@ public:
     class Entry {
     public:
         explicit Entry(std::string& json) : json_{json} {}
+        Entry(const Entry&) = default;
+        ~Entry() = default;
+        /// Takes the text of the other entry.
+        Entry& operator=(const Entry& other) {
+            json_ = other.json_;
+            return *this;
+        }
         Entry& operator=(std::string json) {
             json_ = std::move(json);
             return *this;

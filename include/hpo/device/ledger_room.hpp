@@ -134,7 +134,7 @@ private:
         std::int64_t promised = 0;
         for (const LedgerEntry& entry : ledger_.entries()) promised += entry.granted ? entry.bytes : 0;
         if (need > room.left_bytes) text += "others leave " + format_bytes(room.left_bytes) + " of " + whole + others_text(room.others);
-        else if (need > room.left_bytes - promised) text += format_bytes(promised) + " of " + whole + " are promised to others";
+        else if (need > room.left_bytes - promised) text += format_bytes(promised) + " of " + whole + " are reserved for others";
         else text += "an older request comes first";
         settings_.note(text);
     }

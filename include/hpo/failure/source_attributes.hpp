@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -65,6 +66,11 @@ namespace detail {
 }
 
 }  // namespace detail
+
+/// The names of all that source_attributes may write.
+inline constexpr std::array<std::string_view, 10> source_attribute_names{
+    "peak_memory_gb", "error_message",   "error_traceback", "oom",         "oom_error", "oom_config",
+    "cuda_error",     "cuda_error_type", "cuda_error_msg",  "prune_reason"};
 
 /// The user attributes that existing readers of such studies look for, for a trial that is about to be finished, from its last attempt;
 /// JSON texts, typed as those readers expect. Nothing is written for what does not apply:

@@ -146,7 +146,7 @@ public:
     }
     void set_params(const Trial& trial) override {
         Trial& stored = own(trial);
-        for (const Param& param : trial.params) stored.params.set(param);
+        stored.params = trial.params;
     }
     void begin_attempt(const Trial& trial, const Attempt& attempt) override { merge_attempt(own(trial), attempt); }
     void end_attempt(const Trial& trial, const Attempt& attempt) override { merge_attempt(own(trial), attempt); }
@@ -195,7 +195,7 @@ public:
             run->ended = true;
             trial.state = TrialState::fail;
             trial.completed = end_of_lost(trial.started, run->heartbeat);
-            trial.user_attributes[std::string{lost_attribute}] = "true";
+            trial.user_attributes[lost_attribute] = std::string{lost_json};
             for (Attempt& attempt : trial.attempts) {
                 if (!attempt.outcome) mark_lost(attempt, run->run);
             }

@@ -52,9 +52,9 @@ inline void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_
     connection.run("UPDATE trials SET state = 'FAIL', datetime_complete = ?2 WHERE trial_id = ?1", trial_id,
                    time_text(end_of_lost(started, known.heartbeat), zone));
     connection.run(
-        "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, 'true') "
+        "INSERT INTO trial_user_attributes (trial_id, \"key\", value_json) VALUES (?1, ?2, ?3) "
         "ON CONFLICT (trial_id, \"key\") DO UPDATE SET value_json = excluded.value_json",
-        trial_id, lost_attribute);
+        trial_id, lost_attribute, lost_json);
     std::vector<int> unfinished;
     {
         Rows row = connection.query("SELECT attempt FROM hpo_attempts WHERE trial_id = ?1 AND outcome IS NULL", trial_id);

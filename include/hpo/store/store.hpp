@@ -56,14 +56,17 @@ public:
     /// number and started; a waiting one brings its attributes and `fixed`.
     virtual Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) = 0;
     /// As begin_trial, while fewer than `quota.trials` are done (counts_as_done), or run: in the caller, or for another run that is
-    /// not gone. Counted and begun in one step: processes that ask at once begin no more together. Nothing: there are as many.
+    /// not gone. Counted and begun in one step: processes that ask at once begin no more together. Returns nullopt when the quota is
+    /// reached.
     virtual std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) = 0;
     /// As begin_trial_within, for a trial that goes on with a lost one after the checkpoint of step `last_kept`, or runs it again
-    /// (retry_of, in store/retries.hpp). Nothing also when another trial does so already: of processes that ask at once, one gets it.
+    /// (retry_of, in store/retries.hpp). Returns nullopt also when another trial does so already: of processes that ask at once, one gets
+    /// it.
     virtual std::optional<Trial> begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
                                                     const Trial& lost, std::optional<std::int64_t> last_kept) = 0;
     /// Adds a waiting trial with fixed values, by name.
     virtual Trial enqueue(std::int64_t study_id, const std::vector<std::pair<std::string, Value>>& fixed) = 0;
+    /// The trial's parameters are these from now on, and no others.
     virtual void set_params(const Trial& trial) = 0;
     /// Attempts are written when they begin (with everything before the launch), with each checkpoint, and when they end.
     virtual void begin_attempt(const Trial& trial, const Attempt& attempt) = 0;
@@ -107,10 +110,16 @@ public:
 
 /// The user attribute that marks a trial whose supervisor or study was stopped; such trials do not count as done.
 inline constexpr std::string_view lost_attribute = "lost";
+inline constexpr std::string_view lost_json = "true";
+
+/// True for a trial that carries this mark. Only a FAIL trial does: an attribute of that name elsewhere is another program's.
+[[nodiscard]] inline bool is_marked_lost(const Trial& trial) {
+    if (trial.state != TrialState::fail) return false;
+    const auto mark = trial.user_attributes.find(lost_attribute);
+    return mark != trial.user_attributes.end() && mark->second == lost_json;
+}
 
 /// True for a finished trial that counts towards the asked number of trials.
-[[nodiscard]] inline bool counts_as_done(const Trial& trial) {
-    return is_finished(trial.state) && !trial.user_attributes.contains(lost_attribute);
-}
+[[nodiscard]] inline bool counts_as_done(const Trial& trial) { return is_finished(trial.state) && !is_marked_lost(trial); }
 
 }  // namespace hpo

@@ -17,14 +17,14 @@ public:
     /// Finished trials that count as done.
     [[nodiscard]] std::int64_t done(Connection& connection, const OptunaShape& shape, std::int64_t study_id) {
         constexpr const char* of_all =
-            "SELECT t.trial_id, t.state IN ('COMPLETE', 'PRUNED', 'FAIL'), "
-            "EXISTS (SELECT 1 FROM trial_user_attributes a WHERE a.trial_id = t.trial_id AND a.\"key\" = 'lost') "
+            "SELECT t.trial_id, t.state IN ('COMPLETE', 'PRUNED', 'FAIL'), t.state = 'FAIL' AND EXISTS (SELECT 1 FROM "
+            "trial_user_attributes a WHERE a.trial_id = t.trial_id AND a.\"key\" = 'lost' AND a.value_json = 'true') "
             "FROM trials t WHERE t.study_id = ?1 AND t.trial_id > ?2 ORDER BY t.trial_id";
         constexpr const char* of_shown =
-            "SELECT t.trial_id, t.state IN ('COMPLETE', 'PRUNED', 'FAIL'), "
-            "EXISTS (SELECT 1 FROM trial_user_attributes a WHERE a.trial_id = t.trial_id AND a.\"key\" = 'lost') "
+            "SELECT t.trial_id, t.state IN ('COMPLETE', 'PRUNED', 'FAIL'), t.state = 'FAIL' AND EXISTS (SELECT 1 FROM "
+            "trial_user_attributes a WHERE a.trial_id = t.trial_id AND a.\"key\" = 'lost' AND a.value_json = 'true') "
             "FROM trials t WHERE t.study_id = ?1 AND t.trial_id > ?2 AND t.discarded_at IS NULL ORDER BY t.trial_id";
-        static_assert(lost_attribute == "lost");
+        static_assert(lost_attribute == "lost" && lost_json == "true");
         Rows row = connection.query(shape.has_discarded ? of_shown : of_all, study_id, passed_);
         std::int64_t all = done_;
         bool unbroken = true;

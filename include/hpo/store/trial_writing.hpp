@@ -58,12 +58,12 @@ inline void delete_study_rows(Connection& connection, std::int64_t study_id) {
     return trial;
 }
 
+/// In place of those that are stored.
 inline void write_params(Connection& connection, const Trial& trial) {
+    connection.run("DELETE FROM trial_params WHERE trial_id = ?1", trial.id);
     for (const Param& param : trial.params) {
-        connection.run(
-            "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (?1, ?2, ?3, ?4) ON CONFLICT "
-            "(trial_id, param_name) DO UPDATE SET param_value = excluded.param_value, distribution_json = excluded.distribution_json",
-            trial.id, valid_utf8(param.name), param.internal, valid_utf8(distribution_text(*param.distribution)));
+        connection.run("INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (?1, ?2, ?3, ?4)", trial.id,
+                       valid_utf8(param.name), param.internal, valid_utf8(distribution_text(*param.distribution)));
     }
 }
 
@@ -114,9 +114,9 @@ inline void write_attributes(Connection& connection, std::string_view place, con
 [[nodiscard]] inline bool is_taken_over(Connection& connection, std::int64_t study_id, std::int64_t number) {
     Rows row = connection.query(
         "SELECT s.value_json FROM trial_system_attributes s JOIN trials t ON t.trial_id = s.trial_id WHERE t.study_id = ?1 AND "
-        "s.\"key\" = ?2 AND NOT (EXISTS (SELECT 1 FROM trial_user_attributes u WHERE u.trial_id = t.trial_id AND u.\"key\" = ?3) AND "
-        "NOT EXISTS (SELECT 1 FROM hpo_attempts a WHERE a.trial_id = t.trial_id))",
-        study_id, retry_history_attribute, lost_attribute);
+        "s.\"key\" = ?2 AND NOT (t.state = 'FAIL' AND EXISTS (SELECT 1 FROM trial_user_attributes u WHERE u.trial_id = t.trial_id AND "
+        "u.\"key\" = ?3 AND u.value_json = ?4) AND NOT EXISTS (SELECT 1 FROM hpo_attempts a WHERE a.trial_id = t.trial_id))",
+        study_id, retry_history_attribute, lost_attribute, lost_json);
     while (row.next()) {
         const auto history = trial_numbers(row.text(0));
         if (std::find(history.begin(), history.end(), number) != history.end()) return true;

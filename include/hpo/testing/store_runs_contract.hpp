@@ -108,6 +108,42 @@ inline void check_store_runs(Store& store) {
         CHECK(third->system_attributes == Attributes{{"failed_trial", "0"}, {"retry_history", "[0, 2]"}});
         CHECK(all_trials(store, study).size() == 4);
     }
+    SECTION("only a FAIL trial that carries the mark of a lost one does not count as done") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        const Run here = store.begin_run(study.id, {});
+        const auto begin_within = [&](std::int64_t trials) {
+            return store.begin_trial_within(study.id, here.id, {.trials = trials, .own_running = 0, .grace_seconds = 3600});
+        };
+        Trial finished = begin_within(1).value();
+        finished.user_attributes[lost_attribute] = std::string{lost_json};  // some program's own attribute
+        complete(finished, 1.0);
+        CHECK(counts_as_done(all_trials(store, study).at(0)));
+        CHECK_FALSE(begin_within(1));
+        Trial failed = begin_within(2).value();
+        failed.state = TrialState::fail;
+        failed.user_attributes[lost_attribute] = "\"a tooth\"";
+        store.finish(failed);
+        CHECK(counts_as_done(all_trials(store, study).at(1)));
+        CHECK_FALSE(begin_within(2));
+        Trial lost = begin_within(3).value();
+        lost.state = TrialState::fail;
+        lost.user_attributes[lost_attribute] = std::string{lost_json};
+        store.finish(lost);
+        CHECK(is_lost(all_trials(store, study).at(2)));
+        CHECK(begin_within(3));
+    }
+    SECTION("a trial's parameters are those that were set last, and no others") {
+        const Study study = store.open_study("s", one, Store::Open::create);
+        Trial trial = store.begin_trial(study.id, std::nullopt);
+        trial.params.set("x", FloatDistribution{0.0, 1.0, false, std::nullopt}, 0.25);
+        trial.params.set("y", FloatDistribution{0.0, 1.0, false, std::nullopt}, 0.5);
+        store.set_params(trial);
+        trial.params = {};
+        trial.params.set("x", FloatDistribution{2.0, 3.0, false, std::nullopt}, 2.5);
+        store.set_params(trial);
+        complete(trial, 1.0);
+        CHECK(all_trials(store, study).at(0).params == trial.params);
+    }
     SECTION("a trial that runs a lost one again has its parameters and none of its reports, and is begun once") {
         const Study study = store.open_study("s", one, Store::Open::create);
         const Run here = store.begin_run(study.id, {});

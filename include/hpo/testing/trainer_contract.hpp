@@ -20,6 +20,7 @@
 #include "hpo/testing/trainer_problems.hpp"
 #include "hpo/trainer/info_problems.hpp"
 #include "hpo/trainer/trainer.hpp"
+#include "hpo/tuner/reserved_attributes.hpp"
 
 namespace hpo::testing {
 
@@ -92,6 +93,10 @@ private:
         const std::vector<std::string> problems = info_problems(info);
         for (const std::string& problem : problems) expect(false, "info", problem);
         for (const std::string& missing : unsaid_in(info)) expect(false, "info", missing);
+        for (const TrainerMetric& metric : info.metrics) {
+            expect(!tuner::is_reserved_attribute(metric.name), "info",
+                   "metric '" + metric.name + "' has a name that hpo keeps for itself; give it another name");
+        }
         const bool same = trainer_->info().name == info.name && trainer_->info().parameters.size() == info.parameters.size();
         expect(same, "info", "asked twice, it answers differently");
         return problems.empty();
@@ -146,8 +151,11 @@ private:
             expect(!first.marks[i].name.empty(), "memory", "a mark without a name");
             expect(i == 0 || first.marks[i].seconds >= first.marks[i - 1].seconds, "memory", "marks go back in time");
         }
-        for (const auto& [name, json] : outcome.attributes)
+        for (const auto& [name, json] : outcome.attributes) {
             expect(store::is_json(json), "attributes", "'" + name + "' is no JSON and would not be kept: " + json.substr(0, 60));
+            expect(!tuner::is_reserved_attribute(name), "attributes",
+                   "'" + name + "' is a name that hpo keeps for itself, and would not be kept; give it another name");
+        }
         const auto again = make_();
         for (Trainer* const trainer : {trainer_.get(), again.get()}) {
             const std::string whose = trainer == again.get() ? "another trainer" : "the same trainer again";

@@ -63,8 +63,8 @@ public:
     /// Trials that count towards the asked number.
     [[nodiscard]] std::int64_t done() const noexcept { return done_; }
 
-    /// A new or an enqueued trial, while fewer than `trials` are done or run, here (`own_running`) and in other processes. Nothing: there
-    /// are as many; asked again at once, it does not look again.
+    /// A new or an enqueued trial, while fewer than `trials` are done or run, here (`own_running`) and in other processes. Returns nullopt
+    /// when as many are done or run. Asked again at once, it does not look again.
     struct Wanted {
         std::int64_t trials = 0;
         std::int64_t own_running = 0;
@@ -80,8 +80,8 @@ public:
         if (done_ + wanted.own_running >= wanted.trials) return false;
         return !since_refusal_ || since_refusal_->seconds() >= refusal_holds_seconds;
     }
-    /// A trial that goes on with a lost one after `last_kept`, or runs it again. Nothing: there are as many as wanted, or another process
-    /// was first; as for begin_trial.
+    /// A trial that goes on with a lost one after `last_kept`, or runs it again. Returns nullopt when as many trials as wanted are done or
+    /// run, or when another process was first.
     [[nodiscard]] std::optional<std::int64_t> begin_retry(const Wanted& wanted, const Trial& lost, std::optional<std::int64_t> last_kept) {
         if (!may_begin(wanted)) return std::nullopt;
         auto begun = store_.begin_retry_within(study_.id, run_id(), quota(wanted), lost, last_kept);

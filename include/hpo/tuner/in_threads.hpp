@@ -46,6 +46,10 @@ public:
 
     [[nodiscard]] std::size_t free_slots() const override { return slots_ - std::min(slots_, running_.size()); }
     void submit(const Job& job, ExecutorEvents& events) override {
+        if (running_.empty()) {  // a stop is for the jobs that ran then
+            const std::lock_guard lock{mutex_};
+            interrupted_ = false;
+        }
         Slot& slot = running_.emplace_back(*this, job);
         try {
             slot.thread = std::thread{[&slot] { slot.run(); }};

@@ -10,6 +10,7 @@
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_trial.hpp"
+#include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/session.hpp"
 
 namespace hpo::tuner {
@@ -39,11 +40,16 @@ public:
     }
 
 private:
-    /// A lost trial again, under its parameters, or a new one; nothing: there are as many as wanted.
+    /// A lost trial again, under its parameters, or a new one. Returns nullopt when as many as wanted are done or run, or when another
+    /// process was first.
     std::optional<std::int64_t> begin() {
         const Bookkeeping::Wanted wanted{.trials = options_.trials};
         for (const std::int64_t number : books_.left_behind()) {
             const Trial lost = books_.trial(number);
+            if (const auto why = too_many_losses(lost, books_, options_)) {
+                if (!fail_in_place_of(lost, *why, books_, wanted)) return std::nullopt;
+                continue;
+            }
             const auto begun = books_.begin_retry(wanted, lost, std::nullopt);
             if (begun) observer_.goes_on(books_.trial(*begun), lost);
             return begun;
@@ -68,7 +74,7 @@ private:
         Trial& trial = books_.trial(number);
         if (is_finished(trial.state)) return;
         trial.state = TrialState::fail;
-        trial.user_attributes[std::string{lost_attribute}] = "true";
+        trial.user_attributes[lost_attribute] = std::string{lost_json};
         try {
             books_.finish(number);
         } catch (const Error&) {  // the error on its way is the one to tell
@@ -77,7 +83,16 @@ private:
 
     template <class Objective>
     AttemptOutcome run_objective(std::int64_t number, const Objective& objective, std::string& prune_reason) {
-        const auto fixed = books_.fixed_values(number, options_);
+        auto fixed = books_.fixed_values(number, options_);
+        bool is_again = !retry_history(books_.trial(number)).empty();  ///< under the parameters of a lost trial
+        /// The objective asks for other parameters now: the trial draws its own.
+        const auto draw_anew = [&](const std::string& why) {
+            is_again = false;
+            const Trial lost = books_.trial(retry_history(books_.trial(number)).back());
+            observer_.left_alone(lost, "the space has changed: " + why);
+            books_.set_params(number, {});
+            fixed = books_.fixed_values(number, options_);
+        };
         const History history = books_.history();
         const TrialContext context{number, history};
         books_.begin_attempt(number, Attempt{});
@@ -90,7 +105,7 @@ private:
             std::exception_ptr listener_error;  // not the trial's failure, whatever the objective does with it
             LiveTrial live{source, number, [&](const ParamSet& params, const Report& report) {
                                try {
-                                   if (params.size() != books_.trial(number).params.size()) books_.set_params(number, params);
+                                   if (params.size() > books_.trial(number).params.size()) books_.set_params(number, params);
                                    return judge(number, report, prune_reason);
                                } catch (...) {
                                    listener_error = std::current_exception();
@@ -101,10 +116,15 @@ private:
                 AttemptOutcome outcome = run_attempt([&] { return objective(live); }, [&] { return live.was_told_to_stop(); });
                 if (listener_error) std::rethrow_exception(listener_error);
                 if (source.fault()) std::rethrow_exception(source.fault());
+                if (is_again && source.has_refused_fixed()) {
+                    draw_anew(outcome.failure ? outcome.failure->message : "it refuses a value of the trial");
+                    continue;
+                }
                 books_.set_params(number, live.params());
                 outcome.log = live.take_log();
                 return outcome;
             } catch (const SpaceRejection& rejection) {
+                if (is_again) draw_anew(rejection.reason);
                 if (round + 1 < max_refused_proposals) continue;
                 AttemptOutcome refused;
                 refused.failure =

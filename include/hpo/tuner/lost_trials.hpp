@@ -12,6 +12,7 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {
@@ -51,6 +52,45 @@ template <Sampler S>
     return attempt;
 }
 
+/// How often in a row a lost trial, or one that it runs again, was running when its process ended, before a checkpoint. A stop that ends
+/// trials in order breaks the row.
+template <class TrialOf>
+[[nodiscard]] int losses_in_a_row(const Trial& lost, const TrialOf& trial_of) {
+    std::vector<std::int64_t> line = retry_history(lost);
+    line.push_back(lost.number);
+    int losses = 0;
+    for (auto number = line.rbegin(); number != line.rend(); ++number) {
+        const Trial& trial = trial_of(*number);
+        if (trial.attempts.empty()) continue;  // it was not launched
+        const Attempt& last = trial.attempts.back();
+        const bool process_ended = last.failure && last.failure->kind == FailureKind::lost_worker;
+        if (!process_ended || last.checkpoint_step) break;
+        ++losses;
+    }
+    return losses;
+}
+
+/// Why a lost trial is not run again, where its processes ended too often; nothing: it may run again.
+[[nodiscard]] inline std::optional<Unlaunchable> too_many_losses(const Trial& lost, Bookkeeping& books, const TuneOptions& options) {
+    const int losses = losses_in_a_row(lost, [&](std::int64_t number) -> const Trial& { return books.trial(number); });
+    if (losses < options.max_losses) return std::nullopt;
+    Unlaunchable why;
+    why.failure.kind = FailureKind::lost_worker;
+    why.failure.message = "not run again: its process ended " + std::to_string(losses) +
+                          " times in a row while it ran, the last time in trial " + std::to_string(lost.number) + "; nothing tells why";
+    return why;
+}
+
+/// Ends, in place of a lost trial, another one that is not launched. False: no trial could be begun.
+[[nodiscard]] inline bool fail_in_place_of(const Trial& lost, const Unlaunchable& why, Bookkeeping& books,
+                                           const Bookkeeping::Wanted& wanted) {
+    const auto begun = books.begin_retry(wanted, lost, std::nullopt);
+    if (!begun) return false;
+    settle_unlaunchable(books.trial(*begun), why);
+    books.finish(*begun);
+    return true;
+}
+
 /// Takes over a study's lost trials: another one goes on with each from its checkpoint, or runs it again where there is none.
 class LostTrials {
 public:
@@ -68,6 +108,10 @@ public:
         for (const std::int64_t number : books_.left_behind()) {
             if (std::find(left_alone_.begin(), left_alone_.end(), number) != left_alone_.end()) continue;
             const Trial lost = books_.trial(number);
+            if (const auto why = too_many_losses(lost, books_, options_)) {
+                if (!fail_in_place_of(lost, *why, books_, wanted)) return std::nullopt;
+                continue;
+            }
             if (const auto changed = outside_space(sampler, space_, lost, books_.history(), options_)) {
                 left_alone_.push_back(number);
                 observer_.left_alone(lost, *changed);

@@ -38,7 +38,10 @@ struct TuneOptions {
     /// What the trainer has against the parameters of a retry: a name that it lacks, a value that it does not take; nothing: it takes
     /// them. A retry that it refuses ends its trial, with the reason. Not set: the trainer takes whatever it is given.
     std::function<std::optional<std::string>(const ParamSet& params)> refuses_params{};
-    int max_attempts = 20;                   ///< of one trial, whatever the recovery policy says
+    int max_attempts = 20;  ///< of one trial, whatever the recovery policy says
+    /// How often in a row a configuration may end the process that runs the study, before a checkpoint. Then it is not run again, and
+    /// fails.
+    int max_losses = 3;
     std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
     /// Where the attempts of a trial may keep checkpoints, asked before each: a folder that is there. Not set: nowhere.
     std::function<std::string(const Trial& trial)> checkpoint_folder{};
@@ -65,14 +68,20 @@ struct TuneResult {
     [[nodiscard]] const Trial* best() const { return study.directions.size() == 1 ? best_trial(trials, study.directions[0]) : nullptr; }
 };
 
-/// An attribute that a trainer told and the store cannot keep, because it is no JSON.
+/// An attribute that a trainer told and that is not kept.
 struct DroppedAttribute {
+    enum class Why { no_json, reserved };  ///< the store cannot keep it; the name is the tuner's (reserved_attributes.hpp)
+
     std::string name;
     std::string begin;  ///< of what it was
+    Why why = Why::no_json;
 
     /// For a person.
     [[nodiscard]] std::string note() const {
-        return "attribute '" + name + "' is no JSON and is not kept: " + begin + "; set_text writes a text as JSON";
+        const std::string start = "attribute '" + name + "' ";
+        if (why == Why::reserved)
+            return start + "has a name that hpo keeps for itself, and is not kept: " + begin + "; give it another name";
+        return start + "is no JSON and is not kept: " + begin + "; set_text writes a text as JSON";
     }
 };
 

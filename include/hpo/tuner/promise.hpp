@@ -49,7 +49,7 @@ namespace hpo::tuner {
     return {.action = Recovery::Action::retry,
             .plan = attempt.plan,
             .params = attempt.changed_params,
-            .reason = "needs more than the " + format_bytes(promised_bytes) + " that it was promised: again with more of the device"};
+            .reason = "needs more than the " + format_bytes(promised_bytes) + " that was reserved for it: again with more of the device"};
 }
 
 }  // namespace hpo::tuner

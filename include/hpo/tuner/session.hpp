@@ -124,7 +124,7 @@ private:
         std::erase(running_, number);
         Trial& trial = books_.trial(number);
         trial.state = TrialState::fail;
-        trial.user_attributes[std::string{lost_attribute}] = "true";
+        trial.user_attributes[lost_attribute] = std::string{lost_json};
         books_.finish(number);
     }
 

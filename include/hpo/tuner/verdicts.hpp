@@ -18,6 +18,7 @@
 #include "hpo/recovery/concept.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
+#include "hpo/tuner/reserved_attributes.hpp"
 
 namespace hpo::tuner {
 
@@ -69,9 +70,6 @@ inline void settle_pruned(Trial& trial, const std::string& reason) {
     if (!reason.empty()) trial.user_attributes["prune_reason"] = json_quote(reason);
 }
 
-/// The user attribute that keeps the error of a rule; `error_message` is what the rule was asked about.
-inline constexpr const char* rule_error_attribute = "rule_error";
-
 /// Ends a trial whose last failure was answered with `fail` or `prune`. A memory failure that follows from the configuration
 /// leaves its violation, so that samplers learn where memory ends. One that could have hit any trial (a neighbour, a leak,
 /// fragmentation, the host) says nothing about the configuration: it is FAIL, which samplers pass over.
@@ -122,22 +120,21 @@ inline void clip(std::string& text, std::size_t limit) {
     text += note;
 }
 
-/// The user attribute that names the attributes that could not be kept, with the beginning of what they were.
-inline constexpr const char* dropped_attribute = "dropped_attributes";
-
-/// Removes from what a trainer told the attributes that cannot be kept, and returns them.
+/// Removes from what a trainer told the attributes that cannot be kept, and returns them. `can_keep(json)` is false for a text that the
+/// store would refuse.
 template <class CanKeep>
 [[nodiscard]] std::vector<DroppedAttribute> drop_attributes(Attributes& told, const CanKeep& can_keep) {
     std::vector<DroppedAttribute> dropped;
     std::string begins;
     for (auto item = told.begin(); item != told.end();) {
-        if (can_keep(item->second)) {
+        const bool is_reserved = is_reserved_attribute(item->first);
+        if (!is_reserved && can_keep(item->second)) {
             ++item;
             continue;
         }
         clip(item->second, 60);
         begins += (dropped.empty() ? "" : ", ") + json_quote(item->first) + ": " + json_quote(item->second);
-        dropped.push_back({item->first, item->second});
+        dropped.push_back({item->first, item->second, is_reserved ? DroppedAttribute::Why::reserved : DroppedAttribute::Why::no_json});
         item = told.erase(item);
     }
     if (!dropped.empty()) told.set_json(dropped_attribute, "{" + begins + "}");

@@ -59,13 +59,14 @@ public:
         enum class Kind { refusal, mishap };  ///< said no, or was ended before it said anything
         std::optional<PeakPrediction> prediction;
         std::string why_not;
+        Kind kind = Kind::refusal;  ///< of why_not
     };
     template <class Ask>
     [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
         const std::string key = prediction_key(info_, predictor_, job, source, files_);
         if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
         Rung& rung = rung_of(source);
-        if (rung.given_up()) return {std::nullopt, rung.latest};
+        if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::mishap};
         if (!has(source)) return refuse(source, "the trainer has none");
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
@@ -88,15 +89,17 @@ public:
     template <class Ask>
     [[nodiscard]] MemoryEvidence gather(const TrainerJob& job, Evidence wanted, const Ask& ask) {
         MemoryEvidence evidence;
+        std::string instead;
         if (wanted == Evidence::none) return evidence;
         for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
             if (wanted == Evidence::shape || (wanted == Evidence::probe && source == PeakSource::dry_run)) continue;
             Told told = predict(job, source, ask);
             if (told.prediction) {
-                if (!evidence.remark.empty()) told.prediction->remark += (told.prediction->remark.empty() ? "" : "; ") + evidence.remark;
+                if (!instead.empty()) told.prediction->remark += (told.prediction->remark.empty() ? "" : "; ") + instead;
                 evidence.prediction = std::move(told.prediction);
                 return evidence;
             }
+            instead = "probed with real steps instead of a dry run" + without(told);
             evidence.remark += (evidence.remark.empty() ? "no " : "; no ") + std::string{to_text(source)} + ": " + told.why_not;
         }
         evidence.profile = profile_of_any_batch(job, ask);
@@ -124,8 +127,12 @@ private:
         const bool probed = source == PeakSource::dry_run && has(PeakSource::probe);
         return std::string{"this configuration is "} + (probed ? "probed with real steps" : "estimated from its model's shape") +
                (source == PeakSource::dry_run ? " instead of a dry run" : " instead of a probe") +
-               (kind == Told::Kind::refusal && !given_up ? "; nothing to do" : "") + " (" + why + ")" +
+               without({.prediction = {}, .why_not = why, .kind = given_up ? Told::Kind::mishap : kind}) +
                (given_up ? "; it is not asked any more" : "");
+    }
+    /// Why a source did not answer, and that nobody has to do anything about a refusal.
+    [[nodiscard]] static std::string without(const Told& told) {
+        return (told.kind == Told::Kind::refusal ? "; nothing to do (" : " (") + told.why_not + ")";
     }
     Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::refusal) {
         Rung& rung = rung_of(source);
@@ -133,7 +140,7 @@ private:
         std::string kind = why;
         std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
         if (rung.given_up() || rung.told.insert(std::move(kind)).second) note(instead_of(source, why, what, rung.given_up()));
-        return {std::nullopt, why};
+        return {std::nullopt, why, what};
     }
     [[nodiscard]] std::string problem_in(const Answered& answer) const {
         if (answer.no_memory) {

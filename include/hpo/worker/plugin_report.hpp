@@ -25,7 +25,7 @@ struct PluginReport {
     std::string path;
     std::optional<TrainerInfo> info;
     Values tried;                          ///< the parameters of the job that it was held against, those that are not standard
-    std::vector<TrainerProblem> problems;  ///< broken promises
+    std::vector<TrainerProblem> problems;  ///< what breaks the contract
     std::vector<std::string> remarks;      ///< what the trainer logged while it checked the job
     std::optional<std::string> error;      ///< instead of the rest: why it cannot be used, or what is missing to try it
     int status = 0;                        ///< the exit code that goes with the error

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A trainer that breaks the promise that HPO_TEST_FLAW names, and keeps every other one.
+// A trainer that breaks the rule of the contract that HPO_TEST_FLAW names, and keeps every other one.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -42,6 +42,7 @@ public:
         if (flaw("range")) info.parameters[0].range = "0..1";
         if (flaw("default")) info.parameters[0].standard = 7.0;
         if (flaw("unknown_source")) info.peak_sources = {"oracle"};
+        if (flaw("metric")) info.metrics.push_back({"oom", hpo::Direction::minimize, "a name of hpo's"});
         if (flaw("source")) info.peak_sources = {"probe"};
         return info;
     }
@@ -56,6 +57,7 @@ public:
         outcome.kind = hpo::OutcomeKind::complete;
         outcome.values = {flaw("seed") ? static_cast<double>(++runs_) : settings.number("x")};
         if (!job.model_folder.empty()) std::ofstream{job.model_folder + "/x"} << hpo::number_text(settings.number("x"));
+        if (flaw("reserved")) outcome.attributes.set_text("lost", "a tooth");
         if (flaw("attribute")) outcome.attributes["data_hash"] = "sum 1";
         return outcome;
     }
