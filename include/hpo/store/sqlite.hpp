@@ -175,7 +175,7 @@ public:
     void finish(const Trial& trial) override {
         connection_->write([&] {
             require_running(trial);
-            require_finishable(place_, trial, objectives_of(trial));
+            require_finishable(place_, trial, objectives_of(*connection_, trial.id));
             write_end(*connection_, place_, zone(), trial);
         });
         owned_.erase(trial.id);
@@ -278,11 +278,6 @@ private:
             passed = row.integer(0);
         }
         return std::nullopt;
-    }
-    std::size_t objectives_of(const Trial& trial) {
-        Rows row = connection_->query(
-            "SELECT count(*) FROM study_directions WHERE study_id = (SELECT study_id FROM trials WHERE trial_id = ?1)", trial.id);
-        return row.next() ? static_cast<std::size_t>(row.integer(0)) : 0;
     }
     void store_attempt(const Trial& trial, const Attempt& attempt) {
         connection_->write([&] {

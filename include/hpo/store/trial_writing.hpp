@@ -152,4 +152,11 @@ inline void write_end(Connection& connection, std::string_view place, TimeZone z
     write_attributes(connection, place, trial);
 }
 
+/// How many objectives the trial's study has.
+[[nodiscard]] inline std::size_t objectives_of(Connection& connection, std::int64_t trial_id) {
+    Rows row = connection.query("SELECT count(*) FROM study_directions WHERE study_id = (SELECT study_id FROM trials WHERE trial_id = ?1)",
+                                trial_id);
+    return row.next() ? static_cast<std::size_t>(row.integer(0)) : 0;
+}
+
 }  // namespace hpo::store
