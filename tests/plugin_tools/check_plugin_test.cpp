@@ -87,6 +87,16 @@ TEST_CASE("check-plugin tells each broken rule of the contract in a sentence tha
     }
 }
 
+TEST_CASE("check-plugin tells a mistake once, and not what follows from it") {
+    for (const auto& [flaw, sentence] : std::vector<std::pair<std::string, std::string>>{{"nan", "report: the value of step 1 is NaN"},
+                                                                                         {"throws", "run: the job does not complete: "}}) {
+        CAPTURE(flaw);
+        const auto result = with_flaw(flaw);
+        CHECK(result.status == 1);
+        CHECK_THAT(result.error, Contains("hpo-tune: error: plugin hostile: " + sentence) && Contains("plugin hostile: 1 problem\n"));
+    }
+}
+
 TEST_CASE("check-plugin ends a plugin that hangs, and says where it was") {
     const auto result = with_flaw("hang", {"hostile", "--time-limit", "2s"});
     CHECK(result.status == 1);

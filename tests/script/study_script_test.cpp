@@ -373,6 +373,8 @@ TEST_CASE("a rule's reason follows what it answers and changes") {
     CHECK(recover(
               "on_oom = function(trial, failure, plan) return hpo.retry { micro_batch = plan.micro_batch // 4, reason = 'a quarter' } end")
               .reason == "out of memory at micro-batch 16: retry at 4 with 16 accumulation steps (rule: a quarter)");
+    CHECK(recover("on_oom = function(trial, failure, plan) return hpo.retry { micro_batch = plan.effective_batch } end").reason ==
+          "out of memory at micro-batch 16: retry at 64 with 1 accumulation step (the script's rule)");
     Case crash;
     crash.trial.attempts[0].failure->kind = hpo::FailureKind::crash;
     CHECK(recover("on_failure = function() return hpo.retry { fresh_worker = true, reason = 'it died' } end", crash).reason ==

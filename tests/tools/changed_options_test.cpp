@@ -69,8 +69,7 @@ TEST_CASE("accepted options are the study's once a trial runs with them, and not
     const std::string changed = "{ \"quadratic\", steps = 3 }";
     REQUIRE(bowl.call("run", first, {"--trials", "2"}).status == 0);
     REQUIRE(bowl.call("run", changed, {"--trials", "2", "--accept-changed-options"}).status == 0);  // nothing to do
-    REQUIRE(bowl.call("run", changed, {"--trials", "3", "--accept-changed-options", "--save-best=bowl.lua/no"}).status !=
-            0);
+    REQUIRE(bowl.call("run", changed, {"--trials", "3", "--accept-changed-options", "--save-best=bowl.lua/no"}).status != 0);
     CHECK(bowl.trials() == 2);
     CHECK(bowl.call("run", changed, {"--trials", "3"}).status == 2);
     CHECK(bowl.call("run", first, {"--trials", "3"}).status == 0);

@@ -435,7 +435,7 @@ TEST_CASE("estimate says what no digit hides, and nothing of what nobody knows")
     INFO(cap.error);
     CHECK_THAT(cap.out, Contains("by limit\n") && !Contains("exact"));
     // A cap is the same for all: none of them needs more than the smallest.
-    CHECK_THAT(cap.out, Contains("largest micro-batch that fits: 8 (larger ones need no more)"));
+    CHECK_THAT(cap.out, Contains("fits; every micro-batch fits; above 8 none needs more\n"));
     const json told = estimate(workshop, {limited.begin() + 2, limited.end()});
     CHECK(told["uncertainty"].is_null());
     CHECK(told["upper_bound"].is_null());

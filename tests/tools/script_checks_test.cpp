@@ -131,7 +131,10 @@ TEST_CASE("check and run refuse a store in a folder that cannot be written, and 
     std::filesystem::create_symlink("ro/link.db", workshop.path("two.db"));
     std::filesystem::create_symlink(workshop.path("ro") / "new.db", workshop.path("rw/back.db"));
     const auto words = where_read_only(workshop, workshop.path("ro"));
-    if (words.empty()) return WARN("no read-only folder can be made here");
+    if (words.empty()) {
+        WARN("no read-only folder can be made here");
+        return;
+    }
     for (const char* command : {"check", "run"}) {
         CAPTURE(command);
         const auto with_store = [&](const std::string& store) {
@@ -159,6 +162,15 @@ TEST_CASE("the script and the command line refuse the same values") {
     const Workshop workshop;
     write_study(workshop, point);
     CHECK_THAT(refusal(workshop, {"--trials", "0"}), Contains("--trials: got '0'; expected a whole number of at least 1"));
+    CHECK_THAT(tune(workshop, {"run", "s.lua", "--time", "0s"}).error, Contains("--time: got '0s'; expected a duration above 0"));
+    CHECK_THAT(refusal(workshop, {"--set", "steps=3"}),
+               Contains("unknown option 'steps'") && Contains("an option of the trainer is set by --trainer-option NAME=VALUE"));
+    const std::string without_effect =
+        "s.lua: the trainer's option 'x' has no effect: the space asks for a parameter of that name; to hold it: --fix x=3";
+    CHECK_THAT(refusal(workshop, {"--trainer-option", "x=3"}), Contains(without_effect));
+    write_study(workshop, "if trial:categorical('k', { 1, 2 }) == 1 then trial:float('x', -5, 5) end trial:float('y', -5, 5)", "");
+    CHECK(tune(workshop, {"check", "s.lua", "--trainer-option", "x=3"}).status == 0);  // it holds where the space does not ask
+    write_study(workshop, point);
     CHECK_THAT(refusal(workshop, {"--guard", "limit:bytes=5"}), Contains("got 5 bytes; expected a size of at least 1.00 MiB"));
     CHECK_THAT(refusal(workshop, {"--plan", "cap_bytes=5"}), Contains("--plan cap_bytes: got '5'; expected a size of at least 1.00 MiB"));
     write_study(workshop, point, "guard = 'limit:bytes=5',");

@@ -86,7 +86,7 @@ TEST_CASE("a value that the parameter does not have is the sampler's error, and 
         "sampler: parameter 'kind': got 2; expected the index of one of a, b");
     check_refused(
         4, [](SpaceTrial& trial) { trial.suggest_int("n", 1, 5, {.max = 3}); },
-        "sampler: parameter 'n': got 4, which this trial's narrowing leaves out; expected int [1, 5]");
+        "sampler: parameter 'n': got 4, which this trial's narrowing leaves out; expected int [1, 3]");
     check_refused(
         std::numeric_limits<double>::infinity(), [](SpaceTrial& trial) { trial.suggest_float("x", 0, 1); },
         "sampler: parameter 'x': got inf; expected float [0, 1]");

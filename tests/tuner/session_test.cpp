@@ -784,7 +784,8 @@ TEST_CASE("an attempt is capped at what it was promised, and comes back with mor
         CHECK(first.failure->cause == OomCause::limit);
         CHECK(first.failure->memory.limit == first.estimate->need);
         CHECK_FALSE(first.plan.cap_bytes);  // the cap is the ledger's, and not of the plan
-        CHECK_THAT(first.decision, Catch::Contains("needs more than the ") && Catch::Contains(" that was reserved for it: again with more"));
+        CHECK_THAT(first.decision,
+                   Catch::Contains("needs more than the ") && Catch::Contains(" that was reserved for it: again with more"));
         CHECK(trial.attempts[1].plan == first.plan);
         if (batch <= 64) {  // what it asked for is known, and is enough
             CHECK(trial.attempts.size() == 2);

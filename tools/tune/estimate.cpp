@@ -125,7 +125,8 @@ public:
         const auto largest = estimator_.largest_micro_batch(params);
         json_["largest_micro_batch"] = largest_json(largest);
         json_["larger_need_no_more"] = largest ? Json(largest->larger_need_no_more) : Json(nullptr);
-        text_ += std::string{fits ? "fits" : "does not fit"} + "; largest micro-batch that fits: " + examples(largest, plan) + "\n";
+        text_ += std::string{fits ? "fits; " : "does not fit; "} +
+                 (largest && largest->larger_need_no_more ? "" : "largest micro-batch that fits: ") + examples(largest, plan) + "\n";
         if (passes(largest, plan) > 1) text_ += several_passes;
     }
 
@@ -259,7 +260,7 @@ private:
         if (!found) return "none";
         const std::string count = std::to_string(found->examples) + (found->examples >= Estimator::most_examples ? " or more" : "");
         const bool is_other = found->examples > plan.effective_batch.value_or(found->examples);
-        if (found->larger_need_no_more) return count + " (larger ones need no more)";
+        if (found->larger_need_no_more) return "every micro-batch fits; above " + count + " none needs more";
         if (const auto several = passes(found, plan); several > 1) return count + ", in " + std::to_string(several) + " passes a step";
         return count + (is_other ? ", of a batch as large, in one pass a step" : "");
     }

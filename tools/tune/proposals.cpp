@@ -80,8 +80,26 @@ std::vector<std::string> never_asked(const Settings& settings, const std::vector
     return names;
 }
 
+namespace {
+
+/// Options of the trainer that each trial's own parameter of that name replaces.
+std::vector<std::string> options_without_effect(const Settings& settings, const std::vector<ParamSet>& proposals) {
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : settings.description().trainer_options) {
+        const auto asks = [&](const ParamSet& params) { return params.find(name) != nullptr; };
+        if (!std::all_of(proposals.begin(), proposals.end(), asks)) continue;
+        texts.push_back(settings.arguments().script + ": the trainer's option '" + name +
+                        "' has no effect: the space asks for a parameter of that name; to hold it: --fix " + name + "=" +
+                        display_text(value));
+    }
+    return texts;
+}
+
+}  // namespace
+
 std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
-    if (info.parameters.empty()) return {};  // it takes whatever it is given
+    std::vector<std::string> texts = options_without_effect(settings, proposals);
+    if (info.parameters.empty()) return texts;  // it takes whatever it is given
     struct Problem {
         std::string text;
         std::size_t proposals = 0;
@@ -99,7 +117,6 @@ std::vector<std::string> unsuitable_parameters(const Settings& settings, const T
             if (++problem.proposals == 1) problem.text = (is_name ? "" : found.where + ": ") + found.what;
         }
     }
-    std::vector<std::string> texts;
     for (const auto& [key, problem] : problems) {
         const std::string share = problem.proposals == proposals.size() ? ""
                                                                         : " (in " + std::to_string(problem.proposals) + " of " +

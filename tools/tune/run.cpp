@@ -211,6 +211,52 @@ bool refused(const std::vector<std::string>& problems) {
     return !problems.empty();
 }
 
+/// The best trial's model after the last trial. `problem`: why the model of some trial could not be kept; empty: none.
+KeptModel settled_model(BestModel& best, const TuneResult& result, const std::string& problem) {
+    KeptModel kept{.folder = best.folder(), .manifest = std::nullopt, .problem = problem};
+    try {
+        best.settle(result.trials);  // those of processes that were killed, too
+        kept.manifest = best.kept();
+    } catch (const Error& error) {
+        kept.problem = error.what();
+    }
+    return kept;
+}
+
+/// Prints what came of the run, and returns the exit status.
+int conclude(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept, bool as_json) {
+    if (as_json) print_json(result, settings, kept);
+    else print_text(result, settings);
+    if (kept && !as_json) print_model(*kept, result, settings);
+    if (result.interrupted) return exit_code(Errc::interrupted);
+    if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {
+        std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << tools::on_one_line(kept->problem) << "\n";
+        return exit_code(Errc::store);
+    }
+    const analysis::StudyCounts counts = analysis::count(result.trials);
+    if (counts.failed > 0 && counts.failed == counts.ended()) {
+        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name)
+                  << (counts.failed == 1 ? ": its trial failed" : ": each of its " + std::to_string(counts.failed) + " trials failed")
+                  << "\n";
+        return exit_code(Errc::check_failed);
+    }
+    return 0;
+}
+
+/// What workers are started with, but for what they ask of the run and tell it.
+worker::PoolConfig workers_config(const Settings& settings, const TrainerInfo& info, const std::string& device, const Parallelism& parallel,
+                                  std::optional<std::int64_t> capacity_bytes) {
+    worker::PoolConfig config = pool_config(settings, info);
+    config.workers = parallel.workers;
+    config.threads = parallel.threads;
+    config.device_budget_bytes = capacity_bytes;
+    config.device = device;
+    config.device_name = device_name(device);
+    config.cublas_workspace_bytes = cublas_workspace_bytes(settings, info, device);
+    config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
+    return config;
+}
+
 struct RunOptions {
     bool json = false;
     bool verbose = false;
@@ -252,14 +298,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
                   << ", device " << device << ", " << parallel.workers << " workers of " << parallel.threads << " threads\n";
     }
     std::optional<store::StoredPredictions> predictions;  // once the store is known to be one
-    worker::PoolConfig config = pool_config(settings, info);
-    config.workers = parallel.workers;
-    config.threads = parallel.threads;
-    config.device_budget_bytes = capacity;
-    config.device = device;
-    config.device_name = device_name(device);
-    config.cublas_workspace_bytes = cublas_workspace_bytes(settings, info, device);
-    config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
+    worker::PoolConfig config = workers_config(settings, info, device, parallel, capacity);
     config.recall = [&predictions](const std::string& key) { return predictions ? predictions->find(key) : std::nullopt; };
     config.keep = [&predictions](const std::string& key, const std::string& text) {
         if (predictions) predictions->keep(key, text);
@@ -386,32 +425,8 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     if (checkpoints)
         checkpoints->settle(result.trials,
                             !result.interrupted && static_cast<std::int64_t>(analysis::count(result.trials).ended()) >= tune.trials);
-    std::optional<KeptModel> kept;
-    if (best_model) {
-        kept.emplace(KeptModel{.folder = best_model->folder(), .manifest = std::nullopt, .problem = not_kept});
-        try {
-            best_model->settle(result.trials);  // those of processes that were killed, too
-            kept->manifest = best_model->kept();
-        } catch (const Error& error) {
-            kept->problem = error.what();
-        }
-    }
-    if (options.json) print_json(result, settings, kept);
-    else print_text(result, settings);
-    if (kept && !options.json) print_model(*kept, result, settings);
-    if (result.interrupted) return exit_code(Errc::interrupted);
-    if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {
-        std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << tools::on_one_line(kept->problem) << "\n";
-        return exit_code(Errc::store);
-    }
-    const analysis::StudyCounts counts = analysis::count(result.trials);
-    if (counts.failed > 0 && counts.failed == counts.ended()) {
-        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name)
-                  << (counts.failed == 1 ? ": its trial failed" : ": each of its " + std::to_string(counts.failed) + " trials failed")
-                  << "\n";
-        return exit_code(Errc::check_failed);
-    }
-    return 0;
+    const auto kept = best_model ? std::optional{settled_model(*best_model, result, not_kept)} : std::nullopt;
+    return conclude(result, settings, kept, options.json);
 }
 
 }  // namespace

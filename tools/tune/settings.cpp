@@ -76,7 +76,12 @@ script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print
         auto [name, value] = parse_assignment("--trainer-option", assignment);
         options.trainer_options.insert_or_assign(std::move(name), std::move(value));
     }
-    return script::StudyScript::load(arguments.script, std::move(options));
+    try {
+        return script::StudyScript::load(arguments.script, std::move(options));
+    } catch (const Error& error) {
+        if (error.code() != Errc::unknown_name) throw;  // else a --set that the script does not declare
+        throw Error{Errc::unknown_name, std::string{error.what()} + "; an option of the trainer is set by --trainer-option NAME=VALUE"};
+    }
 }
 
 /// Whether there is a size to hold predictions against: the user's, or a GPU's.
@@ -191,7 +196,9 @@ std::optional<std::int64_t> Settings::bytes(const std::string& word) const {
 
 std::optional<double> Settings::time_seconds() const {
     if (text("time").empty()) return std::nullopt;
-    return require_seconds(place("time"), text("time"));
+    const double seconds = require_seconds(place("time"), text("time"));
+    if (seconds <= 0) throw bad_value(place("time"), "'" + text("time") + "'", "a duration above 0, such as 8h");
+    return seconds;
 }
 
 std::optional<memory::ComputeCapability> Settings::compute_capability() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <map>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "hpo/sampler/concept.hpp"
+#include "hpo/space/narrowing.hpp"
 #include "hpo/space/space_trial.hpp"
 
 namespace hpo {
@@ -35,6 +37,18 @@ struct ProposalSeed {
     }
 };
 
+/// What to expect of a parameter: what a trial's narrowing leaves of its distribution, where that is what refused a value.
+[[nodiscard]] inline Distribution left_by(const Narrowing& within, const Distribution& distribution, bool is_narrowed_out) {
+    if (!is_narrowed_out) return distribution;
+    const auto* const categorical = get_if<CategoricalDistribution>(&distribution);
+    if (!categorical || within.allowed.empty()) return narrowed(distribution, within).value_or(distribution);
+    CategoricalDistribution left;
+    for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
+        if (i < within.allowed.size() && within.allowed[i]) left.choices.push_back(categorical->choices[i]);
+    }
+    return left;
+}
+
 /// Answers a space from fixed values, then from the joint draw, then from `suggest`.
 template <Sampler S>
 class SamplerSource final : public ParamSource {
@@ -54,9 +68,9 @@ public:
             if (fixed_name != name) continue;
             const auto internal = to_internal(distribution, value);
             if (internal && within.admits(*internal)) return *internal;
-            const Error wrong =
-                bad_value("fixed parameter '" + name + "'",
-                          display_text(value) + (internal ? ", which this trial's narrowing leaves out" : ""), describe(distribution));
+            const Error wrong = bad_value("fixed parameter '" + name + "'",
+                                          display_text(value) + (internal ? ", which this trial's narrowing leaves out" : ""),
+                                          describe(left_by(within, distribution, internal.has_value())));
             if (!has_drawn_) {
                 has_refused_fixed_ = true;
                 throw FixedValueError{wrong.what()};
@@ -88,10 +102,11 @@ private:
     static void require_legal(const std::string& name, const Distribution& distribution, const Narrowing& within, double internal) {
         if (contains(distribution, internal) && within.admits(internal)) return;
         std::string got = display_text(internal);
-        if (contains(distribution, internal))
-            got = display_text(to_value(distribution, internal)) + ", which this trial's narrowing leaves out";
+        const bool is_narrowed_out = contains(distribution, internal);
+        if (is_narrowed_out) got = display_text(to_value(distribution, internal)) + ", which this trial's narrowing leaves out";
         throw bad_value("sampler: parameter '" + name + "'", got,
-                        (holds<CategoricalDistribution>(distribution) ? "the index of " : "") + describe(distribution));
+                        (holds<CategoricalDistribution>(distribution) ? "the index of " : "") +
+                            describe(left_by(within, distribution, is_narrowed_out)));
     }
 
     S& sampler_;

@@ -24,7 +24,8 @@ namespace hpo::script {
         separator = ", ";
     };
     if (const auto next = retry.plan.effective_micro_batch(); next && next != micro)
-        add("at " + std::to_string(*next) + " with " + std::to_string(retry.plan.accumulation_steps()) + " accumulation steps");
+        add("at " + std::to_string(*next) + " with " + std::to_string(retry.plan.accumulation_steps()) +
+            (retry.plan.accumulation_steps() == 1 ? " accumulation step" : " accumulation steps"));
     each_plan_field([&](const auto& field) {
         const auto& value = retry.plan.*field.member;
         if (field.key == "micro_batch" || value == before.*field.member) return;

@@ -218,8 +218,7 @@ void check_store_contract(MakeStore&& make_store) {
         store.begin_attempt(trial, attempt);
         CHECK(store.log(trial, 0) == "epoch 1\n\xe2\x82\xac 2\n");
         CHECK(store.log(trial, 1).empty());
-        const Trial other = store.begin_trial(study.id, std::nullopt);
-        CHECK(store.log(other, 0).empty());
+        CHECK(store.log(store.begin_trial(study.id, std::nullopt), 0).empty());
         store.delete_study(study.id);
         CHECK(store.log(trial, 0).empty());
     }

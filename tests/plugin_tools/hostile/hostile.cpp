@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -53,7 +54,9 @@ public:
         hpo::AttemptOutcome outcome;
         outcome.kind = hpo::OutcomeKind::stopped;
         if (progress.stop_requested() && !flaw("stop")) return outcome;
-        if (!progress.report(1, settings.number("x")) && !flaw("stop")) return outcome;
+        if (flaw("throws")) throw std::runtime_error{"no data"};
+        const double told = flaw("nan") ? std::numeric_limits<double>::quiet_NaN() : settings.number("x");
+        if (!progress.report(1, told) && !flaw("stop")) return outcome;
         outcome.kind = hpo::OutcomeKind::complete;
         outcome.values = {flaw("seed") ? static_cast<double>(++runs_) : settings.number("x")};
         if (!job.model_folder.empty()) std::ofstream{job.model_folder + "/x"} << hpo::number_text(settings.number("x"));
