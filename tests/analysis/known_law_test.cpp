@@ -351,13 +351,52 @@ TEST_CASE("a configuration that nearly filled the device where it ran has leaked
 TEST_CASE("names tell sizes from what divides the work") {
     using hpo::analysis::direction_by_name;
     for (const char* name : {"batch_size", "train.batchSize", "model.width", "n_layers", "numLayers2", "tok.max_length", "hidden_dims",
-                             "d_model", "image_size", "seq_len", "lora_rank"}) {
+                             "d_model", "image_size", "seq_len", "lora_rank", "d_ff", "batch.size", "experiment.n_heads", "size"}) {
         CAPTURE(name);
         CHECK(direction_by_name(name) == 1);
     }
-    for (const char* name :
-         {"patch_size", "patch.size", "grad_accum", "accumulate_batches", "mlp_ratio", "kernel_size", "stride", "n_groups", "frozen_layers",
-          "tensor_parallel_size", "alpha", "x", "", "chunk_size", "step_size", "batch_norm"}) {
+    for (const char* name : {"patch_size",
+                             "patch.size",
+                             "grad_accum",
+                             "accumulate_batches",
+                             "mlp_ratio",
+                             "kernel_size",
+                             "stride",
+                             "n_groups",
+                             "frozen_layers",
+                             "tensor_parallel_size",
+                             "alpha",
+                             "x",
+                             "",
+                             "chunk_size",
+                             "step_size",
+                             "batch_norm",
+                             "voxel_size",
+                             "voxel.size",
+                             "pixel_size",
+                             "grid_cell_size",
+                             "bin_size",
+                             "bin_width",
+                             "hop_length",
+                             "hop.size",
+                             "window_hop",
+                             "tp_size",
+                             "pp_size",
+                             "cp_size",
+                             "merge_size",
+                             "token_merge",
+                             "recompute_layers",
+                             "recompute_blocks",
+                             "cpu_layers",
+                             "layers_on_cpu",
+                             "squeeze_size",
+                             "vocab_size",
+                             "tile.width",
+                             "glimpse_size",
+                             "glimpse.size",
+                             "population_size",
+                             "test_size",
+                             "min_length"}) {
         CAPTURE(name);
         CHECK(direction_by_name(name) == 0);
     }

@@ -21,6 +21,17 @@ TEST_CASE("an exception is read from its repr, with quotes and line ends") {
     CHECK_FALSE(exception_from_repr("Error in line 3"));
 }
 
+TEST_CASE("losses by the name of an error are no exceptions, and escapes that a repr shows stay as they are") {
+    for (const char* text : {"MeanSquaredError()", "MeanAbsoluteError", "keras.losses.MeanSquaredLogarithmicError()"}) {
+        CAPTURE(text);
+        CHECK_FALSE(exception_from_repr(text));
+        CHECK_FALSE(hpo::detail::exception_line(text));
+    }
+    const auto shown = exception_from_repr("ValueError('bad\\x1b[31mred \\\\ \\'q\\'\\nline two')");
+    REQUIRE(shown);
+    CHECK(shown->message == "bad\\x1b[31mred \\ 'q'\nline two");
+}
+
 TEST_CASE("the exceptions of a traceback come in the order in which they were raised, each with its whole message") {
     const std::string traceback =
         "[W 2026-01-01] Trial 3 failed\nTraceback (most recent call last):\n  File \"a.py\", line 3, in f\n    x = g()\n"
