@@ -179,7 +179,7 @@ void print_uses(const Page& page, const MemoryReport& report, const std::vector<
                    params_text(use.trial->params)});
     }
     table.print(page, 2);
-    if (uses.size() > most) page.line("  and " + std::to_string(uses.size() - most) + " others: --top");
+    if (uses.size() > most) page.line("  and " + counted(uses.size() - most, "other") + ": --top");
 }
 
 void print_safe(const Page& page, const MemoryReport& report) {

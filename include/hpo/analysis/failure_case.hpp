@@ -37,6 +37,11 @@ struct FailureCase {
     [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
     /// Failed, and no word of it was kept: an out-of-memory is as possible as anything else.
     [[nodiscard]] bool silent() const { return !attempt && told_in.empty(); }
+    /// Its process was gone or ended by SIGKILL, and nothing tells by whom: the kernel's out-of-memory killer, or anybody.
+    [[nodiscard]] bool killed() const {
+        constexpr std::int64_t sigkill = 9;
+        return !silent() && (failure.kind == FailureKind::lost_worker || (failure.kind == FailureKind::crash && failure.signal == sigkill));
+    }
     /// Ran out of memory, on the device or on the host; a refusal before launch did not.
     [[nodiscard]] bool is_oom() const {
         return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);
