@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "support/text.hpp"
+#include "support/counts_text.hpp"
 
 namespace hpo_analyze {
 
@@ -23,8 +23,7 @@ std::string uncertain_text(const hpo::analysis::FailureTotals& totals) {
     add(totals.vanished_running, totals.vanished_running == 1 ? "is RUNNING although its process is probably gone"
                                                               : "are RUNNING although their processes are probably gone");
     add(totals.unreported_prunes, totals.unreported_prunes == 1 ? "was pruned before a report" : "were pruned before a report");
-    if (totals.killed_attempts > 0)
-        parts.push_back(tools::counted(totals.killed_attempts, "attempt") + " ended with the process, and nothing tells why");
+    if (totals.killed_attempts > 0) parts.push_back(tools::killed_text(totals.killed_attempts));
     std::string text;
     for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
     return text;

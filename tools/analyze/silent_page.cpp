@@ -197,10 +197,11 @@ std::string silent_text(const SilentFailure& entry, const Pace& pace) {
 }
 
 std::string region_text(const hpo::analysis::FailureRegion& region, std::string_view ended) {
-    return std::to_string(region.counts.failed_inside) + " of " + counted(region.counts.inside, "trial") + " with " +
-           describe(region.region) + " " + std::string{ended} + ", of the others " + std::to_string(region.counts.failed_outside) + " of " +
-           std::to_string(region.counts.outside) + "; chance shows that " + chance_text(region.probability) +
-           " (exact test, corrected for " + counted(region.tried, "region") + " tried), and an out-of-memory looks like it";
+    const auto& counts = region.counts;
+    return std::to_string(counts.failed_inside) + " of " + counted(counts.inside, "trial") + " with " + describe(region.region) + " " +
+           std::string{ended} + ", and " + std::to_string(counts.failed_outside) + " of the " + counted(counts.outside, "other") +
+           ". Chance shows that " + chance_text(region.probability) + " (exact test, corrected for " + counted(region.tried, "region") +
+           " tried). An out-of-memory looks like it";
 }
 
 std::string row_text(const SilentReport& report, const hpo::Trial& trial) {

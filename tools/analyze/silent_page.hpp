@@ -20,7 +20,7 @@ namespace hpo_analyze {
 inline constexpr std::string_view failed_words = "failed without a message";
 inline constexpr std::string_view pruned_words = "were pruned before a report";
 
-/// Where such trials are dense, as one sentence without the last stop. `ended` says how they ended.
+/// Where such trials are dense, as sentences without the last stop. `ended` says how they ended.
 [[nodiscard]] std::string region_text(const hpo::analysis::FailureRegion& region, std::string_view ended);
 
 /// The section on failures without a message, on trials that never ended and on those that were pruned without a report. Nothing for an

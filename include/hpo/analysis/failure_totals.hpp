@@ -41,7 +41,6 @@ struct FailureTotals : StudyCounts {
     std::optional<PeakUse> highest_peak;
     std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and nothing that says why
     std::size_t silent_failures = 0;       ///< trials that failed without a message
-    std::size_t killed_attempts = 0;       ///< attempts whose process was gone or ended by SIGKILL, and nothing tells by whom
     std::size_t vanished_running = 0;      ///< RUNNING trials whose process is probably gone
     std::size_t unreported_prunes = 0;     ///< PRUNED by another program without a report
 
@@ -82,7 +81,6 @@ namespace detail {
     for (const FailureCase& entry : cases) {
         failed.insert(entry.trial);
         if (entry.silent()) ++totals.silent_failures;
-        if (entry.killed()) ++totals.killed_attempts;
         Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
                                       : totals.others[std::string{failure_name(entry)}];
         ++tally.count;
