@@ -82,7 +82,8 @@ inline double copies(const ParamSet& params) {
 
 inline constexpr double law_mib = 1024.0 * 1024.0;
 
-/// Products, branches, an optimizer's factor on the weights, added terms, powers, and a parameter of which less needs more.
+/// Products, branches, an optimizer's factor on the weights, added terms, powers, and parameters of which less needs more: some by a name
+/// that says so, some by a name that nobody knows, some by a name that sounds like a size.
 [[nodiscard]] inline std::vector<MemoryLaw> memory_laws() {
     using detail::copies;
     using detail::is_on;
@@ -191,6 +192,60 @@ inline constexpr double law_mib = 1024.0 * 1024.0;
                  const double held = text(p, "activation") == "gelu" ? 3 : 2;
                  return 80 * law_mib + 4 * batch * volume * filters * held * number(p, "levels") * 0.5 +
                         16 * 27 * filters * filters * std::pow(4.0, number(p, "levels"));
+             }},
+        {.name = "point clouds",
+         .batch = "batch_size",
+         .draw =
+             [=](Drawer& draw) {
+                 draw.power_of_two("batch_size", 0, 5);
+                 draw.integer("channels", 16, 64, 16);
+                 draw.integer("voxel_size", 2, 20, 2);
+                 nuisance(draw);
+             },
+         .need = [](const ParamSet& p,
+                    double batch) { return 50 * law_mib + 4e6 * batch * number(p, "channels") / std::pow(number(p, "voxel_size"), 1.5); }},
+        {.name = "sound",
+         .batch = "batch_size",
+         .draw =
+             [=](Drawer& draw) {
+                 draw.power_of_two("batch_size", 3, 8);
+                 draw.power_of_two("hop_length", 6, 9);
+                 draw.integer("width", 64, 512, 64);
+                 draw.power_of_two("glimpse_size", 0, 2);
+                 nuisance(draw);
+             },
+         .need =
+             [](const ParamSet& p, double batch) {
+                 return 50 * law_mib + 64e3 * batch * number(p, "width") / number(p, "hop_length") / number(p, "glimpse_size");
+             }},
+        {.name = "several devices",
+         .batch = "batch_size",
+         .draw =
+             [=](Drawer& draw) {
+                 draw.power_of_two("batch_size", 3, 7);
+                 draw.power_of_two("tp_size", 0, 2);
+                 draw.integer("n_layers", 4, 12, 4);
+                 draw.integer("recompute_layers", 0, 4, 2);
+                 draw.integer("hidden_size", 512, 2048, 512);
+             },
+         .need =
+             [](const ParamSet& p, double batch) {
+                 const double width = number(p, "hidden_size") / number(p, "tp_size");
+                 const double held = number(p, "n_layers") - 0.9 * number(p, "recompute_layers");
+                 return 100 * law_mib + 16 * width * number(p, "hidden_size") * number(p, "n_layers") + 4096 * batch * width * held;
+             }},
+        {.name = "a size that divides",
+         .batch = "batch_size",
+         .draw =
+             [=](Drawer& draw) {
+                 draw.power_of_two("batch_size", 0, 5);
+                 draw.integer("width", 64, 512, 64);
+                 draw.integer("resolution", 1, 9);       // in millimetres
+                 draw.power_of_two("block_size", 0, 4);  // fewer blocks
+             },
+         .need =
+             [](const ParamSet& p, double batch) {
+                 return 50 * law_mib + 1e6 * batch * number(p, "width") / number(p, "resolution") / number(p, "block_size");
              }},
     };
 }

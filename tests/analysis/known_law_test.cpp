@@ -334,6 +334,66 @@ TEST_CASE("a witness under an easier plan or on a larger device shows nothing") 
     CHECK(change(in_pieces, attempted(trial_of(1, 32, 1024, 4, true, 1), 32, 16)) == "none");  // its pieces stay as large
 }
 
+namespace {
+
+/// Trials with batches of up to 56, whose peaks grow in a straight line, on a device of 16 GiB; the last one, with a batch of 64, does not
+/// fit. Each has a value of its own in `alpha`, of which nothing depends, so that none is a witness for another. `held` is allocated before
+/// each trial that ran.
+std::vector<hpo::Trial> measured_batches(double held_gib) {
+    const double gib = 1024 * 1024 * 1024.0;
+    std::vector<hpo::Trial> trials;
+    const auto add = [&](int batch, bool fits) {
+        const auto number = static_cast<std::int64_t>(trials.size());
+        hpo::Trial trial = trial_of(number, batch, 1024, 4, fits, 1);
+        trial.params.set("alpha", hpo::FloatDistribution{0, 1, false, {}}, static_cast<double>(number * 37 % 101) / 101);
+        trial.user_attributes = {};
+        trials.push_back(std::move(trial));
+    };
+    for (int batch = 8; batch <= 56; batch += 8) {
+        for (int again = 0; again < 6; ++again) {
+            add(batch, true);
+            trials.back().user_attributes["peak_memory_gb"] = std::to_string((0.27 * batch + held_gib) * gib / 1e9);
+            if (held_gib > 0) {
+                trials.back().user_attributes["gpu_memory_start"] =
+                    "{\"allocated\": " + std::to_string(held_gib) + ", \"free\": " + std::to_string(16 - held_gib) + ", \"total\": 16.0}";
+            }
+        }
+    }
+    add(64, false);
+    trials.back().user_attributes["error_message"] =
+        hpo::json_quote(hpo::tests::detail::generated_failure(0.27 * 64 * gib, 16 * gib).message);
+    return trials;
+}
+
+std::string change_by_peaks(const std::vector<hpo::Trial>& trials) {
+    const auto report = hpo::analysis::oom_report(trials, {});
+    const auto& change = report.cases.back().change;
+    if (!change) return "none";
+    return change->basis == Change::Basis::peaks ? change->what : "by another basis: " + change->what;
+}
+
+}  // namespace
+
+TEST_CASE("peaks name a batch that both a measured trial and the model of all of them allow") {
+    CHECK(change_by_peaks(measured_batches(0)) == "batch_size 48 instead of 64");
+    // What was held before a trial began is no need of it.
+    CHECK(change_by_peaks(measured_batches(3)) == "batch_size 48 instead of 64");
+
+    // A trial that did not fit speaks against whatever needs as much.
+    auto contradicted = measured_batches(0);
+    hpo::Trial failed = contradicted.back();
+    failed.params.set("batch_size", hpo::IntDistribution{8, 512, false, 8}, 48);
+    contradicted.insert(contradicted.end() - 1, failed);
+    CHECK(change_by_peaks(contradicted) == "batch_size 32 instead of 64");
+
+    // One measurement that is too low is not believed against all others.
+    auto outlier = measured_batches(0);
+    hpo::Trial& low = outlier[outlier.size() - 2];  // 56 need more than 93 % of the device
+    REQUIRE(low.params.number("batch_size") == 56);
+    low.user_attributes["peak_memory_gb"] = "9";
+    CHECK(change_by_peaks(outlier) == "batch_size 32 instead of 64");  // by itself it would allow 56
+}
+
 TEST_CASE("a configuration that nearly filled the device where it ran has leaked nothing where it did not") {
     const double gib = 1024 * 1024 * 1024.0;
     hpo::Trial failed = trial_of(0, 64, 1024, 4, false, 0);
@@ -351,13 +411,52 @@ TEST_CASE("a configuration that nearly filled the device where it ran has leaked
 TEST_CASE("names tell sizes from what divides the work") {
     using hpo::analysis::direction_by_name;
     for (const char* name : {"batch_size", "train.batchSize", "model.width", "n_layers", "numLayers2", "tok.max_length", "hidden_dims",
-                             "d_model", "image_size", "seq_len", "lora_rank"}) {
+                             "d_model", "image_size", "seq_len", "lora_rank", "d_ff", "batch.size", "experiment.n_heads", "size"}) {
         CAPTURE(name);
         CHECK(direction_by_name(name) == 1);
     }
-    for (const char* name :
-         {"patch_size", "patch.size", "grad_accum", "accumulate_batches", "mlp_ratio", "kernel_size", "stride", "n_groups", "frozen_layers",
-          "tensor_parallel_size", "alpha", "x", "", "chunk_size", "step_size", "batch_norm"}) {
+    for (const char* name : {"patch_size",
+                             "patch.size",
+                             "grad_accum",
+                             "accumulate_batches",
+                             "mlp_ratio",
+                             "kernel_size",
+                             "stride",
+                             "n_groups",
+                             "frozen_layers",
+                             "tensor_parallel_size",
+                             "alpha",
+                             "x",
+                             "",
+                             "chunk_size",
+                             "step_size",
+                             "batch_norm",
+                             "voxel_size",
+                             "voxel.size",
+                             "pixel_size",
+                             "grid_cell_size",
+                             "bin_size",
+                             "bin_width",
+                             "hop_length",
+                             "hop.size",
+                             "window_hop",
+                             "tp_size",
+                             "pp_size",
+                             "cp_size",
+                             "merge_size",
+                             "token_merge",
+                             "recompute_layers",
+                             "recompute_blocks",
+                             "cpu_layers",
+                             "layers_on_cpu",
+                             "squeeze_size",
+                             "vocab_size",
+                             "tile.width",
+                             "glimpse_size",
+                             "glimpse.size",
+                             "population_size",
+                             "test_size",
+                             "min_length"}) {
         CAPTURE(name);
         CHECK(direction_by_name(name) == 0);
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hpo/analysis/failure_case.hpp"
+#include "hpo/analysis/silent_report.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::analysis;
@@ -172,6 +173,100 @@ TEST_CASE("what was printed without a number belongs to the one trial that ran t
     REQUIRE(killed.told.contains(2));
     CHECK(killed.told.at(2).failure.signal == 9);
     CHECK(failure_cases(trials, killed.told).size() == 1);
+}
+
+TEST_CASE("only a shell's own words tell the death of a process") {
+    for (const char* line : {"Killed", "Aborted (core dumped)", "run.sh: line 3:   712 Killed                  python train.py",
+                             "bash: line 1: 12345 Segmentation fault      (core dumped) python t.py"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.size() == 1);
+    }
+    for (const char* line : {"warning: data.csv: line 77: Aborted record skipped", "data.csv: line 77: 12 records, Killed is no name",
+                             "t.py: line x: 3 Killed", "log: line 3: 7Killed", "Killed two birds"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.empty());
+    }
+    CHECK(log_of("slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch.").remarks.size() == 1);
+}
+
+TEST_CASE("a line that shows other parameters belongs to another study, also if it shows more of them") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_fail, 10, 1)};
+    const auto told = [&](const std::string& shown) {
+        return match_of("[W 2026-01-31 12:00:10,050] Trial 0 failed with parameters: " + shown +
+                            " because of the following error: KeyError('a').\n",
+                        trials)
+            .told.size();
+    };
+    CHECK(told("{'x': 1.0}") == 1);
+    CHECK(told("{'x': 1.0, 'y': 2}") == 0);
+    CHECK(told("{'x': 1.0, 'y: z': 'a, b: c'}") == 0);
+    CHECK(told("{'y': 1.0}") == 0);
+    hpo::ParamSet params;
+    params.set("t", hpo::CategoricalDistribution{{hpo::Value{true}, hpo::Value{}}}, 0);
+    CHECK(hpo::analysis::detail::shows_params("{'t': True}", params));
+    CHECK_FALSE(hpo::analysis::detail::shows_params("{'t': Truest}", params));
+    params.set("n", hpo::CategoricalDistribution{{hpo::Value{}, hpo::Value{true}}}, 0);
+    CHECK(hpo::analysis::detail::shows_params("{'t': True, 'n': None}", params));
+    CHECK_FALSE(hpo::analysis::detail::shows_params("{'t': True, 'n': Nonesuch}", params));
+    params.set("s", hpo::CategoricalDistribution{{hpo::Value{std::string{"a: {b'"}}}}, 0);
+    CHECK(hpo::analysis::detail::shows_params(R"-({'t': True, 'n': None, 's': "a: {b'"})-", params));
+}
+
+TEST_CASE("within a log the clock may be put back an hour, where the parameters agree") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_fail, 10, 0.5), ended(1, logged_fail, 20, 1.5), ended(2, logged_fail, 30, 2.5)};
+    const std::string before =
+        "[W 2026-01-31 14:00:10,050] Trial 0 failed with parameters: {'x': 0.5} because of the following error: KeyError('a').\n"
+        "[W 2026-01-31 14:00:20,050] Trial 1 failed with parameters: {'x': 1.5} because of the following error: KeyError('b').\n";
+    const auto shifted = match_of(
+        before + "[W 2026-01-31 13:00:30,050] Trial 2 failed with parameters: {'x': 2.5} because of the following error: KeyError('c').\n",
+        trials);
+    CHECK(shifted.told.size() == 3);
+    CHECK(match_of(before + "[W 2026-01-31 13:00:30,050] Trial 2 failed because of the following error: KeyError('c').\n", trials)
+              .told.size() == 2);
+    CHECK(match_of(before + "[W 2026-01-31 13:30:30,050] Trial 2 failed with parameters: {'x': 2.5} because of the following error: "
+                            "KeyError('c').\n",
+                   trials)
+              .told.size() == 2);
+}
+
+TEST_CASE("a trial that is RUNNING in the store and ended in the log is not told as vanished") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 5; ++i) trials.push_back(ended(i, logged_complete, 100.0 + 20 * i, 0.5));
+    trials.push_back(ended(5, hpo::TrialState::running, 20, 1.5));
+    trials[5].completed = {};
+    CHECK(silent_report(failure_cases(trials), trials).stale.size() == 1);
+    const ToldFailures told{{5, {.failure = hpo::classify_python("KeyError('a')"), .place = "run.log, line 3"}}};
+    CHECK(silent_report(failure_cases(trials, told), trials).stale.empty());
+}
+
+TEST_CASE("the one trial that ran at a time is found by a binary search, and is the one that looking at all finds") {
+    std::mt19937_64 random{3};
+    std::vector<hpo::Trial> trials;
+    for (std::int64_t i = 0; i < 4096; ++i) {
+        hpo::Trial trial;
+        trial.number = i;
+        trial.state = random() % 8 == 0 ? hpo::TrialState::running : hpo::TrialState::fail;
+        trial.started = hpo::Time{static_cast<std::int64_t>(random() % 40960)};
+        if (trial.state == hpo::TrialState::fail || random() % 500 != 0)
+            trial.completed = hpo::Time{trial.started->microseconds + static_cast<std::int64_t>(random() % 20)};
+        trials.push_back(trial);
+    }
+    const auto counts = [](const hpo::Trial& trial) { return trial.number % 7 != 0 && trial.completed.has_value(); };
+    const RunningTrials running{trials, counts};
+    std::size_t found = 0;
+    constexpr std::size_t questions = 2000;
+    for (std::size_t i = 0; i < questions; ++i) {
+        const auto from = static_cast<std::int64_t>(random() % 41000);
+        const std::int64_t to = from + static_cast<std::int64_t>(random() % 3);
+        std::vector<const hpo::Trial*> all;
+        for (const hpo::Trial& trial : trials) {
+            if (counts(trial) && trial.started->microseconds <= to && trial.completed->microseconds > from) all.push_back(&trial);
+        }
+        CHECK(running.only_one(from, to) == (all.size() == 1 ? all.front() : nullptr));
+        found += all.size() == 1 ? 1 : 0;
+    }
+    CHECK(found > 100);
+    CHECK(running.compared() <= questions * 13);  // 2^12 trials
 }
 
 TEST_CASE("no log harms the reader") {

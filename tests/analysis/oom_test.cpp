@@ -352,6 +352,13 @@ TEST_CASE("values that are not numbers, odd attributes and empty trials do no ha
     CHECK(report.prediction.refused_before_launch == 1);
     CHECK_FALSE(report.capacity_bytes);
     CHECK_FALSE(report.cases.front().failed.failure.requested_bytes);
+    for (const char* peak : {"-1", "-0.5", "1e6", "1e300", "NaN", "Infinity", "\"12\"", "null", "[1]"}) {
+        CAPTURE(peak);
+        trials[3].user_attributes["peak_memory_gb"] = peak;
+        CHECK_FALSE(hpo::analysis::peak_of(trials[3]));
+    }
+    trials[3].user_attributes["peak_memory_gb"] = "0.5";
+    CHECK(hpo::analysis::peak_of(trials[3]) == 500'000'000);
 }
 
 TEST_CASE("attribute texts are read as JSON") {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/failure_totals.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::analysis;
@@ -123,12 +124,61 @@ TEST_CASE("a prune without a report that took longer than its neighbours was the
     trials.push_back(ran(11, hpo::TrialState::pruned, 1100, 2));
     trials.push_back(ran(12, hpo::TrialState::pruned, 1200, 90, 3));
     const auto report = report_of(trials);
-    REQUIRE(report.pruned.size() == 1);
+    REQUIRE(report.pruned.size() == 2);
     CHECK(report.pruned[0].trial->number == 10);
-    CHECK(report.pruned[0].neighbour_seconds == Approx(60));
+    CHECK(report.pruned[0].neighbour_seconds.value() == Approx(60));
+    CHECK(report.pruned[1].trial->number == 11);
+    CHECK_FALSE(report.pruned[1].neighbour_seconds);
     for (hpo::Trial& trial : trials) trial.intermediate.clear();  // nobody reports in this study
-    CHECK(report_of(trials).pruned.empty());
+    const auto silent = report_of(trials);
+    CHECK(silent.pruned.size() == 3);
+    for (const auto& entry : silent.pruned) CHECK_FALSE(entry.neighbour_seconds);
     CHECK(report_of(one_after_another(5, 60, 3)).empty());
+}
+
+TEST_CASE("where nobody can know whether memory ran out it is not said that it did not") {
+    const auto totals = [](const std::vector<hpo::Trial>& trials) {
+        const auto cases = failure_cases(trials);
+        return failure_totals(trials, cases, silent_report(cases, trials));
+    };
+    const auto well = one_after_another(10, 60, 10);
+    CHECK_FALSE(totals(well).is_uncertain());
+
+    auto vanished = well;
+    vanished.push_back(ran(10, hpo::TrialState::running, 30, -1));
+    CHECK(totals(vanished).vanished_running == 1);
+    CHECK(totals(vanished).is_uncertain());
+
+    auto pruned = well;
+    pruned.push_back(ran(10, hpo::TrialState::pruned, 1000, 2));
+    CHECK(totals(pruned).unreported_prunes == 1);
+    CHECK(totals(pruned).is_uncertain());
+
+    auto infinite = well;
+    infinite[3].values = {HUGE_VAL};
+    CHECK(totals(infinite).unexplained_infinite == 1);
+    CHECK(totals(infinite).is_uncertain());
+
+    auto killed = well;
+    for (const auto kind : {hpo::FailureKind::lost_worker, hpo::FailureKind::crash}) {
+        hpo::Attempt attempt;
+        attempt.outcome = hpo::OutcomeKind::failed;
+        attempt.failure.emplace();
+        attempt.failure->kind = kind;
+        if (kind == hpo::FailureKind::crash) attempt.failure->signal = 9;
+        killed[3].attempts.push_back(attempt);
+    }
+    CHECK(totals(killed).killed_attempts == 2);
+    CHECK(totals(killed).is_uncertain());
+    killed[3].attempts.erase(killed[3].attempts.begin());
+    killed[3].attempts[0].failure->signal = 11;  // a mistake in the program
+    CHECK_FALSE(totals(killed).is_uncertain());
+
+    auto told = well;  // another program's process that is known to have ended by SIGKILL
+    told.push_back(ran(10, fail, 1000, 10));
+    told.back().user_attributes["error_message"] = "\"Process finished with exit code 137\"";
+    CHECK(totals(told).killed_attempts == 1);
+    CHECK(totals(told).silent_failures == 0);
 }
 
 TEST_CASE("Fisher's exact test gives the published figures") {
@@ -175,6 +225,15 @@ TEST_CASE("a region where trials fail far more often than chance is named, chanc
         named += report_of(chance).region.has_value() ? 1 : 0;
     }
     CHECK(named <= 2);  // one in a hundred at most, by construction of the test
+
+    auto gave_up = study_of(3, [](std::int64_t batch, double, std::uint64_t roll) { return batch >= 56 ? roll < 80 : roll < 4; });
+    for (hpo::Trial& trial : gave_up) {
+        if (trial.state == fail) trial.state = hpo::TrialState::pruned;  // it caught the error, and gave up before a report
+    }
+    const auto pruned = report_of(gave_up);
+    CHECK_FALSE(pruned.region);
+    REQUIRE(pruned.pruned_region);
+    CHECK(describe(pruned.pruned_region->region) == "batch_size >= 56");
 
     const auto rates = study_of(5, [](std::int64_t, double lr, std::uint64_t) { return lr > 7e-3; });
     CHECK_FALSE(report_of(rates).region);

@@ -67,6 +67,10 @@ TEST_CASE("a message in any attribute is found, and the place is told") {
         {"result", hpo::json_quote("torch.OutOfMemoryError: " + torch_oom), FailureKind::out_of_memory, "attribute result"},
         {"lastError", R"-("no such file")-", FailureKind::trainer_error, "attribute lastError"},
         {"status", R"-("oom")-", FailureKind::out_of_memory, "attribute status"},
+        {"last_error", R"-("no such file")-", FailureKind::trainer_error, "attribute last_error"},
+        {"error_type", R"-("KeyError")-", FailureKind::trainer_error, "attribute error_type"},
+        {"error", R"-("'lr'")-", FailureKind::trainer_error, "attribute error"},
+        {"stop_reason", R"-("oom")-", FailureKind::out_of_memory, "attribute stop_reason"},
         {"fail_reason", R"-("because of the following error: ValueError('x')")-", FailureKind::trainer_error, "attribute fail_reason"},
     };
     for (const auto& entry : cases) {
@@ -96,6 +100,20 @@ TEST_CASE("what is no report of a failure is not taken for one") {
                                                          {"err", R"-("None")-"},
                                                          {"terror", R"-("nothing of the kind")-"},
                                                          {"errors", "[0.1, 0.2]"},
+                                                         {"error_metric", R"-("rmse")-"},
+                                                         {"stop_reason", R"-("max_epochs")-"},
+                                                         {"error_function", R"-("cross entropy")-"},
+                                                         {"loss_error_type", R"-("mse")-"},
+                                                         {"test_error", R"-("abc def")-"},
+                                                         {"error_rate", R"-("0.25 percent")-"},
+                                                         {"reason", R"-("best so far")-"},
+                                                         {"failed", R"-("early-stopping")-"},
+                                                         {"error", R"-("rmse")-"},
+                                                         {"error_message", R"-("none.yet")-"},
+                                                         {"loss", R"-("MeanSquaredError()")-"},
+                                                         {"error", R"-("MeanSquaredError")-"},
+                                                         {"metric", R"-("SomeError")-"},
+                                                         {"config", R"-({"error": {"metric": "mean squared"}})-"},
                                                          {"error", "0.5"}};
     for (const auto& [name, value] : cases) {
         CAPTURE(name, value);
@@ -104,6 +122,33 @@ TEST_CASE("what is no report of a failure is not taken for one") {
     CHECK_FALSE(told_in_attributes(failed_with("err", R"-("ValueError('lr')")-", hpo::TrialState::pruned)));
     CHECK_FALSE(told_in_attributes(failed_with("msg", R"-("timed out waiting for a slot")-", hpo::TrialState::pruned)));
     CHECK(told_in_attributes(failed_with("err", R"-("RuntimeError('CUDA error: out of memory')")-", hpo::TrialState::pruned)));
+}
+
+TEST_CASE("settings by the name of an error leave failures without a message") {
+    const auto study = [](const std::string& name, const std::string& value) {
+        std::vector<hpo::Trial> trials;
+        for (std::int64_t i = 0; i < 40; ++i) {
+            trials.push_back(failed_with(name, value, i < 15 ? hpo::TrialState::fail : hpo::TrialState::complete));
+            trials.back().number = i;
+            if (i >= 15) trials.back().values = {1.0};
+        }
+        return trials;
+    };
+    for (const auto& [name, value] : {std::pair{"error_metric", R"-("rmse")-"}, std::pair{"stop_reason", R"-("max_epochs")-"},
+                                      std::pair{"error", R"-("mean squared")-"}, std::pair{"error_message", R"-("not yet known")-"},
+                                      std::pair{"oom_policy", R"-("CUDA out of memory is tried again")-"}}) {
+        CAPTURE(name, value);
+        const auto report = oom_report(study(name, value), {});
+        CHECK(report.silent_failures == 15);
+        CHECK(report.is_uncertain());
+        CHECK(report.oom_attempts == 0);
+        CHECK_FALSE(report.others.contains("trainer_error"));
+    }
+    // What a program printed is a message even if a trial that ran well has it, too.
+    CHECK(oom_report(study("error", hpo::json_quote(torch_oom)), {}).oom_attempts == 15);
+    auto told = study("error_metric", R"-("rmse")-");
+    for (std::size_t i = 0; i < 15; ++i) told[i].user_attributes["error_message"] = R"-("the data set is empty")-";
+    CHECK(oom_report(told, {}).others.at("trainer_error").count == 15);
 }
 
 TEST_CASE("an out-of-memory in one attribute is worth more than a vague error in another") {

@@ -32,6 +32,19 @@ TEST_CASE("a card that the process itself has filled is a matter of capacity") {
           "asked for 352.00 MiB on top of the 22.73 GiB that the process has in use of 23.56 GiB; 165.56 MiB were free");
 }
 
+TEST_CASE("what an old message calls cached is the process's own, and no neighbour's") {
+    const auto diagnosis =
+        hpo::diagnose_oom(failure("CUDA out of memory. Tried to allocate 512.00 MiB (GPU 0; 11.17 GiB total capacity; 10.62 GiB already "
+                                  "allocated; 145.81 MiB free; 198.68 MiB cached)"));
+    CHECK(diagnosis.cause == OomCause::capacity);
+    CHECK(diagnosis.evidence ==
+          "asked for 512.00 MiB on top of the 10.62 GiB that the process has in use of 11.17 GiB; 145.81 MiB were free");
+}
+
+TEST_CASE("an out-of-memory that is known by a flag alone has no message") {
+    CHECK(hpo::diagnose_oom(failure("")).evidence == "no message was kept");
+}
+
 TEST_CASE("a request larger than the card is a matter of capacity, however much is free") {
     CHECK(cause_of("CUDA out of memory. Tried to allocate 26.05 GiB (GPU 0; 23.69 GiB total capacity; 479.50 MiB already allocated; 22.34 "
                    "GiB free; 502.00 MiB reserved in total by PyTorch)") == OomCause::capacity);

@@ -86,6 +86,15 @@ TEST_CASE("device memory is told from host memory") {
           FailureKind::host_out_of_memory);
     CHECK(kind_of("OSError", "[Errno 12] Cannot allocate memory") == FailureKind::host_out_of_memory);
     CHECK(kind_of("RuntimeError", "DataLoader worker (pid 4711) is killed by signal: Killed.") == FailureKind::host_out_of_memory);
+    for (const char* message :
+         {"slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch. Some of the step tasks have been OOM Killed.",
+          "Task was killed due to the node running low on memory.", "java.lang.OutOfMemoryError: Java heap space",
+          "pod 'trial-7' terminated: OOMKilled"}) {
+        CAPTURE(message);
+        CHECK(kind_of("", message) == FailureKind::host_out_of_memory);
+    }
+    CHECK(kind_of("ray.exceptions.OutOfMemoryError", "Task was killed due to the node running low on memory.") ==
+          FailureKind::host_out_of_memory);
 }
 
 TEST_CASE("out-of-memory has many wordings") {
@@ -97,7 +106,11 @@ TEST_CASE("out-of-memory has many wordings") {
           "HIP out of memory. Tried to allocate 2.00 GiB", "XPU out of memory, tried to allocate 4 GB",
           "MPS backend out of memory (MPS allocated: 5.05 GB, other allocations: 3.5 GB, max allowed: 9.07 GB).",
           "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123 bytes.",
-          "ResourceExhaustedError: OOM when allocating tensor with shape[64,512]",
+          "ResourceExhaustedError: OOM when allocating tensor with shape[64,512]", "Hip error: hipErrorOutOfMemory",
+          "Memory object allocation failure, code: -4", "Ran out of memory in memory space hbm. Used 18.20G of 15.48G hbm.",
+          "Error: Out of memory. Requested 4096.0 MB; Free 1024.0 MB",
+          "Attempting to allocate 3.00G. That was not possible. There are 2.12G free.; (0x0x0_HBM0)",
+          "Allocation on device 0 would exceed allowed memory. (out of memory)",
           "CPU out of memory. Tried to allocate 64.00 MiB. Device 0 has a total capacity of 600.00 MiB"}) {
         CAPTURE(message);
         CHECK(kind_of("RuntimeError", message) == FailureKind::out_of_memory);
@@ -112,6 +125,20 @@ TEST_CASE("what nobody recognises is the trainer's, and a word about memory is n
     CHECK(kind_of("ValueError", "Invalid labels detected in batch! Expected range [0, 1], but got min=0, max=7.") ==
           FailureKind::bad_batch);
     CHECK(kind_of("IndexError", "Target 5 is out of bounds.") == FailureKind::bad_batch);
+}
+
+TEST_CASE("a process that SIGKILL ended is a crash whose sender nobody knows") {
+    for (const char* message : {"Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "exit code 137",
+                                "Command '['python', 't.py']' died with <Signals.SIGKILL: 9>.", "exitcode: -9 (pid: 17)"}) {
+        CAPTURE(message);
+        const auto failure = classify_text({.type = {}, .message = message});
+        CHECK(failure.kind == FailureKind::crash);
+        CHECK(failure.signal == 9);
+    }
+    for (const char* message : {"exit code 1", "exit code 1370", "exit status -90", "a batch of 137"}) {
+        CAPTURE(message);
+        CHECK(kind_of("", message) == FailureKind::trainer_error);
+    }
 }
 
 TEST_CASE("how a process ended says as much as its words") {

@@ -46,16 +46,25 @@ const std::string format_e =
 
 }  // namespace
 
-TEST_CASE("the message of LibTorch 1.4 and before gives allocated, free and cached") {
+TEST_CASE("the message of LibTorch 1.3 and before gives allocated, free and what is cached beside them") {
     const auto message = parse_oom_message(format_a);
     REQUIRE(message);
     CHECK(message->requested_bytes == bytes(381.5 * mib));
     CHECK(message->memory.capacity == bytes(7.92 * gib));
     CHECK(message->memory.allocated == bytes(7.16 * gib));
     CHECK(message->memory.free == bytes(231 * mib));
-    CHECK(message->memory.reserved == bytes(452.5 * kib));
+    CHECK(message->memory.reserved == bytes(7.16 * gib) + bytes(452.5 * kib));
     CHECK_FALSE(message->memory.limit);
     CHECK_FALSE(message->process_bytes);
+}
+
+TEST_CASE("less that is reserved than allocated is not believed") {
+    const auto message = parse_oom_message(
+        "CUDA out of memory. Tried to allocate 512.00 MiB (GPU 0; 11.17 GiB total capacity; 10.62 GiB already allocated; "
+        "145.81 MiB free; 198.68 MiB reserved in total by PyTorch)");
+    REQUIRE(message);
+    CHECK(message->memory.allocated == bytes(10.62 * gib));
+    CHECK_FALSE(message->memory.reserved);
 }
 
 TEST_CASE("the messages of 1.5 to 2.0 give the reserved total, and the cap when there is one") {

@@ -21,6 +21,17 @@ TEST_CASE("an exception is read from its repr, with quotes and line ends") {
     CHECK_FALSE(exception_from_repr("Error in line 3"));
 }
 
+TEST_CASE("losses by the name of an error are no exceptions, and escapes that a repr shows stay as they are") {
+    for (const char* text : {"MeanSquaredError()", "MeanAbsoluteError", "keras.losses.MeanSquaredLogarithmicError()"}) {
+        CAPTURE(text);
+        CHECK_FALSE(exception_from_repr(text));
+        CHECK_FALSE(hpo::detail::exception_line(text));
+    }
+    const auto shown = exception_from_repr("ValueError('bad\\x1b[31mred \\\\ \\'q\\'\\nline two')");
+    REQUIRE(shown);
+    CHECK(shown->message == "bad\\x1b[31mred \\ 'q'\nline two");
+}
+
 TEST_CASE("the exceptions of a traceback come in the order in which they were raised, each with its whole message") {
     const std::string traceback =
         "[W 2026-01-01] Trial 3 failed\nTraceback (most recent call last):\n  File \"a.py\", line 3, in f\n    x = g()\n"
@@ -84,6 +95,59 @@ TEST_CASE("other frameworks' out-of-memory messages have figures") {
         classify_python("OOM when allocating tensor with shape[64] and type float on /job:localhost/device:CPU:0 by allocator cpu").kind ==
         FailureKind::host_out_of_memory);
     CHECK(classify_python("MemoryError: std::bad_alloc").kind == FailureKind::host_out_of_memory);
+
+    const auto figures = [](const char* text) {
+        const Failure failure = classify_python(text);
+        CAPTURE(text);
+        CHECK(failure.kind == FailureKind::out_of_memory);
+        return failure;
+    };
+    const auto in_gib = [](const std::optional<std::int64_t>& bytes) { return bytes ? static_cast<double>(*bytes) / 0x1.0p30 : -1; };
+    const Failure tpu = figures(
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. "
+        "Used 18.20G of 15.48G hbm. Exceeded hbm capacity by 2.72G.");
+    CHECK(in_gib(tpu.requested_bytes) == Approx(18.20));
+    CHECK(in_gib(tpu.memory.capacity) == Approx(15.48));
+    const Failure arena =
+        figures("RESOURCE_EXHAUSTED: Attempting to allocate 3.00G. That was not possible. There are 2.12G free.; (0x0x0_HBM0)");
+    CHECK(in_gib(arena.requested_bytes) == Approx(3));
+    CHECK(in_gib(arena.memory.free) == Approx(2.12));
+    const Failure async = figures(
+        "torch.cuda.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)\nCurrently allocated     : 14.50 "
+        "GiB\nRequested               : 2.00 GiB\nDevice limit            : 15.70 GiB\nFree (according to CUDA): 8.00 MiB\nPyTorch limit "
+        "(set by user-supplied memory fraction)\n                        : 17179869184.00 GiB");
+    CHECK(in_gib(async.requested_bytes) == Approx(2));
+    CHECK(in_gib(async.memory.allocated) == Approx(14.5));
+    CHECK(in_gib(async.memory.capacity) == Approx(15.7));
+    CHECK(in_gib(async.memory.free) == Approx(8.0 / 1024));
+    CHECK_FALSE(async.memory.limit);  // no limit was set
+    for (const char* text :
+         {"MPS backend out of memory (MPS allocated: 17.50 GB, other allocations: 384.00 KB, max allowed: 18.13 GB). Tried to "
+          "allocate 1.00 GB on private pool.",
+          "MPS backend out of memory (MPS allocated: 17.50 GiB, other allocations: 384.00 KiB, max allowed: 18.13 GiB). "
+          "Tried to allocate 1024.00 MiB on shared pool."}) {
+        const Failure mps = figures(text);
+        CHECK(in_gib(mps.requested_bytes) == Approx(1));
+        CHECK(in_gib(mps.memory.allocated) == Approx(17.5));
+        CHECK(in_gib(mps.memory.capacity) == Approx(18.13));
+    }
+    const Failure catboost = figures(
+        "catboost/libs/train_lib/train_model.cpp:123: NCudaLib::TOutOfMemoryError: Error: Out of memory. Requested 4096.000000 MB; Free "
+        "1024.000000 MB");
+    CHECK(in_gib(catboost.requested_bytes) == Approx(4));
+    CHECK(in_gib(catboost.memory.free) == Approx(1));
+
+    const auto evidence = [](const char* text) {
+        Failure failure = classify_python(text);
+        explain_oom(failure);
+        return std::string{to_text(failure.cause.value())} + ": " + failure.evidence;
+    };
+    CHECK(evidence("XlaRuntimeError: Ran out of memory in memory space hbm. Used 18.20G of 15.48G hbm.") ==
+          "capacity: asked for 18.20 GiB, more than the device's 15.48 GiB");
+    CHECK(evidence(
+              "xgboost: std::bad_alloc: cudaErrorMemoryAllocation: out of memory\n- Free memory: 1048576\n- Requested memory: 2097152") ==
+          "unknown: asked for 2.00 MiB; 1.00 MiB were free");
+    CHECK(evidence("MemoryError()") == "host: host memory ran out");
 
     Failure jax = classify_python("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.");
     explain_oom(jax);

@@ -68,6 +68,11 @@ def fails(trial, kind):
     if kind == "attribute":
         trial.set_user_attr("err", {"step": 2, "what": [repr(OutOfMemoryError(CUDA))]})
         raise KeyError("x")
+    if kind == "settings":  # ordinary attributes, and an out-of-memory that nobody wrote down
+        for name, text in {"error_metric": "rmse", "stop_reason": "max_epochs", "error_function": "cross entropy", "reason": "best so far"}.items():
+            trial.set_user_attr(name, text)
+        if trial.number < 15:
+            raise OutOfMemoryError(CUDA)
     if kind == "slow":
         time.sleep(0.5)
     return x * x
@@ -161,6 +166,17 @@ def attributes_are_searched(folder):
     assert [case["told_in"] for case in oom["cases"]] == ["attribute err, in what[0]"], oom["cases"]
     assert oom["cases"][0]["requested_bytes"] == 2 << 30
     assert oom["silent_failures"] == 0
+
+
+def settings_are_no_messages(folder):
+    path = os.path.join(folder, "s.db")
+    run_program(path, os.path.join(folder, "run.log"), "s", ["settings"] * 40)
+    names, _ = failures_by_name(path, "s")
+    assert names == {"no_message": 15}, names
+    assert analyze("oom", "--store", path).startswith("No out-of-memory is recorded"), analyze("oom", "--store", path)
+    assert "no trial ran out of memory" not in analyze("summary", "--store", path)
+    with_log, _ = failures_by_name(path, "s", "--log", os.path.join(folder, "run.log"))
+    assert with_log == {"out_of_memory (capacity)": 15}, with_log
 
 
 if sys.argv[1] == "program":

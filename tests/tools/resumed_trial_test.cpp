@@ -109,6 +109,8 @@ TEST_CASE("a trial whose supervisor is killed goes on from its checkpoint as ano
     INFO(result.error);
     REQUIRE(result.status == 0);
     CHECK_THAT(result.error, Contains("trial 1: goes on with trial 0, which was interrupted, after step 2\n"));
+    CHECK_THAT(run_command(study.workshop, {tool("hpo-analyze"), "trial", "1"}).out,
+               Contains("  goes on with trial 0, which was interrupted, after step 2\n"));
     const auto trials = study.trials();
     REQUIRE(trials.size() == 3);
     CHECK(done(trials) == 2);
@@ -247,6 +249,8 @@ TEST_CASE("a lost trial whose checkpoints are gone runs again from its beginning
     const auto result = study.run();
     CHECK(result.status == 0);
     CHECK_THAT(result.error, !Contains("note:") && Contains("trial 1: runs trial 0 again, which was interrupted\n"));
+    CHECK_THAT(run_command(study.workshop, {tool("hpo-analyze"), "trial", "1"}).out,
+               Contains("  runs trial 0 again, which was interrupted\n"));
     const auto trials = study.trials();
     REQUIRE(trials.size() == 3);
     check_same(trials[1], undisturbed());

@@ -428,6 +428,37 @@ TEST_CASE("a study of ours is explained from its file") {
     CHECK_THAT(analyze("best --store '" + path + "'").out, Catch::Contains("Trial 11 of study ours"));
 }
 
+TEST_CASE("attempts that were killed leave open whether memory ran out, in every command") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("ours", directions, hpo::Store::Open::create);
+        for (int i = 0; i < 3; ++i) {
+            hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+            hpo::Attempt attempt;
+            trial.attempts.push_back(attempt);
+            store.begin_attempt(trial, trial.attempts.back());
+            hpo::Attempt& ended = trial.attempts.back();
+            ended.outcome = i == 0 ? hpo::OutcomeKind::complete : hpo::OutcomeKind::failed;
+            if (i == 1) ended.failure = hpo::classify_exit({.exit_status = {}, .signal = 9, .last_words = ""});
+            if (i == 2) ended.failure = hpo::classify_exit({.exit_status = {}, .signal = {}, .last_words = ""});
+            store.end_attempt(trial, ended);
+            trial.state = i == 0 ? hpo::TrialState::complete : hpo::TrialState::fail;
+            if (i == 0) trial.values = {1.0};
+            trial.completed = hpo::now();
+            store.finish(trial);
+        }
+    }
+    const std::string words = "2 attempts ended with";
+    CHECK_THAT(analyze("oom --store '" + path + "'").out,
+               Catch::StartsWith("No out-of-memory is recorded in study ours") && Catch::Contains(words));
+    CHECK_THAT(analyze("summary --store '" + path + "'").out,
+               Catch::Contains("no out-of-memory is recorded") && Catch::Contains(words) && !Catch::Contains("no trial ran out of memory"));
+    CHECK(json::parse(analyze("summary --json --store '" + path + "'").out)["uncertain"] == true);
+}
+
 TEST_CASE("a wrong prediction is explained by what the next attempt had of the device") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();

@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "failure_words.hpp"
 
+#include <vector>
+
+#include "support/counts_text.hpp"
+
 namespace hpo_analyze {
+
+namespace tools = hpo::tools;
 
 std::string failure_count(std::string_view name, std::size_t count) {
     return std::to_string(count) + (name == "no_message" ? " without a message" : " " + std::string{name});
 }
 
 std::string uncertain_text(const hpo::analysis::FailureTotals& totals) {
+    std::vector<std::string> parts;
+    const auto add = [&](std::size_t count, std::string_view what) {
+        if (count > 0) parts.push_back(std::to_string(count) + ' ' + std::string{what});
+    };
+    add(totals.silent_failures, "failed without a message");
+    add(totals.unexplained_infinite, "told an infinite value and nothing that says why");
+    add(totals.vanished_running, totals.vanished_running == 1 ? "is RUNNING although its process is probably gone"
+                                                              : "are RUNNING although their processes are probably gone");
+    add(totals.unreported_prunes, totals.unreported_prunes == 1 ? "was pruned before a report" : "were pruned before a report");
+    if (totals.killed_attempts > 0) parts.push_back(tools::killed_text(totals.killed_attempts));
     std::string text;
-    if (totals.silent_failures > 0) text = std::to_string(totals.silent_failures) + " failed without a message";
-    if (totals.unexplained_infinite > 0) {
-        text += (text.empty() ? "" : " and ") + std::to_string(totals.unexplained_infinite) +
-                " told an infinite value and nothing that says why";
-    }
+    for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
     return text;
 }
 

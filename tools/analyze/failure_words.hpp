@@ -12,7 +12,7 @@ namespace hpo_analyze {
 /// "2 trainer_error", "52 without a message".
 [[nodiscard]] std::string failure_count(std::string_view name, std::size_t count);
 
-/// "52 failed without a message and 3 told an infinite value and nothing that says why".
+/// Why nobody knows that no memory ran out: "52 failed without a message and 3 were pruned before a report". For totals that are uncertain.
 [[nodiscard]] std::string uncertain_text(const hpo::analysis::FailureTotals& totals);
 
 }  // namespace hpo_analyze

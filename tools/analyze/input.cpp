@@ -115,8 +115,11 @@ std::vector<StudyData> read_studies_in_brief(const Query& query) {
 
 void add_params(StudyData& data, std::span<hpo::Trial> trials) { hpo::store::Snapshot{data.store}.add_params(data.study, trials); }
 
-std::string attempt_log(const StudyData& data, const hpo::Trial& trial, const hpo::Attempt& attempt) {
-    return hpo::store::Snapshot{data.store}.log(trial, attempt.index);
+std::vector<std::string> attempt_logs(const StudyData& data, const hpo::Trial& trial) {
+    hpo::store::Snapshot snapshot{data.store};
+    std::vector<std::string> logs;
+    for (const hpo::Attempt& attempt : trial.attempts) logs.push_back(snapshot.log(trial, attempt.index));
+    return logs;
 }
 
 void add_params_if_needed(StudyData& data, bool for_any) {

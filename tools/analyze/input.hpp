@@ -39,8 +39,8 @@ void add_params(StudyData& data, std::span<hpo::Trial> trials);
 /// The same for all trials, where the cause of a failure cannot be told without, or `for_any` that ran out of memory.
 void add_params_if_needed(StudyData& data, bool for_any);
 
-/// What an attempt of `data` wrote; empty: nothing is kept of it.
-[[nodiscard]] std::string attempt_log(const StudyData& data, const hpo::Trial& trial, const hpo::Attempt& attempt);
+/// What each attempt of a trial of `data` wrote; an empty text where nothing is kept.
+[[nodiscard]] std::vector<std::string> attempt_logs(const StudyData& data, const hpo::Trial& trial);
 
 /// Reads every study of the store, or only the named one.
 [[nodiscard]] std::vector<StudyData> read_studies(const Query& query);

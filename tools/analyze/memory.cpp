@@ -120,7 +120,10 @@ void print_device(const Page& page, const MemoryReport& report) {
     std::string text = "  headroom  highest peak " + hpo::format_bytes(report.highest->bytes) + " in trial " +
                        std::to_string(report.highest->trial->number);
     if (const auto share = report.highest_share())
-        text += ", " + percent(*share) + " of the device; " + hpo::format_bytes(*report.headroom_bytes()) + " were never used";
+        text += ", " + percent(*share) + " of the device; " + hpo::format_bytes(*report.headroom_bytes()) + " were left";
+    if (const TrialUse& most = report.top.front(); most.bytes > report.highest->bytes)
+        text += "; with those that ran out of memory the most is " + hpo::format_bytes(most.bytes) + ", in trial " +
+                std::to_string(most.trial->number);
     page.paragraph(text, 12);
 }
 
@@ -179,7 +182,7 @@ void print_uses(const Page& page, const MemoryReport& report, const std::vector<
                    params_text(use.trial->params)});
     }
     table.print(page, 2);
-    if (uses.size() > most) page.line("  and " + std::to_string(uses.size() - most) + " others: --top");
+    if (uses.size() > most) page.line("  and " + counted(uses.size() - most, "other") + ": --top");
 }
 
 void print_safe(const Page& page, const MemoryReport& report) {

@@ -88,6 +88,7 @@ Json report_json(const StudyData& data, const OomReport& report) {
             {"other_failures", std::move(others)},
             {"highest_peak_bytes", report.highest_peak ? Json(report.highest_peak->bytes) : Json(nullptr)},
             {"silent_failures", report.silent_failures},
+            {"uncertain", report.is_uncertain()},
             {"without_message", silent_json(report.silent)},
             {"unexplained_infinite_trials", report.unexplained_infinite}};
 }
@@ -212,7 +213,7 @@ void print_changes(const Page& page, const OomReport& report) {
             table.row({i == 0 ? std::string{to_text(cause)} : "", std::to_string(group.count) + "/" + std::to_string(tally.count),
                        group.what + amount + (told ? " (" + basis_text(*group.basis, group.witnesses) + ")" : "")});
         }
-        if (groups.size() > 4) table.row({"", "", "and " + std::to_string(groups.size() - 4) + " others: --cases"});
+        if (groups.size() > 4) table.row({"", "", "and " + counted(groups.size() - 4, "other") + ": --cases"});
     }
     table.print(page, 2);
 }
@@ -250,7 +251,7 @@ void print_prediction(const Page& page, const OomReport& report) {
     const auto& p = report.prediction;
     if (p.attempts > 0) {
         page.paragraph("  " + counted(p.attempts, "attempt") +
-                           " with prediction and measured peak: what was promised, the guard's margin included, was off by " +
+                           " with prediction and measured peak. What was reserved, the guard's margin included, was off by " +
                            percent(p.median_relative_error.value_or(0)) + " in the median, too low in " + std::to_string(p.underestimated) +
                            " (" + percent(static_cast<double>(p.underestimated) / static_cast<double>(p.attempts)) + ").",
                        2);

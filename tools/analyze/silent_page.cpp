@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace hpo_analyze {
@@ -14,6 +15,8 @@ using hpo::analysis::Pace;
 using hpo::analysis::SilentFailure;
 using hpo::analysis::SilentPattern;
 using hpo::analysis::SilentReport;
+using hpo::analysis::StaleTrial;
+using hpo::analysis::UnreportedPrune;
 
 namespace {
 
@@ -51,7 +54,7 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers, std::size_t m
         if (end - i > 2) text += " to " + std::to_string(numbers[end - 1]);
         else end = i + 1;
         i = end;
-        if (shown + 1 == most && i < numbers.size()) text += " and " + std::to_string(numbers.size() - i) + " others";
+        if (shown + 1 == most && i < numbers.size()) text += " and " + counted(numbers.size() - i, "other");
     }
     return text;
 }
@@ -148,6 +151,36 @@ std::string chance_text(double probability) {
     return text;
 }
 
+constexpr const char* no_pruner_text = "No pruner judges a trial that reports nothing: the program gave it up";
+
+/// "is RUNNING, for 4 h by the study's last entry, while 14 trials that began later ended".
+std::string stale_text(const StaleTrial& entry) {
+    return "is RUNNING, for " + duration(entry.seconds) + " by the study's last entry, while " + counted(entry.ended_meanwhile, "trial") +
+           " that began later ended";
+}
+
+std::string pruned_text(const std::vector<UnreportedPrune>& pruned) {
+    std::string text = counted(pruned.size(), "trial") + (pruned.size() == 1 ? " was" : " were") + " pruned before a report";
+    const auto longer = static_cast<std::size_t>(
+        std::ranges::count_if(pruned, [](const UnreportedPrune& entry) { return entry.neighbour_seconds.has_value(); }));
+    if (longer > 0) {
+        const auto& longest = *std::ranges::max_element(
+            pruned, {}, [](const UnreportedPrune& entry) { return entry.neighbour_seconds ? entry.seconds.value_or(0) : -1; });
+        text += longer == pruned.size() ? "" : ", " + std::to_string(longer) + " of them";
+        text += " after longer than the neighbours (trial " + std::to_string(longest.trial->number) + ": " + duration(*longest.seconds) +
+                " against " + duration(*longest.neighbour_seconds) + ")";
+    }
+    return text + ". " + no_pruner_text + ". Suspected: a rule of its own, or a caught error such as an out-of-memory.";
+}
+
+Json region_json(const std::optional<hpo::analysis::FailureRegion>& region) {
+    if (!region) return nullptr;
+    return {{"where", describe(region->region)}, {"failed_inside", region->counts.failed_inside},
+            {"inside", region->counts.inside},   {"failed_outside", region->counts.failed_outside},
+            {"outside", region->counts.outside}, {"regions_tried", region->tried},
+            {"probability", region->probability}};
+}
+
 }  // namespace
 
 std::string silent_text(const SilentFailure& entry, const Pace& pace) {
@@ -163,11 +196,29 @@ std::string silent_text(const SilentFailure& entry, const Pace& pace) {
     return text;
 }
 
-std::string region_text(const hpo::analysis::FailureRegion& region) {
-    return std::to_string(region.counts.failed_inside) + " of " + counted(region.counts.inside, "trial") + " with " +
-           describe(region.region) + " failed without a message, of the others " + std::to_string(region.counts.failed_outside) + " of " +
-           std::to_string(region.counts.outside) + "; chance shows that " + chance_text(region.probability) +
-           " (exact test, corrected for " + std::to_string(region.tried) + " regions tried), and an out-of-memory looks like it";
+std::string region_text(const hpo::analysis::FailureRegion& region, std::string_view ended) {
+    const auto& counts = region.counts;
+    return std::to_string(counts.failed_inside) + " of " + counted(counts.inside, "trial") + " with " + describe(region.region) + " " +
+           std::string{ended} + ", and " + std::to_string(counts.failed_outside) + " of the " + counted(counts.outside, "other") +
+           ". Chance shows that " + chance_text(region.probability) + " (exact test, corrected for " + counted(region.tried, "region") +
+           " tried). An out-of-memory looks like it";
+}
+
+std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
+    for (const SilentFailure& entry : report.failures) {
+        if (entry.trial == &trial) return silent_text(entry, report.pace);
+    }
+    for (const StaleTrial& entry : report.stale) {
+        if (entry.trial == &trial) return "it " + stale_text(entry) + "; suspected: its process is gone";
+    }
+    for (const UnreportedPrune& entry : report.pruned) {
+        if (entry.trial != &trial) continue;
+        const std::string after = entry.seconds ? " after " + duration(*entry.seconds) : "";
+        const std::string neighbours = entry.neighbour_seconds ? ", where its neighbours take " + duration(*entry.neighbour_seconds) : "";
+        return "it was pruned before a report" + after + neighbours + ". " + no_pruner_text +
+               "; suspected: a rule of its own, or a caught error such as an out-of-memory";
+    }
+    return {};
 }
 
 void print_silent(const Page& page, const SilentReport& report) {
@@ -185,26 +236,15 @@ void print_silent(const Page& page, const SilentReport& report) {
         text += " T" + numbers_text(numbers).substr(1) + ".";
         page.paragraph(text, 6);
     }
-    if (report.region) page.paragraph("  " + region_text(*report.region) + ".", 6);
+    if (report.region) page.paragraph("  " + region_text(*report.region, failed_words) + ".", 6);
     if (const std::string after = after_text(report.failures); !after.empty()) page.paragraph("  " + after, 6);
     for (std::size_t i = 0; i < report.stale.size() && i < 3; ++i) {
         const auto& entry = report.stale[i];
-        page.paragraph("  Trial " + std::to_string(entry.trial->number) + " is RUNNING, for " + duration(entry.seconds) +
-                           " by the study's last entry, while " + counted(entry.ended_meanwhile, "trial") +
-                           " that began later ended. Suspected: its process is gone.",
-                       6);
+        page.paragraph("  Trial " + std::to_string(entry.trial->number) + " " + stale_text(entry) + ". Suspected: its process is gone.", 6);
     }
-    if (report.stale.size() > 3) page.line("  and " + std::to_string(report.stale.size() - 3) + " others like it");
-    if (!report.pruned.empty()) {
-        const auto& longest = *std::ranges::max_element(report.pruned, {}, &hpo::analysis::UnreportedPrune::seconds);
-        page.paragraph(
-            "  " + counted(report.pruned.size(), "trial") + (report.pruned.size() == 1 ? " was" : " were") +
-                " pruned without a report after longer than the neighbours (trial " + std::to_string(longest.trial->number) + ": " +
-                duration(longest.seconds) + " against " + duration(longest.neighbour_seconds) +
-                "). No pruner judges a trial that reports nothing: the program did. Suspected: a caught error, an out-of-memory as "
-                "well as any other.",
-            6);
-    }
+    if (report.stale.size() > 3) page.line("  and " + counted(report.stale.size() - 3, "other") + " like it");
+    if (!report.pruned.empty()) page.paragraph("  " + pruned_text(report.pruned), 6);
+    if (report.pruned_region) page.paragraph("  " + region_text(*report.pruned_region, pruned_words) + ".", 6);
     if (!report.failures.empty())
         page.paragraph("  Optuna stores no reason for a failure. If the program's own log is there: --log FILE.", 6);
 }
@@ -220,27 +260,18 @@ Json silent_json(const SilentReport& report) {
                             {"together_with", entry.together_with},
                             {"next_after_seconds", or_null(entry.next_after)}});
     }
-    Json region = nullptr;
-    if (report.region) {
-        const auto& counts = report.region->counts;
-        region = {{"where", describe(report.region->region)},
-                  {"failed_inside", counts.failed_inside},
-                  {"inside", counts.inside},
-                  {"failed_outside", counts.failed_outside},
-                  {"outside", counts.outside},
-                  {"regions_tried", report.region->tried},
-                  {"probability", report.region->probability}};
-    }
     Json stale = Json::array();
     for (const auto& entry : report.stale)
         stale.push_back({{"trial", entry.trial->number}, {"seconds", entry.seconds}, {"ended_meanwhile", entry.ended_meanwhile}});
     Json pruned = Json::array();
     for (const auto& entry : report.pruned)
-        pruned.push_back({{"trial", entry.trial->number}, {"seconds", entry.seconds}, {"neighbour_seconds", entry.neighbour_seconds}});
+        pruned.push_back(
+            {{"trial", entry.trial->number}, {"seconds", or_null(entry.seconds)}, {"neighbour_seconds", or_null(entry.neighbour_seconds)}});
     return {{"failures", std::move(failures)},
-            {"region", std::move(region)},
+            {"region", region_json(report.region)},
             {"running_too_long", std::move(stale)},
-            {"pruned_without_report", std::move(pruned)}};
+            {"pruned_without_report", std::move(pruned)},
+            {"pruned_region", region_json(report.pruned_region)}};
 }
 
 }  // namespace hpo_analyze

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "hpo/analysis/silent_report.hpp"
 #include "support/json.hpp"
@@ -13,8 +14,14 @@ namespace hpo_analyze {
 /// What the row of one trial that failed without a message shows, and what that suggests, as one or two sentences without the last stop.
 [[nodiscard]] std::string silent_text(const hpo::analysis::SilentFailure& entry, const hpo::analysis::Pace& pace);
 
-/// Where failures without a message are dense, as one sentence without the last stop.
-[[nodiscard]] std::string region_text(const hpo::analysis::FailureRegion& region);
+/// The same of any trial that ended without a word, or not at all; empty for one that did not.
+[[nodiscard]] std::string row_text(const hpo::analysis::SilentReport& report, const hpo::Trial& trial);
+
+inline constexpr std::string_view failed_words = "failed without a message";
+inline constexpr std::string_view pruned_words = "were pruned before a report";
+
+/// Where such trials are dense, as sentences without the last stop. `ended` says how they ended.
+[[nodiscard]] std::string region_text(const hpo::analysis::FailureRegion& region, std::string_view ended);
 
 /// The section on failures without a message, on trials that never ended and on those that were pruned without a report. Nothing for an
 /// empty report.

@@ -44,6 +44,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"oom_trials", memory.oom_trials},
             {"oom_attempts", memory.oom_attempts},
             {"silent_failures", memory.silent_failures},
+            {"uncertain", memory.is_uncertain()},
             {"recovered_trials", memory.recovered_trials},
             {"wasted_seconds", memory.wasted_seconds},
             {"capacity_bytes", or_null(memory.capacity_bytes)},
@@ -105,7 +106,8 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     std::string failures;
     for (const auto& [name, tally] : memory.others) failures += (failures.empty() ? "" : ", ") + failure_count(name, tally.count);
     if (!failures.empty()) entry("failures", failures);
-    if (summary.silent.region) entry("suspected", region_text(*summary.silent.region));
+    if (summary.silent.region) entry("suspected", region_text(*summary.silent.region, failed_words));
+    if (summary.silent.pruned_region) entry("suspected", region_text(*summary.silent.pruned_region, pruned_words));
     if (!summary.silent.empty()) entry("", "what the rows show of trials without a message: hpo-analyze failures");
 }
 

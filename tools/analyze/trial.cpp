@@ -88,7 +88,15 @@ std::string plan_text(const hpo::ExecutionPlan& plan) {
     return text;
 }
 
-void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, const std::optional<hpo::analysis::Change>& change) {
+/// A failed attempt of the trial, with the change that would have avoided it.
+struct TrialFailure {
+    const hpo::analysis::FailureCase* failed = nullptr;
+    const hpo::analysis::Change* change = nullptr;  ///< null: none is known
+};
+
+void print_failure(const Page& page, const TrialFailure& told) {
+    const hpo::analysis::FailureCase& entry = *told.failed;
+    const hpo::analysis::Change* const change = told.change;
     const hpo::Failure& failure = entry.failure;
     const auto item = [&](std::string_view name, const std::string& text) {
         std::string label = "    " + std::string{name};
@@ -131,88 +139,75 @@ void print_failure(const Page& page, const hpo::analysis::FailureCase& entry, co
     }
 }
 
-}  // namespace
+/// The failures of one trial in the order of its attempts.
+std::vector<TrialFailure> failures_of(const hpo::analysis::OomReport& report, const hpo::Trial& trial) {
+    std::vector<TrialFailure> found;
+    for (const auto& entry : report.cases) {
+        if (entry.failed.trial == &trial) found.push_back({.failed = &entry.failed, .change = entry.change ? &*entry.change : nullptr});
+    }
+    for (const auto& entry : report.other_failures) {
+        if (entry.trial == &trial) found.push_back({.failed = &entry});
+    }
+    std::ranges::stable_sort(found, {}, [](const TrialFailure& entry) { return entry.failed->attempt ? entry.failed->attempt->index : 0; });
+    return found;
+}
 
-void trial(const Query& query, std::int64_t number) {
-    const StudyData data = read_study(query);
-    const auto found = std::ranges::find(data.trials, number, &hpo::Trial::number);
-    if (found == data.trials.end()) {
-        const std::string known =
-            data.trials.empty() ? "the study has none yet" : "known: 0 to " + std::to_string(data.trials.back().number);
-        throw hpo::Error{hpo::Errc::unknown_name, "study '" + data.study.name + "': no trial " + std::to_string(number) + "; " + known};
+/// What is known of a trial beside its own record.
+struct TrialContext {
+    std::vector<TrialFailure> failures;
+    std::string shows;              ///< what its row shows of a failure without a message
+    std::vector<std::string> logs;  ///< of its attempts
+};
+
+Json trial_json(const hpo::Trial& one, const TrialContext& context) {
+    Json json = brief_json(one);
+    json["shows"] = context.shows.empty() ? Json(nullptr) : Json(context.shows);
+    Json intermediate = Json::array();
+    for (const auto& [step, value] : one.intermediate) intermediate.push_back({{"step", step}, {"value", to_json(value)}});
+    json["intermediate"] = std::move(intermediate);
+    Json constraints = Json::object();
+    for (const auto& [name, value] : one.constraints) constraints[name] = to_json(value);
+    json["constraints"] = std::move(constraints);
+    json["user_attributes"] = to_json(one.user_attributes);
+    json["system_attributes"] = to_json(one.system_attributes);
+    Json attempts = Json::array();
+    for (std::size_t i = 0; i < one.attempts.size(); ++i) {
+        attempts.push_back(attempt_json(one.attempts[i]));
+        attempts.back()["log"] = context.logs[i].empty() ? Json(nullptr) : Json(context.logs[i]);
     }
-    const hpo::Trial& one = *found;
-    const auto log = read_logs(query.logs, data.trials);
-    auto report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told);
-    auto cases = hpo::analysis::failure_cases(data.trials, log.told);
-    hpo::analysis::explain_by_history(cases, data.trials);
-    std::erase_if(cases, [&](const auto& entry) { return entry.trial != &one; });
-    const auto change_of = [&](const hpo::analysis::FailureCase& entry) -> std::optional<hpo::analysis::Change> {
-        const auto same = std::ranges::find_if(
-            report.cases, [&](const auto& other) { return other.failed.trial == entry.trial && other.failed.attempt == entry.attempt; });
-        return same == report.cases.end() ? std::nullopt : same->change;
-    };
-    const auto silent_words = [&]() -> std::string {
-        for (const auto& entry : report.silent.failures) {
-            if (entry.trial == &one) return silent_text(entry, report.silent.pace);
-        }
-        for (const auto& entry : report.silent.stale) {
-            if (entry.trial == &one)
-                return "it is RUNNING, for " + duration(entry.seconds) + " by the study's last entry, while " +
-                       counted(entry.ended_meanwhile, "trial") + " that began later ended; suspected: its process is gone";
-        }
-        for (const auto& entry : report.silent.pruned) {
-            if (entry.trial == &one)
-                return "it was pruned without a report after " + duration(entry.seconds) + ", where its neighbours take " +
-                       duration(entry.neighbour_seconds) +
-                       ": no pruner judges a trial that reports nothing; suspected: a caught error, an out-of-memory as well as any other";
-        }
-        return {};
-    };
-    if (query.json) {
-        Json json = brief_json(one);
-        const std::string shows = silent_words();
-        json["shows"] = shows.empty() ? Json(nullptr) : Json(shows);
-        Json intermediate = Json::array();
-        for (const auto& [step, value] : one.intermediate) intermediate.push_back({{"step", step}, {"value", to_json(value)}});
-        json["intermediate"] = std::move(intermediate);
-        Json constraints = Json::object();
-        for (const auto& [name, value] : one.constraints) constraints[name] = to_json(value);
-        json["constraints"] = std::move(constraints);
-        json["user_attributes"] = to_json(one.user_attributes);
-        json["system_attributes"] = to_json(one.system_attributes);
-        Json attempts = Json::array();
-        for (const hpo::Attempt& attempt : one.attempts) {
-            attempts.push_back(attempt_json(attempt));
-            const std::string written = attempt_log(data, one, attempt);
-            attempts.back()["log"] = written.empty() ? Json(nullptr) : Json(written);
-        }
-        json["attempt_list"] = std::move(attempts);
-        Json failures = Json::array();
-        for (const auto& entry : cases) {
-            Json failure = failure_json(entry.failure);
-            failure["name"] = hpo::analysis::failure_name(entry);
-            if (entry.silent()) failure["kind"] = nullptr;
-            failure["told_in"] = entry.told_in.empty() ? Json(nullptr) : Json(entry.told_in);
-            failure["attempt"] = entry.attempt ? Json(entry.attempt->index) : Json(nullptr);
-            failure["victim_of"] = or_null(entry.victim_of);
-            const auto change = change_of(entry);
-            failure["fix"] = change ? Json(change->text()) : Json(nullptr);
-            failures.push_back(std::move(failure));
-        }
-        json["failures"] = std::move(failures);
-        print(json);
-        return;
+    json["attempt_list"] = std::move(attempts);
+    Json list = Json::array();
+    for (const auto& [entry, change] : context.failures) {
+        Json failure = failure_json(entry->failure);
+        failure["name"] = hpo::analysis::failure_name(*entry);
+        if (entry->silent()) failure["kind"] = nullptr;
+        failure["told_in"] = entry->told_in.empty() ? Json(nullptr) : Json(entry->told_in);
+        failure["attempt"] = entry->attempt ? Json(entry->attempt->index) : Json(nullptr);
+        failure["victim_of"] = or_null(entry->victim_of);
+        failure["fix"] = change ? Json(change->text()) : Json(nullptr);
+        list.push_back(std::move(failure));
     }
-    const Page page = Page::standard_output();
-    page.heading("Trial " + std::to_string(number) + " of study " + data.study.name + ": " + std::string{hpo::analysis::state_word(one)} +
-                 (one.values.empty() ? "" : ", " + values_text(one)) + (one.feasible() ? "" : ", infeasible"));
+    json["failures"] = std::move(list);
+    return json;
+}
+
+/// The trial in whose place this one was begun, in the words of hpo-tune run.
+std::string instead_of_text(const hpo::Trial& one, std::int64_t lost) {
+    const std::string which = "trial " + std::to_string(lost);
+    const auto resumed = one.attempts.empty() ? std::nullopt : one.attempts.front().resumed_step;
+    if (!resumed) return "runs " + which + " again, which was interrupted";
+    return "goes on with " + which + ", which was interrupted, after step " + std::to_string(*resumed);
+}
+
+void print_head(const Page& page, const StudyData& data, const hpo::Trial& one) {
+    page.heading("Trial " + std::to_string(one.number) + " of study " + data.study.name + ": " +
+                 std::string{hpo::analysis::state_word(one)} + (one.values.empty() ? "" : ", " + values_text(one)) +
+                 (one.feasible() ? "" : ", infeasible"));
     if (one.started) {
         const auto seconds = hpo::analysis::detail::trial_seconds(one);
         page.line("  " + clock_time(*one.started) + (seconds ? ", " + duration(*seconds) : ""));
     }
-    if (const auto history = hpo::retry_history(one); !history.empty())
-        page.line("  goes on with trial " + std::to_string(history.back()) + ", which was interrupted");
+    if (const auto history = hpo::retry_history(one); !history.empty()) page.line("  " + instead_of_text(one, history.back()));
     if (!one.params.empty()) {
         page.line("  parameters");
         Table table{{{""}, {""}}};
@@ -226,32 +221,61 @@ void trial(const Query& query, std::int64_t number) {
         page.line("  " + counted(one.intermediate.size(), "report") + ", the last at step " + std::to_string(last->first) + ": " +
                   hpo::display_text(last->second));
     }
-    for (const hpo::Attempt& attempt : one.attempts) {
-        std::string text = "  attempt " + std::to_string(attempt.index) + ": " + plan_text(attempt.plan) +
-                           (attempt.resumed_step ? "; from after step " + std::to_string(*attempt.resumed_step) : "") + "; " +
-                           (attempt.outcome ? std::string{outcome_text(*attempt.outcome)} : "running");
-        if (attempt.seconds) text += " after " + duration(*attempt.seconds);
-        const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
-        if (peak) text += ", peak " + hpo::format_bytes(*peak);
-        if (attempt.estimate && attempt.estimate->need) text += ", predicted " + hpo::format_bytes(*attempt.estimate->need);
-        page.paragraph(text, 4);
-        for (const auto& entry : cases) {
-            if (entry.attempt == &attempt) print_failure(page, entry, change_of(entry));
-        }
-        print_timeline(page, attempt);
-        print_log(page, attempt_log(data, one, attempt));
-        if (!attempt.decision.empty()) page.paragraph("    answer     " + attempt.decision, 15);
+}
+
+void print_attempt(const Page& page, const hpo::Attempt& attempt, const TrialContext& context, std::string_view log) {
+    std::string text = "  attempt " + std::to_string(attempt.index) + ": " + plan_text(attempt.plan) +
+                       (attempt.resumed_step ? "; from after step " + std::to_string(*attempt.resumed_step) : "") + "; " +
+                       (attempt.outcome ? std::string{outcome_text(*attempt.outcome)} : "running");
+    if (attempt.seconds) text += " after " + duration(*attempt.seconds);
+    const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
+    if (peak) text += ", peak " + hpo::format_bytes(*peak);
+    if (attempt.estimate && attempt.estimate->need) text += ", predicted " + hpo::format_bytes(*attempt.estimate->need);
+    page.paragraph(text, 4);
+    for (const TrialFailure& entry : context.failures) {
+        if (entry.failed->attempt == &attempt) print_failure(page, entry);
     }
-    for (const auto& entry : cases) {
-        if (!entry.attempt) print_failure(page, entry, change_of(entry));
+    print_timeline(page, attempt);
+    print_log(page, log);
+    if (!attempt.decision.empty()) page.paragraph("    answer     " + attempt.decision, 15);
+}
+
+void print_attributes(const Page& page, const hpo::Trial& one) {
+    if (one.user_attributes.empty()) return;
+    page.line("  attributes");
+    Table table{{{""}, {""}}};
+    for (const auto& [name, text] : one.user_attributes) table.row({name, text});
+    table.print(page, 4);
+}
+
+const hpo::Trial& trial_of(const StudyData& data, std::int64_t number) {
+    const auto found = std::ranges::find(data.trials, number, &hpo::Trial::number);
+    if (found != data.trials.end()) return *found;
+    const std::string known = data.trials.empty() ? "the study has none yet" : "known: 0 to " + std::to_string(data.trials.back().number);
+    throw hpo::Error{hpo::Errc::unknown_name, "study '" + data.study.name + "': no trial " + std::to_string(number) + "; " + known};
+}
+
+}  // namespace
+
+void trial(const Query& query, std::int64_t number) {
+    const StudyData data = read_study(query);
+    const hpo::Trial& one = trial_of(data, number);
+    const auto log = read_logs(query.logs, data.trials);
+    const auto report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told);
+    const TrialContext context{
+        .failures = failures_of(report, one), .shows = row_text(report.silent, one), .logs = attempt_logs(data, one)};
+    if (query.json) {
+        print(trial_json(one, context));
+        return;
     }
-    if (const auto silent = silent_words(); !silent.empty()) page.paragraph("    shows      " + silent + ".", 15);
-    if (!one.user_attributes.empty()) {
-        page.line("  attributes");
-        Table table{{{""}, {""}}};
-        for (const auto& [name, text] : one.user_attributes) table.row({name, text});
-        table.print(page, 4);
+    const Page page = Page::standard_output();
+    print_head(page, data, one);
+    for (std::size_t i = 0; i < one.attempts.size(); ++i) print_attempt(page, one.attempts[i], context, context.logs[i]);
+    for (const TrialFailure& entry : context.failures) {
+        if (!entry.failed->attempt) print_failure(page, entry);
     }
+    if (!context.shows.empty()) page.paragraph("    shows      " + context.shows + ".", 15);
+    print_attributes(page, one);
 }
 
 }  // namespace hpo_analyze

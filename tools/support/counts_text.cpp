@@ -25,7 +25,11 @@ std::string states_text(const analysis::StudyCounts& counts) {
 }
 
 std::string oom_text(const analysis::StudyCounts& counts) {
-    return counted(counts.oom_attempts, "attempt") + " out of memory, " + counted(counts.recovered_trials, "trial") + " recovered";
+    const std::string text =
+        counted(counts.oom_attempts, "attempt") + " out of memory, " + counted(counts.recovered_trials, "trial") + " recovered";
+    return counts.killed_attempts == 0 ? text : text + "; " + killed_text(counts.killed_attempts);
 }
+
+std::string killed_text(std::size_t attempts) { return counted(attempts, "attempt") + " ended with the process, and nothing tells why"; }
 
 }  // namespace hpo::tools

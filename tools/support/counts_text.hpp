@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "hpo/analysis/study_counts.hpp"
 
 namespace hpo::tools {
 
-/// "5 complete, 2 pruned, 1 interrupted; 1 infeasible": how many trials stand how, in the words of all tools; "no trial yet".
+/// "5 complete, 2 pruned, 1 interrupted; 1 of them infeasible": how many trials stand how, in the words of all tools; "no trial yet".
 [[nodiscard]] std::string states_text(const analysis::StudyCounts& counts);
-/// "3 attempts out of memory, 2 trials recovered".
+/// "3 attempts out of memory, 2 trials recovered", and how many attempts may have been out of memory, too, without a word.
 [[nodiscard]] std::string oom_text(const analysis::StudyCounts& counts);
+/// "8 attempts ended with the process, and nothing tells why".
+[[nodiscard]] std::string killed_text(std::size_t attempts);
 
 }  // namespace hpo::tools

@@ -64,9 +64,9 @@ public:
         return std::nullopt;
     }
 
-    /// The nearest change that measured peaks promise. It takes two grounds. From a trial that was measured, memory grows with each number
-    /// by no more than its square, or faster where the peaks say so. And the model of all peaks promises the fit with two standard
-    /// deviations to spare. Both leave 7 % of the device for what no allocator counts.
+    /// The nearest change that measured peaks allow. It takes two grounds. First, a measured trial fits when it is scaled up: memory grows
+    /// with each number by no more than its square, or faster where the peaks say so. Second, it fits by the model of all peaks, with two
+    /// standard deviations to spare. Both leave 7 % of the device for what no allocator counts.
     [[nodiscard]] std::optional<SizedChange> by_peaks() {
         const auto capacity = witnesses_.capacity_of(entry_);
         if (!capacity || *capacity <= 0) return std::nullopt;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hpo/analysis/condition.hpp"
+#include "hpo/analysis/name_words.hpp"
 
 namespace hpo::analysis {
 
@@ -27,54 +27,57 @@ struct DemandAxis {
     double power = 2;     ///< of a number: what memory is taken to grow with at most
 };
 
-namespace detail {
-
-/// The words of a name in lower case, without plural and number: "encoder.numLayers2" gives encoder, num, layer.
-[[nodiscard]] inline std::vector<std::string> words_of(std::string_view name) {
-    std::vector<std::string> words(1);
-    for (std::size_t i = 0; i < name.size(); ++i) {
-        const auto c = static_cast<unsigned char>(name[i]);
-        const bool begins = std::isupper(c) && i > 0 && std::islower(static_cast<unsigned char>(name[i - 1]));
-        if ((!std::isalpha(c) || begins) && !words.back().empty()) words.emplace_back();
-        if (std::isalpha(c)) words.back() += static_cast<char>(std::tolower(c));
-    }
-    for (std::string& word : words) {
-        if (word.size() > 3 && word.ends_with('s') && !word.ends_with("ss")) word.pop_back();
-    }
-    return words;
-}
-
-[[nodiscard]] inline bool names_one_of(std::string_view name, std::span<const std::string_view> known) {
-    return std::ranges::any_of(words_of(name), [&](const std::string& word) { return std::ranges::find(known, word) != known.end(); });
-}
-
-}  // namespace detail
-
 /// True for the name of a number of levels: layers, blocks, depth.
 [[nodiscard]] inline bool counts_levels(std::string_view name) {
-    static constexpr std::array<std::string_view, 7> levels{"level", "depth", "layer", "nlayer", "block", "stage", "scale"};
-    return detail::names_one_of(last_part(name), levels);
+    static constexpr auto levels = std::to_array<std::string_view>({"level", "depth", "layer", "nlayer", "block", "stage", "scale"});
+    return names_one_of(last_part(name), levels);
 }
 
-/// +1 for the name of a size: a batch, a width, a length, a number of layers. More of it needs at least as much memory. 0 for all
-/// others. Sizes of what divides the work are among them: patches, strides, pieces, shares.
+/// True for the name of what divides the work: patches, strides, pieces, devices. More of it usually needs less memory.
+[[nodiscard]] inline bool divides_work(std::string_view name) {
+    static constexpr auto dividers = std::to_array<std::string_view>(
+        {"patch",    "stride",     "accum",    "accumulate", "accumulation", "chunk",     "segment",     "shard",
+         "sparsity", "sparse",     "down",     "downsample", "downsampling", "subsample", "subsampling", "reduction",
+         "reduce",   "pool",       "pooling",  "compress",   "compression",  "group",     "prune",       "pruning",
+         "split",    "freeze",     "frozen",   "skip",       "drop",         "share",     "shared",      "tie",
+         "tied",     "every",      "interval", "frequency",  "freq",         "inverse",   "inv",         "divisor",
+         "div",      "checkpoint", "offload",  "parallel",   "gpu",          "device",    "world",       "partition",
+         "hop",      "voxel",      "pixel",    "cell",       "bin",          "merge",     "recompute",   "cpu",
+         "squeeze",  "tile",       "tp",       "pp",         "cp",           "sp",        "dp",          "ep"});
+    return names_one_of(name, dividers);
+}
+
+/// +1 for the name of a size: a batch, a width, a length, a number of layers. More of it needs at least as much memory. 0 for all others.
+/// Every word of the name must be known: one that nobody knows may turn its meaning round, as in hop_length or voxel_size.
 [[nodiscard]] inline int direction_by_name(std::string_view name) {
-    static constexpr std::array<std::string_view, 50> sizes{
-        "batch",  "bs",        "width",  "depth",  "hidden", "layer",     "channel",  "filter", "unit",     "neuron",
-        "dim",    "dimension", "size",   "length", "len",    "seq",       "sequence", "seqlen", "maxlen",   "token",
-        "head",   "nhead",     "nlayer", "embed",  "emb",    "embedding", "feature",  "block",  "level",    "resolution",
-        "height", "image",     "img",    "side",   "frame",  "context",   "window",   "expert", "vocab",    "rank",
-        "latent", "ffn",       "ngf",    "ndf",    "nhid",   "crop",      "horizon",  "beam",   "ensemble", "bptt"};
-    static constexpr std::array<std::string_view, 62> dividers{
-        "patch",    "stride",      "accum",        "accumulate",  "accumulation", "chunk",     "segment",  "shard",     "sparsity",
-        "sparse",   "downsample",  "downsampling", "subsample",   "subsampling",  "reduction", "reduce",   "pool",      "pooling",
-        "compress", "compression", "group",        "prune",       "pruning",      "split",     "freeze",   "frozen",    "skip",
-        "drop",     "share",       "shared",       "tie",         "tied",         "every",     "interval", "frequency", "freq",
-        "ratio",    "rate",        "prob",         "probability", "fraction",     "frac",      "inverse",  "inv",       "divisor",
-        "div",      "checkpoint",  "offload",      "bit",         "quant",        "kernel",    "dilation", "mask",      "keep",
-        "parallel", "worker",      "gpu",          "device",      "world",        "norm",      "step",     "partition"};
+    static constexpr auto sizes = std::to_array<std::string_view>(
+        {"batch",     "bs",        "width",    "depth",  "hidden", "layer", "channel", "filter",  "unit",   "neuron", "dim",
+         "dimension", "seq",       "sequence", "seqlen", "maxlen", "token", "head",    "nhead",   "nlayer", "embed",  "emb",
+         "block",     "embedding", "feature",  "level",  "height", "image", "img",     "side",    "frame",  "expert", "context",
+         "rank",      "latent",    "ffn",      "ngf",    "ndf",    "nhid",  "crop",    "horizon", "beam",   "bptt",   "ensemble"});
+    static constexpr auto measures = std::to_array<std::string_view>({"size", "length", "len"});
+    static constexpr auto qualifiers = std::to_array<std::string_view>(
+        {"n",      "num",      "number", "nb",   "no",          "of",        "max",     "maximum",    "count",  "total",        "per",
+         "train",  "training", "model",  "net",  "network",     "encoder",   "decoder", "enc",        "dec",    "input",        "output",
+         "in",     "out",      "base",   "init", "initial",     "conv",      "fc",      "mlp",        "linear", "dense",        "lstm",
+         "gru",    "rnn",      "cnn",    "unet", "transformer", "attention", "attn",    "self",       "cross",  "bert",         "gpt",
+         "resnet", "vit",      "text",   "tok",  "lora",        "adapter",   "proj",    "projection", "kv",     "intermediate", "inner",
+         "outer",  "first",    "last",   "feed", "forward",     "micro"});
+    static constexpr auto unclear = std::to_array<std::string_view>(
+        {"ratio", "rate",   "prob", "probability", "fraction", "frac",    "bit",  "quant", "kernel", "dilation",   "mask",
+         "keep",  "worker", "norm", "step",        "min",      "minimum", "test", "val",   "valid",  "validation", "eval"});
+    const auto is_one_of = [](const std::string& word, auto& list) { return std::ranges::find(list, word) != list.end(); };
+    const auto is_known = [&](const std::string& word) {
+        return is_one_of(word, sizes) || is_one_of(word, measures) || is_one_of(word, qualifiers);
+    };
+    if (divides_work(name) || names_one_of(name, unclear)) return 0;
     const std::string_view last = last_part(name);
-    return (last == "d_model" || detail::names_one_of(last, sizes)) && !detail::names_one_of(name, dividers) ? 1 : 0;
+    if (last == "d_model" || last == "d_ff") return 1;
+    const std::vector<std::string> words = words_of(last);
+    if (!std::ranges::all_of(words, is_known)) return 0;
+    if (std::ranges::any_of(words, [&](const std::string& word) { return is_one_of(word, sizes); })) return 1;
+    if (std::ranges::none_of(words, [&](const std::string& word) { return is_one_of(word, measures); })) return 0;
+    return std::ranges::all_of(words_of(name), is_known) ? 1 : 0;  // "size" alone means what stands before it
 }
 
 }  // namespace hpo::analysis

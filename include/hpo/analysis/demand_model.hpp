@@ -74,6 +74,9 @@ public:
         for (auto& value : residual_) {
             if (value) *value -= mean_;
         }
+        for (const std::string& name : names) {
+            if (shrinks(examples, name)) shrinking_.insert(name);
+        }
         select(examples, names);
         for (int round = 0; round < 20 && !terms_.empty(); ++round) {  // backfitting, so that the order of selection leaves no trace
             for (DemandTerm& term : terms_) {
@@ -105,6 +108,13 @@ public:
     [[nodiscard]] int certain_direction(std::string_view param) const {
         const DemandTerm* found = term(param);
         return found && found->certain ? found->axis.direction : 0;
+    }
+
+    /// Whether the trials suggest that more of this number needs less: their demand falls with it by more than one standard error, alone or
+    /// beside the other parameters.
+    [[nodiscard]] bool speaks_against_growth(const std::string& param) const {
+        const DemandTerm* found = term(param);
+        return shrinking_.contains(param) || (found && found->axis.direction < 0);
     }
 
     /// The bytes that a trial with these parameters needs, `deviations` standard deviations to the safe side. Nothing without measured
@@ -161,6 +171,14 @@ private:
             sum += *residual_[i] * *residual_[i] - rest * rest;
         }
         return sum;
+    }
+
+    /// Whether the demand falls with this number by more than one standard error of the slope.
+    [[nodiscard]] bool shrinks(std::span<const Example> examples, const std::string& name) const {
+        const auto alone = fit(examples, name);
+        if (!alone || alone->axis.direction >= 0) return false;
+        const double gain = explained(examples, *alone);
+        return gain * (count_ - 2) > left() - gain;
     }
 
     void select(std::span<const Example> examples, std::set<std::string>& names) {
@@ -237,6 +255,7 @@ private:
     std::vector<std::optional<double>> residual_;
     std::vector<DemandTerm> terms_;
     std::vector<DemandAxis> axes_;
+    std::set<std::string> shrinking_;  ///< numbers with which the demand falls
     bool from_peaks_ = false;
     double mean_ = 0;
     double spread_ = 0;

@@ -27,7 +27,7 @@ public:
     using Point = std::vector<double>;  ///< one coordinate an axis, larger needs more where there is a direction; NaN: not there
 
     /// The axes are the parameters of `trials`. A number has the direction of its name, else the one that measured peaks leave no doubt
-    /// about. It has none where the two disagree.
+    /// about. It has none if the two disagree, or if the trials speak against its name.
     DemandOrder(std::span<const Trial> trials, const DemandModel& model) {
         read_params(trials);
         for (DemandAxis& axis : axes_) {
@@ -35,6 +35,7 @@ public:
             const int name = direction_by_name(axis.param);
             const int peaks = model.certain_direction(axis.param);
             axis.direction = name == 0 || peaks == 0 ? name + peaks : name == peaks ? name : 0;
+            if (name > 0 && model.speaks_against_growth(axis.param)) axis.direction = 0;
             const DemandTerm* term = model.term(axis.param);
             axis.unseen = !term && model.has_peaks();
             axis.power = most_power(axis.param, term && term->logarithmic ? std::fabs(term->slope) : 0);

@@ -37,6 +37,11 @@ struct FailureCase {
     [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
     /// Failed, and no word of it was kept: an out-of-memory is as possible as anything else.
     [[nodiscard]] bool silent() const { return !attempt && told_in.empty(); }
+    /// Its process was gone or ended by SIGKILL, and nothing tells by whom: the kernel's out-of-memory killer, or anybody.
+    [[nodiscard]] bool killed() const {
+        constexpr std::int64_t sigkill = 9;
+        return !silent() && (failure.kind == FailureKind::lost_worker || (failure.kind == FailureKind::crash && failure.signal == sigkill));
+    }
     /// Ran out of memory, on the device or on the host; a refusal before launch did not.
     [[nodiscard]] bool is_oom() const {
         return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);
@@ -68,7 +73,7 @@ namespace detail {
 
 /// What the attributes and the state of a trial that another program ran say about its failure; nothing when it did not fail. A failure
 /// without a place left no message. Only attributes that report a failure are read: a free-text note about memory is not one.
-[[nodiscard]] inline std::optional<ToldFailure> foreign_failure(const Trial& trial) {
+[[nodiscard]] inline std::optional<ToldFailure> foreign_failure(const Trial& trial, OrdinaryTexts& ordinary) {
     const Attributes& attributes = trial.user_attributes;
     const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
     const std::string reason = attribute_text(attributes, {"prune_reason", "fail_reason"}).value_or("");
@@ -88,12 +93,16 @@ namespace detail {
     for (const std::string_view name : {"error_message", "cuda_error_msg", "oom_error", "oom_message", "error", "exception"}) {
         auto text = json_string(attribute_json(attributes, name));
         if (!text) continue;
+        if (!marked) {
+            const auto says = told_by(name, *text, true);
+            if (!says || (!says->certain && ordinary.contains(std::string{name}, "", *text))) continue;  // a setting
+        }
         message = std::move(*text);
         told.place = "attribute " + std::string{name};
         break;
     }
     if (!marked && message.empty() && !attribute_is_set(attributes, "cuda_error")) {
-        if (auto found = told_in_attributes(trial)) return found;
+        if (auto found = told_in_attributes(trial, ordinary)) return found;
         if (trial.state != TrialState::fail || is_marked_lost(trial)) return std::nullopt;  // lost: ended before its launch
         told.place.clear();
         told.failure.kind = FailureKind::lost_worker;
@@ -103,7 +112,8 @@ namespace detail {
     told.failure = type.empty() ? classify_python(message) : classify_text({.type = type, .message = message});
     if (message.empty()) told.place = flagged ? "attribute oom" : marked ? "attribute prune_reason" : "attribute cuda_error";
     if (told.failure.kind == FailureKind::trainer_error) {  // the message does not tell; another attribute may
-        if (auto found = told_in_attributes(trial); found && found->failure.kind != FailureKind::trainer_error) told = std::move(*found);
+        if (auto found = told_in_attributes(trial, ordinary); found && found->failure.kind != FailureKind::trainer_error)
+            told = std::move(*found);
     }
     if (auto traceback = attribute_text(attributes, {"error_traceback", "traceback"})) told.failure.traceback = std::move(*traceback);
     if (marked && told.failure.kind != FailureKind::host_out_of_memory) told.failure.kind = FailureKind::out_of_memory;
@@ -111,8 +121,8 @@ namespace detail {
 }
 
 /// What is known of another program's trial from its attributes and its log together: figures of an out-of-memory first, then the log.
-[[nodiscard]] inline std::optional<ToldFailure> told_failure(const Trial& trial, const ToldFailures& log) {
-    auto told = is_finished(trial.state) ? foreign_failure(trial) : std::nullopt;
+[[nodiscard]] inline std::optional<ToldFailure> told_failure(const Trial& trial, const ToldFailures& log, OrdinaryTexts& ordinary) {
+    auto told = is_finished(trial.state) ? foreign_failure(trial, ordinary) : std::nullopt;
     const auto found = log.find(trial.number);
     if (found == log.end() || (told && is_memory(told->failure.kind) && told->failure.requested_bytes)) return told;
     if (trial.state == TrialState::complete && !told) return told;
@@ -171,6 +181,7 @@ namespace detail {
 [[nodiscard]] inline std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log = {}) {
     std::vector<FailureCase> cases;
     const auto repeated = detail::repeated_trials(trials);
+    OrdinaryTexts ordinary{trials};
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
             if (!attempt.failure) continue;
@@ -189,7 +200,7 @@ namespace detail {
             cases.push_back(std::move(entry));
         }
         if (!trial.attempts.empty()) continue;
-        if (auto told = detail::told_failure(trial, log)) {
+        if (auto told = detail::told_failure(trial, log, ordinary)) {
             FailureCase entry{.trial = &trial,
                               .failure = std::move(told->failure),
                               .seconds = detail::trial_seconds(trial),

@@ -11,16 +11,16 @@ namespace hpo::analysis {
 /// CUDA's code of a device-side assert.
 inline constexpr std::int64_t device_assert_code = 710;
 
-/// The one name of a failure in everything that tools print and count: its kind, which is also what a rule sees as `failure.kind`, but
-/// `device_assert` for that one of the kind cuda_sticky, and `prevented` for a refusal before launch, of the kind predicted_oom.
+/// The one name of a failure in all that tools print and count. It is the kind, which a rule sees as `failure.kind`, with two exceptions.
+/// `device_assert` is cuda_sticky with code 710. `prevented` is predicted_oom.
 [[nodiscard]] inline std::string_view failure_name(const Failure& failure) {
     if (failure.kind == FailureKind::predicted_oom) return "prevented";
     if (failure.kind == FailureKind::cuda_sticky && failure.code == device_assert_code) return "device_assert";
     return to_text(failure.kind);
 }
 
-/// The same where other trials are known, too: `victim` for one that failed because its process was already poisoned, `no_message` for one
-/// that left none, and `vanished` if Optuna gave it up then.
+/// The same where other trials are known, too. `victim` failed because its process was already poisoned. `no_message` left none; if Optuna
+/// gave it up, it is `vanished`.
 [[nodiscard]] inline std::string_view failure_name(const FailureCase& entry) {
     if (entry.silent()) return entry.repeated_by ? "vanished" : "no_message";
     return entry.victim ? "victim" : failure_name(entry.failure);

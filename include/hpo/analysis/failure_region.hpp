@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "hpo/analysis/demand.hpp"
 #include "hpo/analysis/region_learner.hpp"
 
 namespace hpo::analysis {
@@ -49,19 +49,6 @@ struct FailureRegion {
     [[nodiscard]] double rate_inside() const { return static_cast<double>(counts.failed_inside) / static_cast<double>(counts.inside); }
 };
 
-namespace detail {
-
-/// True for parameters whose smaller values take more memory, by their usual names: patches, strides, pooling.
-[[nodiscard]] inline bool shrinks_memory(std::string_view name) {
-    const std::string_view last = last_part(name);
-    for (const std::string_view word : {"patch", "stride", "pool", "downsampl", "reduction"}) {
-        if (last.find(word) != std::string_view::npos) return true;
-    }
-    return false;
-}
-
-}  // namespace detail
-
 /// The region of one condition or two, on parameters that memory can depend on, in which failures are least explained by chance; nothing
 /// when no region stays below `level` after the correction for all that were tried. It is what an out-of-memory looks like, and no proof of
 /// one.
@@ -86,7 +73,7 @@ namespace detail {
     std::vector<Tried> singles;
     for (Condition& condition : detail::candidate_conditions(examples)) {
         const bool at_most = condition.relation == Condition::Relation::at_most;
-        if (condition.relation != Condition::Relation::one_of && at_most != detail::shrinks_memory(condition.param)) continue;
+        if (condition.relation != Condition::Relation::one_of && at_most != divides_work(condition.param)) continue;
         Tried tried{.condition = std::move(condition), .holds = detail::Bits(words)};
         for (std::size_t i = 0; i < examples.size(); ++i) {
             if (tried.condition.holds(*examples[i].params)) tried.holds[i / 64] |= std::uint64_t{1} << (i % 64);

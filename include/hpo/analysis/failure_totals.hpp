@@ -14,6 +14,7 @@
 
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/failure_name.hpp"
+#include "hpo/analysis/silent_report.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
 namespace hpo::analysis {
@@ -40,9 +41,13 @@ struct FailureTotals : StudyCounts {
     std::optional<PeakUse> highest_peak;
     std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and nothing that says why
     std::size_t silent_failures = 0;       ///< trials that failed without a message
+    std::size_t vanished_running = 0;      ///< RUNNING trials whose process is probably gone
+    std::size_t unreported_prunes = 0;     ///< PRUNED by another program without a report
 
-    /// True where trials failed or told an infinite value and nothing says why: then nobody knows that no memory ran out.
-    [[nodiscard]] bool is_uncertain() const { return silent_failures + unexplained_infinite > 0; }
+    /// True where trials ended or vanished and nothing says why: then nobody knows that no memory ran out.
+    [[nodiscard]] bool is_uncertain() const {
+        return silent_failures + unexplained_infinite + killed_attempts + vanished_running + unreported_prunes > 0;
+    }
 };
 
 namespace detail {
@@ -66,9 +71,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// `cases`: failure_cases of these trials, in their order, with what their history tells.
-[[nodiscard]] inline FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases) {
-    FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}, 0, 0};
+/// `cases`: failure_cases of these trials, in their order, with what their history tells. `silent`: their silent_report.
+[[nodiscard]] inline FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases,
+                                                  const SilentReport& silent) {
+    FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}};
+    totals.vanished_running = silent.stale.size();
+    totals.unreported_prunes = silent.pruned.size();
     std::set<const Trial*> failed;
     for (const FailureCase& entry : cases) {
         failed.insert(entry.trial);

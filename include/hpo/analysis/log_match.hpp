@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "hpo/analysis/program_log.hpp"
+#include "hpo/analysis/running_trials.hpp"
 
 namespace hpo::analysis {
 
@@ -30,21 +31,42 @@ namespace detail {
 
 /// True when what Python shows of a value, at the beginning of `text`, is that value.
 [[nodiscard]] inline bool shows_value(std::string_view text, const Value& value) {
-    if (const auto* truth = get_if<bool>(&value)) return text.starts_with(*truth ? "True" : "False");
+    const auto is_word = [&](std::string_view word) { return text.substr(0, text.find_first_of(",}")) == word; };
+    if (const auto* truth = get_if<bool>(&value)) return is_word(*truth ? "True" : "False");
     if (const auto* words = get_if<std::string>(&value)) return hpo::detail::python_text(text) == *words;
     std::optional<double> number;
     if (const auto* real = get_if<double>(&value)) number = *real;
     if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
-    if (!number) return text.starts_with("None");
+    if (!number) return is_word("None");
     double shown = 0;
     const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), shown);
     return status == std::errc{} && (shown == *number || std::abs(shown - *number) <= 1e-12 * std::abs(*number));
 }
 
-/// True when the dictionary that a log shows has every parameter of the trial with its value, and as many. Names with quotes or backslashes
-/// are not compared.
+/// How many members the dictionary has that Python shows.
+[[nodiscard]] inline std::size_t shown_members(std::string_view shown) {
+    std::size_t members = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const char c = shown[i];
+        if (c == '\'' || c == '"') {
+            for (++i; i < shown.size() && shown[i] != c; ++i) i += shown[i] == '\\' ? 1 : 0;
+        } else if (c == '{' || c == '[' || c == '(') {
+            ++depth;
+        } else if (c == '}' || c == ']' || c == ')') {
+            --depth;
+        } else if (c == ':' && depth == 1) {
+            ++members;
+        }
+    }
+    return members;
+}
+
+/// True when the dictionary that a log shows has every parameter of the trial with its value, and no other. Values under names with quotes
+/// or backslashes are not compared.
 [[nodiscard]] inline bool shows_params(std::string_view shown, const ParamSet& params) {
     if (params.empty()) return shown == "{}";
+    if (shown_members(shown) != params.size()) return false;
     return std::ranges::all_of(params, [&](const Param& param) {
         if (param.name.find_first_of("'\"\\") != std::string::npos) return true;
         const std::string quoted = "'" + param.name + "': ";
@@ -147,9 +169,20 @@ struct EventTrial {
     return found;
 }
 
-/// The trial that was the only one to run when a remark was printed; nothing where that cannot be told.
+/// The trials that may have printed a remark.
+struct RemarkTrials {
+    explicit RemarkTrials(std::span<const Trial> trials)
+        : all{trials, [](const Trial&) { return true; }}, ended_badly{trials, [](const Trial& trial) {
+                                                                          return trial.state != TrialState::complete &&
+                                                                                 trial.state != TrialState::pruned;
+                                                                      }} {}
+    RunningTrials all;
+    RunningTrials ended_badly;  ///< or not at all: one whose process died did not end well
+};
+
+/// The trial that was the only one to run when a remark was printed; null where that cannot be told.
 [[nodiscard]] inline const Trial* trial_of_remark(const LogRemark& remark, const std::vector<EventTrial>& events,
-                                                  std::span<const Trial> trials, std::optional<std::int64_t> usual) {
+                                                  const RemarkTrials& trials, std::optional<std::int64_t> usual) {
     std::int64_t from = INT64_MIN;
     std::int64_t to = INT64_MAX;
     if (remark.microseconds) {
@@ -169,16 +202,7 @@ struct EventTrial {
             return nullptr;  // the log ends here: any later trial may have printed it
         }
     }
-    const Trial* only = nullptr;
-    for (const Trial& trial : trials) {
-        if (!trial.started || trial.started->microseconds > to) continue;
-        if (trial.completed && trial.completed->microseconds <= from) continue;
-        if (remark.process_died && (trial.state == TrialState::complete || trial.state == TrialState::pruned)) continue;
-        if (trial.state == TrialState::waiting) continue;
-        if (only) return nullptr;
-        only = &trial;
-    }
-    return only;
+    return (remark.process_died ? trials.ended_badly : trials.all).only_one(from, to);
 }
 
 }  // namespace detail
@@ -206,9 +230,11 @@ inline void match_log(const ProgramLog& log, std::span<const Trial> trials, LogM
                                   (end - i == 1 ? "is" : "are") + " of another study or run: number, state, time or parameters differ");
         i = end - 1;
     }
+    if (log.remarks.empty()) return;
+    const detail::RemarkTrials running{trials};
     for (const LogRemark& remark : log.remarks) {
         const std::string place = detail::lines_text(log, remark.line, remark.line);
-        const Trial* trial = detail::trial_of_remark(remark, found, trials, usual);
+        const Trial* trial = detail::trial_of_remark(remark, found, running, usual);
         if (!trial) {
             match.unmatched.push_back(place + ": " + std::string{to_text(remark.failure.kind)} +
                                       " that cannot be given to one trial: none or several ran at that time, or its time is not known");

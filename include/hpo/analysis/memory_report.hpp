@@ -65,7 +65,7 @@ struct MemoryReport {
         const auto share = highest ? share_of(highest->bytes) : std::nullopt;
         return share ? std::optional{std::min(1.0, *share)} : std::nullopt;
     }
-    /// What was never used of the device.
+    /// What the highest peak of a trial that fitted left of the device.
     [[nodiscard]] std::optional<std::int64_t> headroom_bytes() const {
         if (!highest || !capacity_bytes) return std::nullopt;
         return std::max<std::int64_t>(0, *capacity_bytes - highest->bytes);

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/analysis/best.hpp"
@@ -35,6 +36,7 @@ struct OomCase {
 struct OomReport : FailureTotals {
     std::vector<OomRegion> regions;
     std::vector<OomCase> cases;
+    std::vector<FailureCase> other_failures;  ///< all that were no out-of-memory
     PredictionQuality prediction;
     SilentReport silent;  ///< what the rows show of trials that left no message
     std::string rule_lua;
@@ -77,7 +79,8 @@ namespace detail {
                                           std::span<const Direction> directions = {}, const ToldFailures& log = {}) {
     std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
-    OomReport report{failure_totals(trials, cases), {}, {}, {}, silent_report(cases, trials), {}};
+    SilentReport silent = silent_report(cases, trials);
+    OomReport report{failure_totals(trials, cases, silent), {}, {}, {}, {}, std::move(silent), {}};
 
     std::set<const Trial*> out_of_memory;
     std::set<const Trial*> recovered;
@@ -124,7 +127,10 @@ namespace detail {
     const Witnesses witnesses{fitted, cases, order};
     report.cases.reserve(report.oom_attempts);
     for (FailureCase& entry : cases) {  // each is moved away: the witnesses keep no pointer to it
-        if (!entry.is_oom()) continue;
+        if (!entry.is_oom()) {
+            report.other_failures.push_back(std::move(entry));
+            continue;
+        }
         auto change = smallest_change(entry, witnesses, model);
         report.cases.push_back({.failed = std::move(entry), .change = std::move(change)});
     }

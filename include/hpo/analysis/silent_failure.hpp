@@ -39,7 +39,7 @@ struct SilentFailure {
     SilentPattern pattern = SilentPattern::untimed;
     std::optional<double> seconds;            ///< that it ran
     std::optional<std::int64_t> repeated_by;  ///< the trial that Optuna began in its place
-    std::vector<std::int64_t> together_with;  ///< those that were set to FAIL in the same second
+    std::vector<std::int64_t> together_with;  ///< those that were set to FAIL in the same second, 20 at most
     bool before_any_complete = false;         ///< it began before the first trial completed
     std::optional<double> next_after;         ///< seconds until the next trial of its process began, where nothing else ran meanwhile
 };
@@ -58,9 +58,11 @@ inline void find_together(std::span<SilentFailure> silent) {
         std::size_t next = first + 1;
         while (next < ended.size() && seconds_between(end, *ended[next]->trial->completed) < 1 && *ended[next]->trial->started < end)
             ++next;
+        constexpr std::size_t most = 20;  // are named
         for (std::size_t i = first; next - first > 1 && i < next; ++i) {
-            for (std::size_t other = first; other < next; ++other) {
-                if (other != i && ended[i]->together_with.size() < 20) ended[i]->together_with.push_back(ended[other]->trial->number);
+            auto& others = ended[i]->together_with;
+            for (std::size_t other = first; other < next && others.size() < most; ++other) {
+                if (other != i) others.push_back(ended[other]->trial->number);
             }
         }
         first = next;

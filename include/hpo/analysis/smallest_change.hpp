@@ -69,7 +69,7 @@ namespace detail {
 }  // namespace detail
 
 /// The smallest single change that is known to fit. A later attempt of the trial shows it, else another trial does; a much smaller change
-/// that the peaks of all trials promise is preferred to that. For causes outside the configuration it follows from the failure's figures.
+/// that fits by the peaks of all trials is preferred to that. For causes outside the configuration it follows from the failure's figures.
 /// Nothing when none is known.
 [[nodiscard]] inline std::optional<Change> smallest_change(const FailureCase& entry, const Witnesses& witnesses, const DemandModel& model) {
     if (!entry.is_oom()) return std::nullopt;
@@ -79,9 +79,9 @@ namespace detail {
     detail::ChangeSearch search{entry, witnesses, model};
     const auto shown = search.by_trial();
     if (shown && shown->size <= 1.01) return shown->change;
-    const auto promised = search.by_peaks();
-    if (shown && (!promised || shown->size <= 1.5 * promised->size)) return shown->change;
-    return promised ? std::optional{promised->change} : std::nullopt;
+    const auto measured = search.by_peaks();
+    if (shown && (!measured || shown->size <= 1.5 * measured->size)) return shown->change;
+    return measured ? std::optional{measured->change} : std::nullopt;
 }
 
 }  // namespace hpo::analysis

@@ -30,12 +30,14 @@ namespace hpo::analysis {
 struct StudyCounts {
     std::size_t trials = 0;
     std::size_t complete = 0, pruned = 0, failed = 0, interrupted = 0, running = 0, waiting = 0;  ///< each trial is one of these
-    std::size_t infeasible = 0;        ///< ended with a violated constraint; complete, pruned or failed besides
-    std::size_t attempts = 0;          ///< launched; studies of other programs tell none
-    std::size_t oom_attempts = 0;      ///< ran out of memory, on the device or on the host; also of trials that were interrupted later
-    std::size_t oom_trials = 0;        ///< with such an attempt
-    std::size_t oom_ended = 0;         ///< of these the ended ones
-    std::size_t recovered_trials = 0;  ///< of these the ones that a later attempt ran to its end, or until it was pruned
+    std::size_t infeasible = 0;       ///< ended with a violated constraint; complete, pruned or failed besides
+    std::size_t attempts = 0;         ///< launched; studies of other programs tell none
+    std::size_t oom_attempts = 0;     ///< ran out of memory, on the device or on the host; also of trials that were interrupted later
+    std::size_t oom_trials = 0;       ///< with such an attempt
+    std::size_t oom_ended = 0;        ///< of these the ended ones
+    std::size_t killed_attempts = 0;  ///< whose process was gone or ended by SIGKILL, and nothing tells by whom
+    std::size_t recovered_trials =
+        0;  ///< of the trials that ran out of memory the ones that a later attempt ran to its end, or until it was pruned
 
     /// Trials that came to an end of their own: what shares are shares of, and what counts towards the asked number of trials.
     [[nodiscard]] std::size_t ended() const { return complete + pruned + failed; }
@@ -48,6 +50,7 @@ struct StudyCounts {
         const bool has_ended = is_finished(trial.state) && !is_interrupted(trial);
         if (has_ended && !trial.feasible()) ++infeasible;
         attempts += trial.attempts.size();
+        killed_attempts += static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::killed));
         const auto ran_out = static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::is_oom));
         if (ran_out == 0) return;
         oom_attempts += ran_out;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hpo/analysis/best.hpp"
@@ -38,8 +39,10 @@ struct Summary {
                                        const ToldFailures& log = {}) {
     std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
-    Summary summary{.totals = failure_totals(trials, cases),
-                    .silent = silent_report(cases, trials),
+    SilentReport silent = silent_report(cases, trials);
+    FailureTotals totals = failure_totals(trials, cases, silent);
+    Summary summary{.totals = std::move(totals),
+                    .silent = std::move(silent),
                     .rejections = rejections.size(),
                     .best = best_trials(trials, study.directions),
                     .first_start = {},

@@ -11,8 +11,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hpo/analysis/json_texts.hpp"
+#include "hpo/analysis/name_words.hpp"
+#include "hpo/analysis/ordinary_texts.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/python_error.hpp"
 
@@ -30,39 +33,48 @@ using ToldFailures = std::map<std::int64_t, ToldFailure>;
 
 namespace detail {
 
-/// Whether the name of an attribute or a member has one of these words: its parts between dots, underscores, dashes and capitals.
-template <std::size_t Count>
-[[nodiscard]] bool name_has_word(std::string_view name, const std::array<std::string_view, Count>& words) {
-    std::string word;
-    const auto is_one = [&] { return std::ranges::find(words, std::string_view{word}) != words.end(); };
-    bool lower_before = false;
-    for (const char c : name) {
-        const auto letter = static_cast<unsigned char>(c);
-        const bool upper = std::isupper(letter) != 0;
-        if (std::isalpha(letter) == 0 || (upper && lower_before)) {
-            if (is_one()) return true;
-            word.clear();
-        }
-        if (std::isalpha(letter) != 0) word += static_cast<char>(std::tolower(letter));
-        lower_before = std::islower(letter) != 0;
-    }
-    return is_one();
-}
-
 /// How much an attribute's name says about its text.
 enum class NameSays { error, report, nothing, remark };
 
 [[nodiscard]] inline NameSays name_says(std::string_view name) {
-    static constexpr std::array<std::string_view, 9> remarks{"note", "notes",  "comment",     "comments", "remark",
-                                                             "todo", "readme", "description", "tags"};
-    static constexpr std::array<std::string_view, 15> errors{"err",        "error",     "errors", "exc",        "exception",
-                                                             "exceptions", "traceback", "tb",     "failure",    "fail",
-                                                             "failed",     "crash",     "cause",  "stacktrace", "reason"};
-    static constexpr std::array<std::string_view, 12> reports{"msg",    "message", "messages", "stderr", "log",  "output",
-                                                              "status", "warning", "oom",      "cuda",   "what", "stack"};
-    if (name_has_word(name, remarks)) return NameSays::remark;
-    if (name_has_word(name, errors)) return NameSays::error;
-    return name_has_word(name, reports) ? NameSays::report : NameSays::nothing;
+    static constexpr auto remarks = std::to_array<std::string_view>({"note", "comment", "remark", "todo", "readme", "description", "tag"});
+    static constexpr auto errors = std::to_array<std::string_view>(
+        {"err", "error", "exc", "exception", "traceback", "tb", "failure", "fail", "failed", "crash", "cause", "stacktrace", "reason"});
+    static constexpr auto reports =
+        std::to_array<std::string_view>({"msg", "message", "stderr", "log", "output", "status", "warning", "oom", "cuda", "what", "stack"});
+    if (names_one_of(name, remarks)) return NameSays::remark;
+    if (names_one_of(name, errors)) return NameSays::error;
+    return names_one_of(name, reports) ? NameSays::report : NameSays::nothing;
+}
+
+/// True for names that can only be those of a failure's message: error, last_exception, fail_reason, error.message. Another word beside
+/// them, as in error_metric or test_error, makes it a setting or a figure.
+[[nodiscard]] inline bool names_message(std::string_view name) {
+    static constexpr auto failures = std::to_array<std::string_view>(
+        {"err", "error", "exc", "exception", "traceback", "tb", "failure", "fail", "failed", "crash", "stacktrace"});
+    static constexpr auto besides = std::to_array<std::string_view>(
+        {"message", "msg", "text", "string", "str",   "info", "detail", "reason", "cause", "last",  "first", "type",
+         "repr",    "oom", "cuda", "python", "trial", "run",  "worker", "value",  "stack", "frame", "args"});
+    while (!name.empty()) {
+        const auto dot = name.rfind('.');
+        const std::vector<std::string> words = words_of(dot == std::string_view::npos ? name : name.substr(dot + 1));
+        bool found = false;
+        for (const std::string& word : words) {
+            const bool failure = std::ranges::find(failures, word) != failures.end();
+            if (!failure && std::ranges::find(besides, word) == besides.end()) return false;
+            found = found || failure;
+        }
+        if (found) return true;
+        if (dot == std::string_view::npos) return false;
+        name = name.substr(0, dot);  // "message" in "error.message" is what it belongs to
+    }
+    return false;
+}
+
+/// True for one word such as "rmse" or "max_epochs", which names something and tells nothing.
+[[nodiscard]] inline bool is_one_word(std::string_view text) {
+    return std::ranges::all_of(text,
+                               [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; });
 }
 
 /// A cheap look before a text is taken apart: whether any word of a failure stands in it.
@@ -74,13 +86,19 @@ enum class NameSays { error, report, nothing, remark };
 }
 
 /// True for text that a program printed as it failed: a traceback, an exception with its message, or an allocator's message with a figure.
-/// A sentence that speaks of memory is none.
+/// A sentence that speaks of memory is none, and an exception's name alone may be a setting.
 [[nodiscard]] inline bool is_program_text(std::string_view text) {
-    if (text.find(traceback_heading) != std::string_view::npos || exception_from_repr(text)) return true;
-    if (const auto line = hpo::detail::exception_line(text.substr(0, text.find('\n')))) return true;
-    if (text.find("because of the following error: ") != std::string_view::npos) return true;
-    const auto figures = parse_oom_message(text);
-    return (figures && figures->requested_bytes) || parse_framework_message(text).has_value();
+    if (text.find(traceback_heading) != std::string_view::npos) return true;
+    if (const auto shown = exception_from_repr(text); shown && !shown->message.empty()) return true;
+    if (const auto line = hpo::detail::exception_line(text.substr(0, text.find('\n'))); line && !line->message.empty()) return true;
+    if (text.find("because of the following error: ") != std::string_view::npos || text.starts_with("slurmstepd: error: ")) return true;
+    const auto figures = read_oom_figures(text);
+    return figures && (figures->requested_bytes || figures->memory.allocated || figures->memory.free);
+}
+
+/// True for the name of an exception without a message: "KeyError", "KeyboardInterrupt()".
+[[nodiscard]] inline bool is_bare_exception(std::string_view text) {
+    return exception_from_repr(text).has_value() || hpo::detail::exception_line(text.substr(0, text.find('\n'))).has_value();
 }
 
 [[nodiscard]] inline bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -92,30 +110,35 @@ enum class NameSays { error, report, nothing, remark };
     return kind == FailureKind::cuda_sticky || kind == FailureKind::cuda_transient || kind == FailureKind::hardware;
 }
 
-/// What one text says about the failure of a trial; nothing where it says nothing. `failed`: the trial is FAIL. One that is not has failed
-/// only if the text is about memory or the device.
-[[nodiscard]] inline std::optional<Failure> told_by(std::string_view name, std::string_view text, bool failed) {
+/// What one text says about the failure of a trial, and how sure that is.
+struct TextSays {
+    Failure failure;
+    bool certain = false;  ///< a program printed it; else a trial that ran well must not have it, too
+};
+
+/// Reads the text of an attribute; nothing where it says nothing. `failed`: the trial is FAIL. One that is not has failed only if the text
+/// is about memory or the device.
+[[nodiscard]] inline std::optional<TextSays> told_by(std::string_view name, std::string_view text, bool failed) {
     const NameSays says = name_says(name);
     if (says == NameSays::remark || text.size() < 3) return std::nullopt;
     const bool program = is_program_text(text);
     if (says == NameSays::nothing && !program) return std::nullopt;
-    Failure failure = classify_python(text);
+    TextSays told{.failure = classify_python(text), .certain = program};
     const std::string lower = hpo::detail::lower_case(text);
     if (one_of(lower, {"oom", "out of memory", "out_of_memory", "cuda oom", "gpu oom", "cuda out of memory", "outofmemory"}))
-        failure.kind = FailureKind::out_of_memory;
-    if (!failed) return is_memory(failure.kind) || is_device(failure.kind) ? std::optional{failure} : std::nullopt;
-    if (program || failure.kind != FailureKind::trainer_error) return failure;
-    const auto letters = std::ranges::count_if(lower, [](char c) { return c >= 'a' && c <= 'z'; });
-    if (says != NameSays::error || letters < 3 || one_of(lower, {"none", "null", "false", "true", "nan", "median"})) return std::nullopt;
-    return failure;
+        told.failure.kind = FailureKind::out_of_memory;
+    if (!failed) return is_memory(told.failure.kind) || is_device(told.failure.kind) ? std::optional{told} : std::nullopt;
+    if (program || told.failure.kind != FailureKind::trainer_error) return told;
+    if (!names_message(name) || (is_one_word(text) && !is_bare_exception(text))) return std::nullopt;
+    return std::ranges::any_of(lower, [](char c) { return c >= 'a' && c <= 'z'; }) ? std::optional{told} : std::nullopt;
 }
 
 }  // namespace detail
 
 /// Looks through every attribute of a trial, user's and system's, for what says how it failed: texts, also inside lists and dictionaries.
 /// What is about memory comes first, then other causes that are known, then any error. Attributes by the name of notes or comments are not
-/// read.
-[[nodiscard]] inline std::optional<ToldFailure> told_in_attributes(const Trial& trial) {
+/// read, and what trials that ran well have, too, is no message.
+[[nodiscard]] inline std::optional<ToldFailure> told_in_attributes(const Trial& trial, OrdinaryTexts& ordinary) {
     std::optional<ToldFailure> best;
     const auto rank = [](const Failure& failure) {
         if (is_memory(failure.kind)) return failure.requested_bytes ? 3 : 2;
@@ -127,14 +150,19 @@ enum class NameSays { error, report, nothing, remark };
             const bool named = trial.state == TrialState::fail && detail::name_says(name) == detail::NameSays::error;
             if (!named && !detail::may_tell_failure(json)) continue;
             each_json_text(json, [&](const std::string& path, const std::string& text) {
-                auto failure = detail::told_by(path.empty() ? name : name + '.' + path, text, trial.state == TrialState::fail);
-                if (!failure || (best && rank(best->failure) >= rank(*failure))) return;
-                best = ToldFailure{.failure = std::move(*failure),
+                auto told = detail::told_by(path.empty() ? name : name + '.' + path, text, trial.state == TrialState::fail);
+                if (!told || (best && rank(best->failure) >= rank(told->failure))) return;
+                if (!told->certain && ordinary.contains(name, path, text)) return;
+                best = ToldFailure{.failure = std::move(told->failure),
                                    .place = std::string{whose} + "attribute " + name + (path.empty() ? "" : ", in " + path)};
             });
         }
     }
     return best;
+}
+[[nodiscard]] inline std::optional<ToldFailure> told_in_attributes(const Trial& trial) {
+    OrdinaryTexts none;
+    return told_in_attributes(trial, none);
 }
 
 }  // namespace hpo::analysis

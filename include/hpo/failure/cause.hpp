@@ -40,7 +40,7 @@ struct OomFigures {
 [[nodiscard]] inline OomFigures oom_figures(const Failure& failure, const OomContext& context) {
     OomFigures f{.memory = failure.memory, .requested = failure.requested_bytes, .process = {}, .others = {}, .unallocated = {}};
     MemoryReading& m = f.memory;
-    if (const auto message = parse_oom_message(failure.message)) {
+    if (const auto message = read_oom_figures(failure.message)) {
         const auto fill = [](auto& slot, const auto& value) {
             if (!slot) slot = value;
         };
@@ -55,7 +55,8 @@ struct OomFigures {
     }
     if (!m.capacity) m.capacity = context.capacity;
     if (!m.capacity && context.at_start) m.capacity = context.at_start->capacity;
-    if (m.reserved && m.allocated && *m.reserved >= *m.allocated) f.unallocated = *m.reserved - *m.allocated;
+    if (m.reserved && m.allocated && *m.reserved < *m.allocated) m.reserved.reset();  // figures that contradict each other
+    if (m.reserved && m.allocated) f.unallocated = *m.reserved - *m.allocated;
     if (context.at_start) f.held_before = context.at_start->allocated.value_or(0);
 
     if (!m.neighbours.empty()) {
@@ -82,8 +83,9 @@ struct OomFigures {
 /// (others hold what is missing); workspace; capacity (the process itself fills the device); unknown.
 [[nodiscard]] inline OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& context = {}) {
     if (failure.kind == FailureKind::host_out_of_memory) {
-        return {OomCause::host, failure.requested_bytes ? "the host refused " + format_bytes(*failure.requested_bytes)
-                                                        : "host memory ran out: " + failure.message.substr(0, failure.message.find('\n'))};
+        if (failure.requested_bytes) return {OomCause::host, "the host refused " + format_bytes(*failure.requested_bytes)};
+        const std::string words = failure.message.substr(0, failure.message.find('\n'));
+        return {OomCause::host, "host memory ran out" + (words.empty() ? "" : ": " + words)};
     }
     const detail::OomFigures f = detail::oom_figures(failure, context);
     const MemoryReading& m = f.memory;
@@ -91,7 +93,8 @@ struct OomFigures {
     const std::string asked = f.requested ? "asked for " + format_bytes(request) : std::string{"asked for more"};
     const bool workspace = detail::speaks_of_workspace(detail::lower_case(failure.message));
 
-    if (m.limit && (!m.reserved || *m.reserved + request > *m.limit) && (!m.capacity || *m.limit < *m.capacity)) {
+    const auto held = m.reserved ? m.reserved : m.allocated;
+    if (m.limit && (!held || *held + request > *m.limit) && (!m.capacity || *m.limit < *m.capacity)) {
         return {OomCause::limit, asked + (m.reserved ? " with " + format_bytes(*m.reserved) + " reserved" : "") +
                                      ", and the process may take only " + format_bytes(*m.limit) +
                                      (m.capacity ? " of " + format_bytes(*m.capacity) : "") +
@@ -99,7 +102,7 @@ struct OomFigures {
     }
     if (failure.message.find("more than 1EB") != std::string::npos) return {OomCause::capacity, "asked for more than 1 EiB in one piece"};
     if (m.capacity && request > *m.capacity) {
-        return {OomCause::capacity, asked + " in one piece, more than the device's " + format_bytes(*m.capacity)};
+        return {OomCause::capacity, asked + ", more than the device's " + format_bytes(*m.capacity)};
     }
     const std::int64_t capacity = m.capacity.value_or(0);
     const std::int64_t others = f.others.value_or(0);
@@ -142,7 +145,9 @@ struct OomFigures {
                          : std::string{}) +
                     " of " + format_bytes(capacity) + (m.free ? "; " + format_bytes(*m.free) + " were free" : "")};
     }
-    if (f.requested) return {OomCause::unknown, asked + "; the message gives no other figure"};
+    if (f.requested)
+        return {OomCause::unknown, asked + (m.free ? "; " + format_bytes(*m.free) + " were free" : "; the message gives no other figure")};
+    if (failure.message.empty()) return {OomCause::unknown, "no message was kept"};
     return {OomCause::unknown, has_figures ? "the message gives too few figures" : "the message gives no figures"};
 }
 

@@ -69,8 +69,10 @@ namespace detail {
         return true;
     return names_memory_error(type) || type.find("arraymemoryerror") != std::string_view::npos ||
            type.find("bad_alloc") != std::string_view::npos || names_memory_error(message) ||
-           mentions_any(message, {"defaultcpuallocator", "std::bad_alloc", "arraymemoryerror", "cannot allocate memory",
-                                  "is killed by signal: killed", "is killed by signal: bus error", "oom-kill"}) ||
+           mentions_any(message,
+                        {"defaultcpuallocator", "std::bad_alloc", "arraymemoryerror", "cannot allocate memory",
+                         "is killed by signal: killed", "is killed by signal: bus error", "oom-kill", "oom_kill event", "oom killed",
+                         "oomkilled", "java heap space", "gc overhead limit exceeded", "node running low on memory"}) ||
            (message.find("unable to allocate ") != std::string_view::npos && message.find(" for an array") != std::string_view::npos);
 }
 
@@ -87,10 +89,32 @@ namespace detail {
 [[nodiscard]] inline bool speaks_of_device_memory(std::string_view type, std::string_view message) {
     return type.find("outofmemoryerror") != std::string_view::npos || message.find("outofmemoryerror") != std::string_view::npos ||
            (message.find("out of memory") != std::string_view::npos &&
-            mentions_any(message, {"tried to allocate", "cuda", "hip ", "xpu ", "mps backend", "gpu", "device", "resource_exhausted"})) ||
+            mentions_any(message, {"tried to allocate", "cuda", "hip ", "xpu ", "mps backend", "gpu", "device", "resource_exhausted",
+                                   "out of memory. requested "})) ||
            (message.find("resource_exhausted") != std::string_view::npos && message.find("alloc") != std::string_view::npos) ||
            message.find("out of memory allocating ") != std::string_view::npos ||
-           mentions_any(message, {"oom when allocating tensor", "cudaerrormemoryallocation", "out_of_memory: cuda"});
+           (message.find("attempting to allocate ") != std::string_view::npos &&
+            message.find("that was not possible") != std::string_view::npos) ||
+           mentions_any(message, {"oom when allocating tensor", "cudaerrormemoryallocation", "out_of_memory: cuda", "hiperroroutofmemory",
+                                  "memory object allocation failure", "mem_object_allocation_failure", "ran out of memory in memory space",
+                                  "would exceed allowed memory"});
+}
+
+/// True where a process is said to have been ended by SIGKILL. Who sent it is not said: the kernel's out-of-memory killer, or anybody.
+[[nodiscard]] inline bool speaks_of_sigkill(std::string_view message) {
+    if (mentions_any(message, {"signals.sigkill", "by signal 9", "received sigkill"})) return true;
+    for (const std::string_view phrase :
+         {"exit code ", "exit code: ", "exitcode: ", "exit status ", "exited with code ", "return code ", "returncode ", "returncode="}) {
+        const auto at = message.find(phrase);
+        if (at == std::string_view::npos) continue;
+        const std::string_view rest = message.substr(at + phrase.size());
+        for (const std::string_view status : {"137", "-9"}) {
+            const bool ends =
+                rest.size() == status.size() || (rest.size() > status.size() && (rest[status.size()] < '0' || rest[status.size()] > '9'));
+            if (rest.starts_with(status) && ends) return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace detail
@@ -116,8 +140,7 @@ namespace detail {
         failure.kind = failure_kind_of(error->meaning);
     } else if (detail::speaks_of_device_memory(type, message) || detail::speaks_of_workspace(message)) {
         failure.kind = FailureKind::out_of_memory;
-        const auto torch = parse_oom_message(failure.message);
-        if (const auto figures = torch ? torch : parse_framework_message(failure.message)) {
+        if (const auto figures = read_oom_figures(failure.message)) {
             failure.memory = figures->memory;
             failure.requested_bytes = figures->requested_bytes;
         }
@@ -133,6 +156,9 @@ namespace detail {
     } else if (detail::mentions_any(message, {"invalid labels detected", "model output shape mismatch", "is out of bounds.",
                                               "to match target batch_size"})) {
         failure.kind = FailureKind::bad_batch;
+    } else if (detail::speaks_of_sigkill(message)) {
+        failure.kind = FailureKind::crash;
+        failure.signal = 9;
     } else {
         failure.kind = FailureKind::trainer_error;
     }

@@ -124,8 +124,10 @@ inline void take_own_process_out(OomMessage& message) {
         else if (followed_by(" is free") || followed_by(" free")) put(memory.free, size->bytes);
         else if (followed_by(" allowed")) put(memory.limit, size->bytes);
         else if (followed_by(" already allocated") || followed_by(" is allocated by ")) put(memory.allocated, size->bytes);
-        else if (followed_by(" reserved in total by ") || followed_by(" cached")) put(memory.reserved, size->bytes);
-        else if (followed_by(" is reserved by PyTorch but unallocated") || followed_by(" is reserved but unallocated"))
+        else if (followed_by(" reserved in total by ")) put(memory.reserved, size->bytes);
+        // Until 1.3 "cached" was what the allocator kept beside the allocated memory.
+        else if (followed_by(" is reserved by PyTorch but unallocated") || followed_by(" is reserved but unallocated") ||
+                 followed_by(" cached"))
             put(unallocated, size->bytes);
         else if (followed_by(" memory in use") && before.ends_with("this process has ")) {
             put(message.process_bytes, size->bytes);
@@ -136,6 +138,7 @@ inline void take_own_process_out(OomMessage& message) {
         }
     }
     if (!memory.reserved && memory.allocated && unallocated) memory.reserved = *memory.allocated + *unallocated;
+    if (memory.reserved && memory.allocated && *memory.reserved < *memory.allocated) memory.reserved.reset();  // nobody can have that
     if (!lists_itself) detail::take_own_process_out(message);
     return message;
 }

@@ -42,6 +42,9 @@ namespace detail {
     const auto dot = name.rfind('.');
     const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
     if (last.empty() || std::isupper(static_cast<unsigned char>(last.front())) == 0) return false;
+    for (const std::string_view measure : {"SquaredError", "AbsoluteError", "PercentageError", "LogarithmicError", "LogError"}) {
+        if (last.ends_with(measure)) return false;  // a loss or a metric
+    }
     for (const std::string_view ending : {"Error", "Exception", "Interrupt", "Exit", "Pruned", "Warning", "StopIteration"}) {
         if (last.ends_with(ending)) return true;
     }
@@ -60,7 +63,12 @@ namespace detail {
             continue;
         }
         ++i;
-        plain += text[i] == 'n' ? '\n' : text[i] == 't' ? '\t' : text[i] == 'r' ? '\r' : text[i];
+        if (text[i] == 'n' || text[i] == 't' || text[i] == 'r') {
+            plain += text[i] == 'n' ? '\n' : text[i] == 't' ? '\t' : '\r';
+            continue;
+        }
+        if (text[i] != '\\' && text[i] != '\'' && text[i] != '"') plain += '\\';  // \x1b stays as it is shown
+        plain += text[i];
     }
     return plain;
 }

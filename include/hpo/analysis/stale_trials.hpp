@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hpo/analysis/failure_case.hpp"
+#include "hpo/analysis/pace.hpp"
+
+namespace hpo::analysis {
+
+/// A trial of another program that is RUNNING in the store although the study went on long after it: its process is probably gone.
+struct StaleTrial {
+    const Trial* trial = nullptr;
+    double seconds = 0;               ///< from its start to the last thing that the study did
+    std::size_t ended_meanwhile = 0;  ///< trials that began after it and ended
+};
+
+/// Finds trials that are RUNNING for longer than three times as long as any finished trial took, while at least one that began later
+/// ended. The clock is the study's own last entry: a study that nobody works on any longer does not get older.
+[[nodiscard]] inline std::vector<StaleTrial> stale_trials(std::span<const Trial> trials) {
+    std::vector<StaleTrial> stale;
+    const auto may_be_stale = [](const Trial& trial) { return trial.state == TrialState::running && trial.attempts.empty(); };
+    if (std::ranges::none_of(trials, may_be_stale)) return stale;
+    std::optional<Time> last;
+    double longest = 0;
+    std::vector<Time> ended_starts;  // of trials that have ended
+    for (const Trial& trial : trials) {
+        if (is_finished(trial.state) && trial.started && trial.completed) ended_starts.push_back(*trial.started);
+        for (const auto& moment : {trial.started, trial.completed}) {
+            if (moment && (!last || *moment > *last)) last = moment;
+        }
+        if (is_finished(trial.state)) longest = std::max(longest, detail::trial_seconds(trial).value_or(0));
+    }
+    std::ranges::sort(ended_starts);
+    for (const Trial& trial : trials) {
+        if (trial.state != TrialState::running || !trial.started || !trial.attempts.empty()) continue;
+        const double seconds = seconds_between(*trial.started, *last);
+        if (seconds <= std::max(1.0, 3 * longest)) continue;
+        const auto later = ended_starts.end() - std::ranges::upper_bound(ended_starts, *trial.started);
+        if (later > 0) stale.push_back({.trial = &trial, .seconds = seconds, .ended_meanwhile = static_cast<std::size_t>(later)});
+    }
+    return stale;
+}
+
+}  // namespace hpo::analysis
