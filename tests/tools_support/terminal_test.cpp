@@ -31,6 +31,9 @@ private:
 
 TEST_CASE("visible text keeps tabs, line ends and every printable character") {
     CHECK(visible("a\tb\n\"q\" \\ née 漢字 🙂") == "a\tb\n\"q\" \\ née 漢字 🙂");
+    CHECK(visible("a\xe2\x80\xae"
+                  "b\xe2\x80\xa8 \xe2\x81\xa6\xd8\x9c") == R"(a\u202eb\u2028 \u2066\u061c)");      // turn or end the line
+    CHECK(visible("\xe2\x80\x8d \xe2\x80\xa6 \xd7\x90") == "\xe2\x80\x8d \xe2\x80\xa6 \xd7\x90");  // a joiner, an ellipsis, a letter
     CHECK(visible("\x1b[31m\r\b\a\x7f") == R"(\u001b[31m\r\u0008\u0007\u007f)");
     CHECK(visible("\xc2\x9b"
                   "2J \xc2\x85") == R"(\u009b2J \u0085)");  // as C1 codes a terminal obeys them

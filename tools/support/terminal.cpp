@@ -21,33 +21,6 @@ namespace {
 
 enum class LineEnds { kept, written };
 
-/// Appends what begins at `at`; returns its length in the text.
-std::size_t append_visible(std::string& shown, std::string_view text, std::size_t at, LineEnds line_ends) {
-    static constexpr std::string_view hex = "0123456789abcdef";
-    const std::size_t length = utf8_length(text, at);
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (length == 0) {
-        (shown += "\\x") += {hex[byte >> 4U], hex[byte & 15U]};
-        return 1;
-    }
-    const bool high = length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0;  // U+0080 to U+009F
-    const unsigned code = high ? static_cast<unsigned char>(text[at + 1]) : byte;
-    const bool kept = line_ends == LineEnds::kept && (code == '\n' || code == '\t');
-    if (kept || !(code < 0x20 || code == 0x7F || high)) shown += text.substr(at, length);
-    else if (code == '\n') shown += "\\n";
-    else if (code == '\r') shown += "\\r";
-    else if (code == '\t') shown += "\\t";
-    else (shown += "\\u00") += {hex[code >> 4U], hex[code & 15U]};
-    return length;
-}
-
-std::string all_visible(std::string_view text, LineEnds line_ends) {
-    std::string shown;
-    shown.reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) at += append_visible(shown, text, at, line_ends);
-    return shown;
-}
-
 /// The code point of the well-formed character that begins at `at`.
 std::uint32_t code_point(std::string_view text, std::size_t at, std::size_t length) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i])); };
@@ -60,6 +33,37 @@ std::uint32_t code_point(std::string_view text, std::size_t at, std::size_t leng
 struct Range {
     std::uint32_t first, last;
 };
+
+/// What turns the direction of a line or ends it: U+061C, U+200E and U+200F, U+2028 to U+202E, U+2066 to U+2069 (Unicode Standard Annex 9).
+constexpr std::array turning{Range{0x061C, 0x061C}, Range{0x200E, 0x200F}, Range{0x2028, 0x202E}, Range{0x2066, 0x2069}};
+
+/// Appends what begins at `at`; returns its length in the text.
+std::size_t append_visible(std::string& shown, std::string_view text, std::size_t at, LineEnds line_ends) {
+    static constexpr std::string_view hex = "0123456789abcdef";
+    const std::size_t length = utf8_length(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (length == 0) {
+        (shown += "\\x") += {hex[byte >> 4U], hex[byte & 15U]};
+        return 1;
+    }
+    const std::uint32_t code = code_point(text, at, length);
+    const bool turns = std::ranges::any_of(turning, [code](Range range) { return code >= range.first && code <= range.last; });
+    const bool controls = code < 0x20 || (code >= 0x7F && code < 0xA0) || turns;
+    const bool kept = line_ends == LineEnds::kept && (code == '\n' || code == '\t');
+    if (kept || !controls) shown += text.substr(at, length);
+    else if (code == '\n') shown += "\\n";
+    else if (code == '\r') shown += "\\r";
+    else if (code == '\t') shown += "\\t";
+    else (shown += "\\u") += {hex[code >> 12U], hex[code >> 8U & 15U], hex[code >> 4U & 15U], hex[code & 15U]};
+    return length;
+}
+
+std::string all_visible(std::string_view text, LineEnds line_ends) {
+    std::string shown;
+    shown.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) at += append_visible(shown, text, at, line_ends);
+    return shown;
+}
 
 /// East Asian Width W and F, in blocks, and pictures (Unicode Standard Annex 11).
 constexpr std::array wide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF},   Range{0x3400, 0x4DBF},
