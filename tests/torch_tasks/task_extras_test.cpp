@@ -215,7 +215,7 @@ TEST_CASE("one output of several must be named") {
     CHECK(alone.sum().item<double>() == 2);
 }
 
-TEST_CASE("what a task logs is in the attempt's log, and a prediction logs nothing") {
+TEST_CASE("what a task logs is in the attempt's log, and predictions and checks log nothing") {
     NoisyTrainer trainer;
     points::Recorder recorder;
     REQUIRE(trainer.run(noisy_job(20), recorder).kind == hpo::OutcomeKind::complete);
@@ -225,5 +225,6 @@ TEST_CASE("what a task logs is in the attempt's log, and a prediction logs nothi
     points::Recorder predicted;
     static_cast<void>(trainer.predict(noisy_job(20), hpo::PeakSource::dry_run, predicted));
     static_cast<void>(trainer.predict(noisy_job(20), hpo::PeakSource::probe, predicted));
+    static_cast<void>(trainer.stoppable_check(noisy_job(20), predicted));
     for (const std::string& line : predicted.lines) CHECK_THAT(line, !Catch::StartsWith("measured "));
 }

@@ -110,7 +110,7 @@ public:
     void log_to(std::function<void(std::string_view)> write) { write_log_ = std::move(write); }
 
 protected:
-    /// Adds a line to the trial's log, which `hpo-analyze trial` shows. In any thread; predictions, which repeat steps, write none.
+    /// Adds a line to the trial's log, which `hpo-analyze trial` shows. In any thread; predictions and checks write none.
     void log(std::string_view line) const {
         if (write_log_) write_log_(line);
     }

@@ -108,7 +108,6 @@ public:
         const AttemptOutcome outcome = in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
             attempt.enter("data");
             const std::unique_ptr<Task> task = task_to_train(settings, job);
-            keep_log(*task, attempt);
             for (const std::string& remark : task->remarks()) progress.log(remark);
             problems = check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
             return AttemptOutcome{.kind = OutcomeKind::complete};
