@@ -37,7 +37,7 @@ hpo::AttemptOutcome complete(hpo::torch::TorchTrainer& trainer, const hpo::Train
     return outcome;
 }
 
-/// The numbers of the first parameter of each part after a training.
+/// The first weights of each part at one moment of a training.
 struct Weights {
     torch::Tensor generator;
     torch::Tensor discriminator;
@@ -219,6 +219,17 @@ TEST_CASE("a step that leaves out what it must do is told, by a check and by a t
               pass_and_backward(step);
               return 0.0;
           }) == "training_step updated nothing; expected a call of step.update");
+    CHECK(problem_of([](auto& step) {
+              step.each_micro_batch([](const hpo::torch::Batch&) {});
+              step.update();
+              return 0.0;
+          }) == "update: no gradients came since the last one; expected a call of step.backward first");
+    CHECK(problem_of([](auto& step) {
+              pass_and_backward(step);
+              step.update("discriminator");
+              pass_and_backward(step);
+              return 0.0;
+          }) == "training_step ends with gradients that no update used; expected a call of step.update after the last backward");
     CHECK(problem_of([](auto& step) {
               pass_and_backward(step);
               step.update("generator");

@@ -67,7 +67,6 @@ public:
         noise_ = ::torch::empty({points.held_out, Gan::noise}).normal_(0, 1, draws);
     }
     std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<Gan>(options_.width); }
-    std::vector<std::string> layers() const override { return {"generator", "discriminator"}; }
     std::int64_t training_examples() const override { return points_.train; }
     hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
         const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);

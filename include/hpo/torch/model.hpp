@@ -29,22 +29,25 @@ public:
     Outputs() = default;
     Outputs(::torch::Tensor only) { tensors_.push_back(std::move(only)); }           // NOLINT(google-explicit-constructor)
     Outputs(std::vector<::torch::Tensor> several) : tensors_{std::move(several)} {}  // NOLINT(google-explicit-constructor)
-    operator const ::torch::Tensor&() const { return only(); }                       // NOLINT(google-explicit-constructor)
+    operator ::torch::Tensor() const { return only(); }                              // NOLINT(google-explicit-constructor)
 
     /// The single tensor. Throws Error{plugin} when there are several, or none.
-    [[nodiscard]] const ::torch::Tensor& only() const {
+    [[nodiscard]] const ::torch::Tensor& only() const& {
         if (tensors_.size() != 1)
             throw Error{Errc::plugin,
                         "the model has " + std::to_string(tensors_.size()) + " outputs where one is expected; name one: outputs[0]"};
         return tensors_.front();
     }
     /// Throws Error{plugin} when there are not as many.
-    [[nodiscard]] const ::torch::Tensor& operator[](std::size_t index) const {
+    [[nodiscard]] const ::torch::Tensor& operator[](std::size_t index) const& {
         if (index >= tensors_.size())
             throw Error{Errc::plugin, "outputs[" + std::to_string(index) + "]: the model has " + std::to_string(tensors_.size()) +
                                           " outputs, counted from 0"};
         return tensors_[index];
     }
+    /// The same of what is about to end, by value.
+    [[nodiscard]] ::torch::Tensor only() && { return std::as_const(*this).only(); }
+    [[nodiscard]] ::torch::Tensor operator[](std::size_t index) && { return std::as_const(*this)[index]; }
     [[nodiscard]] std::size_t size() const { return tensors_.size(); }
     [[nodiscard]] auto begin() const { return tensors_.begin(); }
     [[nodiscard]] auto end() const { return tensors_.end(); }

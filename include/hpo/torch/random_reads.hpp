@@ -5,6 +5,8 @@
 #include <ATen/record_function.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,11 +17,11 @@
 
 namespace hpo::torch {
 
-/// Notices, while it lives, numbers that this thread reads in a training's passes after it has drawn random ones on the CPU: what is read
-/// may be one of them, as in a layer that is left out at random. A dry run has such numbers too, and others in every step. Reads in
-/// evaluations, harmless ones, and those of numbers that are the same in every run do not count.
+/// Notices, while it lives, numbers that this thread reads in a training's passes after it drew random ones on the CPU. What is read may be
+/// one of them, as where a layer is left out at random. A dry run would see the draws of a few steps only. Before a step's first draw reads
+/// do not count; nor do those in evaluations and harmless ones.
 ///
-/// One at a time in a thread. What is drawn otherwise, as by std::rand, is not noticed.
+/// One at a time in a thread. What is drawn otherwise, as by std::rand, is not noticed; nor is what is read through data_ptr.
 class RandomReads {
 public:
     RandomReads() : callback_{at::addThreadLocalCallback(at::RecordFunctionCallback{&look}.scopes({at::RecordScope::FUNCTION}))} {
@@ -34,11 +36,17 @@ public:
 
 private:
     static std::unique_ptr<at::ObserverContext> look(const at::RecordFunction& function) {
-        if (std::string_view{function.name()} != "aten::_local_scalar_dense" || !phase_of_read().empty()) return nullptr;
+        if (!phase_of_read().empty() || !reads(function.name())) return nullptr;
         if (HarmlessReads::in_force() || EvaluationReads::in_evaluation()) return nullptr;
         const std::string phase = TraceRecorder::instance().phase();
         if ((phase == "forward" || phase == "backward" || phase == "update") && has_drawn()) phase_of_read() = phase;
         return nullptr;
+    }
+    /// Operators whose result, or its size, is numbers that they read.
+    static bool reads(std::string_view name) {
+        static constexpr std::array<std::string_view, 6> readers{
+            "aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::equal"};
+        return std::ranges::find(readers, name) != readers.end();
     }
     /// Whether the CPU's generator, which every step seeds, has given a number since.
     static bool has_drawn() {

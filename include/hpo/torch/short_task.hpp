@@ -50,7 +50,7 @@ public:
         std::vector<::torch::Tensor> outputs;
         for (Shown output : shown_) {
             if (!output.sizes.empty()) output.sizes.front() = batch.examples();
-            outputs.push_back(::torch::empty(output.sizes, output.options));
+            outputs.push_back(::torch::zeros(output.sizes, output.options));
         }
         return outputs;
     }

@@ -60,7 +60,8 @@ public:
     /// in several at once, for the CPU: it changes nothing, and draws nothing from LibTorch's generator.
     [[nodiscard]] virtual Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const = 0;
     /// The same batch as training takes it in this epoch, changed at random where the task augments its examples: by
-    /// `epoch.rng_of(example)` alone, so that the same epoch gives the same batch. What training_batch must hold, this must too.
+    /// `epoch.rng_of(example)` alone, so that the same epoch gives the same batch. All rules of training_batch hold here, too, and sizes do
+    /// not depend on what is drawn.
     [[nodiscard]] virtual Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device,
                                                 const Epoch& /*epoch*/) const {
         return training_batch(examples, device);
@@ -110,7 +111,8 @@ public:
     void log_to(std::function<void(std::string_view)> write) { write_log_ = std::move(write); }
 
 protected:
-    /// Adds a line to the trial's log, which `hpo-analyze trial` shows. In any thread; predictions and checks write none.
+    /// Adds a line to the trial's log, which `hpo-analyze trial` shows. In any thread, but not in the constructor; predictions and checks
+    /// write none.
     void log(std::string_view line) const {
         if (write_log_) write_log_(line);
     }

@@ -98,13 +98,19 @@ private:
         const Batch batch = task_.augmented_batch(chosen, attempt_.device(), epoch);
         if (!counts_examples("augmented_batch", batch, chosen.size())) return false;
         const Batch again = task_.augmented_batch(chosen, attempt_.device(), epoch);
-        bool same = batch.inputs.size() == again.inputs.size() && batch.targets.equal(again.targets);
-        for (std::size_t i = 0; same && i < batch.inputs.size(); ++i) same = batch.inputs[i].equal(again.inputs[i]);
+        bool same = batch.inputs.size() == again.inputs.size() && same_numbers(batch.targets, again.targets);
+        for (std::size_t i = 0; same && i < batch.inputs.size(); ++i) same = same_numbers(batch.inputs[i], again.inputs[i]);
         if (!same)
             add("augmented_batch",
                 "the same epoch and examples give another batch when asked again; expected random numbers from epoch.rng_of(example) "
                 "alone");
         return same;
+    }
+
+    /// Equal, where what is no number equals what is none.
+    static bool same_numbers(const ::torch::Tensor& a, const ::torch::Tensor& b) {
+        if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
+        return a.is_floating_point() ? a.eq(b).logical_or(a.isnan().logical_and(b.isnan())).all().item<bool>() : a.equal(b);
     }
 
     /// One step of the task's own, in a micro-batch of two examples and a short one.
@@ -123,8 +129,10 @@ private:
                            .precision = plan_.precision,
                            .learning_rate = plan_.optimizer.learning_rate,
                            .clip_norm = plan_.clip_norm}};
+        attempt_.enter("forward");
         try {
             step.end_own(task_.training_step(step));
+        } catch (const TrainingStep::Stopped&) {  // somebody asked the check to end
         } catch (const Error& error) {
             add("training_step", error.what());
         }

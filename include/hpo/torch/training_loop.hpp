@@ -162,11 +162,12 @@ private:
                            .precision = plan_.precision,
                            .learning_rate = plan_.optimizer.learning_rate * scheduled,
                            .clip_norm = plan_.clip_norm,
-                           .before_first_update = [&] {
+                           .before_update = [&] {
                                if (settled_need_ && state_->step == first_step_) settled_need_->first_pass(attempt_.memory());
                            }}};
         try {
             if (!task_.has_own_step()) return plain_step(task_, step);
+            attempt_.enter("forward");
             const double loss = task_.training_step(step);
             step.end_own(loss);
             return loss;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "hpo/core/error.hpp"
 #include "hpo/core/plan.hpp"
@@ -36,8 +37,8 @@ struct StepContext {
     std::int64_t number = 1;    ///< of the training's steps
     Precision precision = Precision::fp32;
     double learning_rate = 1e-3;
-    double clip_norm = 0;                         ///< as TrainingPlan::clip_norm
-    std::function<void()> before_first_update{};  ///< called once, the gradients being there
+    double clip_norm = 0;                   ///< as TrainingPlan::clip_norm
+    std::function<void()> before_update{};  ///< called before each update, the gradients being there
 };
 
 /// One step of a training, in the hands of the loop or of a task with a step of its own: passes over the step's micro-batches, gradients,
@@ -114,6 +115,7 @@ public:
         context_.attempt.enter("backward");
         const double scale = context_.loss_scale.factor();
         (scale == 1 ? loss : loss * scale).backward();
+        unused_gradients_ = true;
         return value;
     }
 
@@ -121,12 +123,15 @@ public:
     /// is the schedule's, times `rate_factor`. Drops all gradients, those of the other parts too. Throws Error when the part is unknown or
     /// has no gradient.
     void update(std::string_view part = {}, double rate_factor = 1) {
+        if (!unused_gradients_)
+            throw Error{Errc::plugin, "update: no gradients came since the last one; expected a call of step.backward first"};
         if (!part.empty()) keep_gradients_of(part);
-        if (updates_ == 0 && context_.before_first_update) context_.before_first_update();
+        if (context_.before_update) context_.before_update();
         context_.attempt.enter(context_.task.has_own_step() ? "update" : "step");
         context_.optimizer.set_learning_rate(context_.learning_rate * rate_factor);
         if (finish_gradients(context_.optimizer, context_.loss_scale, context_.clip_norm)) context_.optimizer.step();
         context_.model.zero_grad(/*set_to_none=*/true);
+        unused_gradients_ = false;
         ++updates_;
     }
 
@@ -135,21 +140,35 @@ public:
         context_.attempt.enter("step");  // a trace's steps end with it
         if (!made_a_pass_) throw Error{Errc::plugin, "training_step took no batch; expected a call of step.each_micro_batch"};
         if (updates_ == 0) throw Error{Errc::plugin, "training_step updated nothing; expected a call of step.update"};
+        if (unused_gradients_) {
+            throw Error{Errc::plugin,
+                        "training_step ends with gradients that no update used; expected a call of step.update after the last backward"};
+        }
+        context_.model.zero_grad(/*set_to_none=*/true);  // what a tensor's own backward() left
         check_loss(loss, "in training");
     }
 
 private:
     void keep_gradients_of(std::string_view part) {
         bool known = false;
+        bool learns = false;
         bool any = false;
-        for (auto& parameter : context_.model.named_parameters()) {
-            const bool below = lies_in(parameter.key(), part);
-            known = known || below;
-            if (below) any = any || parameter.value().grad().defined();
-            else parameter.value().mutable_grad().reset();
+        std::unordered_set<const void*> kept;  // a parameter may have several names
+        const auto parameters = context_.model.named_parameters();
+        for (const auto& parameter : parameters) {
+            if (!lies_in(parameter.key(), part)) continue;
+            known = true;
+            learns = learns || parameter.value().requires_grad();
+            any = any || parameter.value().grad().defined();
+            kept.insert(parameter.value().unsafeGetTensorImpl());
+        }
+        for (const auto& parameter : parameters) {
+            ::torch::Tensor other = parameter.value();
+            if (!kept.contains(other.unsafeGetTensorImpl())) other.mutable_grad().reset();
         }
         if (any) return;
         const std::string name = "update(\"" + std::string{part} + "\"): ";
+        if (known && !learns) throw Error{Errc::plugin, name + "no parameter of it learns: it is frozen"};
         if (known) throw Error{Errc::plugin, name + "no parameter of it has a gradient; expected a backward pass through it first"};
         std::string children;
         for (const auto& child : context_.model.named_children()) children += (children.empty() ? "" : ", ") + child.key();
@@ -160,6 +179,7 @@ private:
     std::size_t first_batch_;
     int updates_ = 0;
     bool made_a_pass_ = false;
+    bool unused_gradients_ = false;
 };
 
 /// Adds the gradients of the step's mean loss, a micro-batch at a time; returns that loss.
