@@ -82,8 +82,8 @@ inline double copies(const ParamSet& params) {
 
 inline constexpr double law_mib = 1024.0 * 1024.0;
 
-/// Products, branches, an optimizer's factor on the weights, added terms, powers, and parameters of which less needs more: some by a name
-/// that says so, some by a name that nobody knows, some by a name that sounds like a size.
+/// Products, branches, an optimizer's factor on the weights, added terms and powers. Of some parameters less needs more: their name says
+/// so, or nobody knows it, or it sounds like a size.
 [[nodiscard]] inline std::vector<MemoryLaw> memory_laws() {
     using detail::copies;
     using detail::is_on;

@@ -7,8 +7,8 @@
 
 namespace hpo {
 
-/// An optional value on the heap, for a large member that most objects lack: without a value it takes the room of a pointer. It is used
-/// as std::optional is; copies are deep.
+/// An optional value on the heap, for a large member that most objects lack: without a value it takes the room of a pointer. It has the
+/// members of std::optional that hpo uses. Copies are deep.
 template <class T>
 class HeapOptional {
 public:

@@ -7,8 +7,8 @@
 
 namespace hpo {
 
-/// An attempt's log as it is kept: its beginning and its end, at most `limit` bytes, with a line between them that tells what was left out.
-/// Built line by line in bounded memory. Thread safety: none.
+/// An attempt's log as it is kept: its beginning and its end, at most `limit` bytes of it. A line between them tells how many bytes were
+/// left out. Memory stays bounded while it is built. Thread safety: none.
 class ShortenedLog {
 public:
     static constexpr std::size_t default_limit = std::size_t{64} << 10U;

@@ -32,7 +32,8 @@ struct LoadPlan {
 /// Gives an epoch's micro-batches in order; the last of a step may be short. With workers they are made ahead of time, at most two for
 /// each worker, in host memory outside the meter: the batches, and what the device holds of them, are the same for any number.
 ///
-/// Thread safety: next() in one thread. The destructor waits for batches that are being made and makes no further ones.
+/// Thread safety: next(), position() and again() in one thread. The destructor waits for batches that are being made and makes no further
+/// ones.
 class BatchLoader {
 public:
     BatchLoader(const Task& task, LoadPlan plan, ::torch::Device device) : task_{task}, plan_{std::move(plan)}, device_{device} {
@@ -73,7 +74,7 @@ public:
     }
     /// How many batches next() has given.
     [[nodiscard]] std::size_t position() const { return taken_; }
-    /// The batch of this index, which next() gave, once more.
+    /// The batch of this index, which next() gave, made once more in this thread.
     [[nodiscard]] Batch again(std::size_t index) const {
         if (workers_.empty()) return make(index, device_);
         return onto_device([&] {

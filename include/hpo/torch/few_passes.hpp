@@ -13,8 +13,8 @@
 
 namespace hpo::torch {
 
-/// A model for an evaluation of which only the names of its metrics count: after the first pass over examples of a shape it gives the
-/// outputs of one of them for each.
+/// A model for an evaluation of which only the names of its metrics count. Its first pass over examples of a shape is real. Later ones
+/// repeat the outputs of one example.
 class FewPasses final : public Model {
 public:
     /// Thrown by a pass beyond the last: the evaluation is too long to be looked at. Inside torch/ only.

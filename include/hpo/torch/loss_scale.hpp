@@ -8,8 +8,8 @@
 
 namespace hpo::torch {
 
-/// The factor that keeps fp16's gradients from vanishing (Micikevicius et al. 2018, section 3.2): halved after a step whose gradients
-/// were not finite, doubled after 2000 good ones. It is 1 in other precisions, whose range needs none.
+/// The factor that keeps fp16's gradients from vanishing (Micikevicius et al. 2018, section 3.2): halved after an update whose
+/// gradients were not finite, doubled after 2000 good ones. It is 1 in other precisions, whose range needs none.
 class LossScale {
 public:
     struct State {

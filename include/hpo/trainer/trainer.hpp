@@ -100,7 +100,7 @@ struct TrainerInfo {
     std::vector<std::string> peak_sources;  ///< how it can predict an attempt's peak: names of PeakSource, strongest first
 };
 
-/// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, while the trainer's function
+/// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, log excepted, while the trainer's function
 /// that it was given to runs.
 class Progress {
 public:
