@@ -507,6 +507,39 @@ TEST_CASE("a probe of long texts records shorter ones where memory grows evenly 
     CHECK(seen_whole.reports.size() == 2 * 4);
 }
 
+TEST_CASE("what oneDNN takes of its own for products in bf16 is in the prediction as an upper bound, or left to the probe", "[bf16]") {
+    image_classifier::ImageClassifier images;
+    const bool scratch = hpo::torch::onednn_has(torch::kBFloat16);
+    const auto job_of = [](std::int64_t width, std::int64_t batch) {
+        TrainerJob job = image_job("mlp");
+        job.plan.precision = hpo::Precision::bf16;
+        job.params["optim.kind"] = text("sgd");
+        job.params["model.width"] = width;
+        job.params["train.batch_size"] = batch;
+        job.options["train_examples"] = std::int64_t{4096};
+        job.options["epochs"] = std::int64_t{1};
+        return job;
+    };
+    for (const auto& [width, batch] : {std::pair{512, 2048}, {512, 64}}) {  // at their peaks no product is computed
+        CHECK_FALSE(predicted(images, job_of(width, batch)).upper_bound);
+        compare(images, job_of(width, batch), 1e-3);
+    }
+    const PeakPrediction bound = predicted(images, job_of(2048, 2048));
+    const auto peak = static_cast<double>(measured(images, job_of(2048, 2048)));
+    CHECK(bound.upper_bound == scratch);
+    CHECK_THAT(bound.remark, Catch::Contains(scratch ? "of it is oneDNN's own for a product of 16 bits" : "autocast"));
+    CHECK(static_cast<double>(bound.need) >= peak);
+    CHECK(static_cast<double>(bound.need) <= 1.05 * peak);
+    if (!scratch) return;
+    for (const std::int64_t batch : {16, 64}) {
+        CHECK_THROWS_WITH(predicted(images, job_of(64, batch)), Catch::Contains("a product of 16 bits, for which oneDNN may take up to") &&
+                                                                    Catch::Contains("only a probe tells its memory"));
+        points::Recorder nobody;
+        CHECK(static_cast<double>(images.predict(job_of(64, batch), PeakSource::probe, nobody).need) ==
+              Approx(static_cast<double>(measured(images, job_of(64, batch)))).epsilon(0.01));
+    }
+}
+
 TEST_CASE("a prediction says what it knows roughly, and what stands for data that are not there") {
     const TemporaryDirectory place;
     image_classifier::ImageClassifier images;

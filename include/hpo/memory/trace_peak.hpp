@@ -18,14 +18,15 @@ struct TracePeak {
     std::size_t event = 0;   ///< the last that had happened: the first one after which the sum was so high
 };
 
-/// O(events).
-[[nodiscard]] inline TracePeak requested_peak(const AllocationTrace& trace) {
+/// Blocks of the scope `without` do not count; empty: all do. O(events).
+[[nodiscard]] inline TracePeak requested_peak(const AllocationTrace& trace, std::string_view without = {}) {
     TracePeak peak;
     std::int64_t live = 0;
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         const std::int64_t event = trace.events[i];
-        live +=
-            event >= 0 ? trace.blocks[static_cast<std::size_t>(event)].bytes : -trace.blocks[static_cast<std::size_t>(-1 - event)].bytes;
+        const TracedBlock& block = trace.blocks[static_cast<std::size_t>(event >= 0 ? event : -1 - event)];
+        if (!without.empty() && trace.scopes[block.scope] == without) continue;
+        live += event >= 0 ? block.bytes : -block.bytes;
         if (live > peak.bytes) peak = {live, i};
     }
     return peak;
@@ -53,7 +54,7 @@ inline constexpr std::array<std::string_view, 5> trace_part_names{"weights", "gr
         const bool outlives = given_back[block] >= (phase < trace.phases.size() ? trace.phases[phase].first_event : never);
         parts[block] = name == "build" && outlives                                                  ? TracePart::weights
                        : name == "backward" && outlives                                             ? TracePart::gradients
-                       : name == "step" && outlives                                                 ? TracePart::optimizer
+                       : (name == "step" || name == "update") && outlives                           ? TracePart::optimizer
                        : name == "batch" || name == "evaluation" || (name == "forward" && outlives) ? TracePart::activations
                                                                                                     : TracePart::workspace;
     }

@@ -78,6 +78,10 @@ private:
         if (!cpu) return;
         operators_.impl("add.Tensor", &meta::host_add);
         operators_.impl("add_.Tensor", &meta::host_add_);
+        operators_.impl("mm", &meta::host_mm);
+        operators_.impl("bmm", &meta::host_bmm);
+        operators_.impl("addmm", &meta::host_addmm);
+        operators_.impl("baddbmm", &meta::host_baddbmm);
     }
     /// Between host memory and a CPU "device" nothing is copied: the tensor that arrives takes the account of the one that left.
     void move_instead_of_copying() { operators_.impl("_to_copy", &moved); }

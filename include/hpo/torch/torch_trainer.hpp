@@ -157,6 +157,7 @@ private:
         const DryRun run = apart([&] {
             return with_task(job, [&](Task& task, const TrainingPlan& plan) {
                 claims = DataClaims::of(task);
+                pin_threads(threads_of(Settings{info(), job}));
                 return dry_run(task, plan, Seed{job.seed}, target, detail, progress);
             });
         });
@@ -165,8 +166,24 @@ private:
             prediction.uncertainty = run.doubt.share;
             add_remark(prediction, run.doubt.of + "'s memory is known roughly");
         }
+        if (target == MetaTarget::cpu) tell_product_scratch(prediction, run.trace);
         claims.tell(prediction);
         return prediction;
+    }
+
+    /// What oneDNN takes beside the tensors for products of 16 bits is in the trace as an upper bound. Throws Error where it raises the peak
+    /// by much.
+    static void tell_product_scratch(PeakPrediction& prediction, const memory::AllocationTrace& trace) {
+        constexpr double much = 0.05;
+        const std::int64_t without = memory::requested_peak(trace, meta::product_scratch).bytes;
+        const std::int64_t scratch = prediction.need - without;
+        if (scratch == 0) return;
+        if (static_cast<double>(scratch) > much * static_cast<double>(without)) {
+            throw Error{Errc::plugin, "a product of 16 bits, for which oneDNN may take up to " + format_bytes(scratch) +
+                                          " of its own: only a probe tells its memory"};
+        }
+        prediction.upper_bound = true;
+        add_remark(prediction, "up to " + format_bytes(scratch) + " of it is oneDNN's own for a product of 16 bits");
     }
 
     PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress) {
