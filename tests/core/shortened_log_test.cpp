@@ -33,3 +33,19 @@ TEST_CASE("of a long log the beginning and the end are kept, and between them st
         CHECK(100 + left_out + end.size() == whole.size());
     }
 }
+
+TEST_CASE("of very long lines as much of the end is kept as of others") {
+    hpo::ShortenedLog log{400};
+    log.add(std::string(5000, 'a') + "\n" + std::string(150, 'b') + "\nend\n");
+    const std::string text = std::move(log).text();
+    CHECK(text.starts_with(std::string(100, 'a') + "\n[4756 bytes left out]\n"));
+    CHECK(text.ends_with("]\n" + std::string(144, 'a') + "\n" + std::string(150, 'b') + "\nend\n"));
+}
+
+TEST_CASE("what is not there to be added is counted as left out") {
+    hpo::ShortenedLog log{400};
+    log.add(std::string(400, 'a'));
+    log.leave_out(1'000'000);
+    log.add("\n" + std::string(299, 'z'));
+    CHECK(std::move(log).text() == std::string(100, 'a') + "\n[1000300 bytes left out]\n\n" + std::string(299, 'z'));
+}

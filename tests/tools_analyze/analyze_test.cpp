@@ -585,7 +585,7 @@ TEST_CASE("a trial shows what its attempt held over time, and what it left behin
     const CommandResult result = analyze("trial 0 --store '" + path + "'");
     REQUIRE(result.status == 0);
     INFO(result.out);
-    CHECK_THAT(result.out, Catch::Contains("    log        the last 12 of 41 lines; all are in --json\n               epoch 30\n") &&
+    CHECK_THAT(result.out, Catch::Contains("    log        the last 12 of 41 lines that are kept; --json has them all\n               epoch 30\n") &&
                                !Catch::Contains("epoch 29") && Catch::Contains("               the last \\u001b[31mone\n"));
     const auto times = [](const std::string& text, int count) {
         std::string all;

@@ -159,6 +159,27 @@ TEST_CASE("gradients that are not finite end a clipped attempt") {
     CHECK_THROWS_AS(finish_gradients(optimizer, scale, 1), NonFiniteLoss);
 }
 
+TEST_CASE("a layer that two parts of a model share learns once in a step") {
+    struct Tied final : torch::nn::Module {
+        Tied() {
+            first = register_module("first", torch::nn::Linear{3, 3});
+            second = register_module("second", first);
+        }
+        torch::nn::Linear first{nullptr};
+        torch::nn::Linear second{nullptr};
+    } model;
+    REQUIRE(model.parameters().size() == 4);
+    Optimizer optimizer{{.kind = OptimizerKind::sgd, .learning_rate = 1, .momentum = 0}, parameter_groups(model, {}, 1)};
+    const torch::Tensor before = model.first->bias.detach().clone();
+    for (auto& parameter : model.parameters()) parameter.mutable_grad() = torch::ones_like(parameter);
+    int gradients = 0;
+    optimizer.each_gradient([&](const torch::Tensor&) { ++gradients; });
+    CHECK(gradients == 2);
+    optimizer.step();
+    CHECK(torch::allclose(before - model.second->bias, torch::ones({3})));
+    CHECK(parameter_groups(model, {"first", "second"}, 0.5).size() == 1);
+}
+
 TEST_CASE("with layer-wise decay each part learns at a share of the rate above it") {
     const Tower tower;
     const auto groups = parameter_groups(tower, tower_parts, 0.5);

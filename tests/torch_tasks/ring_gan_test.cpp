@@ -186,17 +186,62 @@ TEST_CASE("an update moves its part alone, and drops the gradients of the others
     CHECK_FALSE(seen[3].discriminator.equal(seen[2].discriminator));
 }
 
+TEST_CASE("an update takes its share of the learning rate, and clips the gradients of its part alone, in fp32 and in bf16") {
+    for (const hpo::Precision precision : {hpo::Precision::fp32, hpo::Precision::bf16}) {
+        for (const double factor : {1.0, 0.25}) {
+            for (const double clip : {0.0, 0.125}) {
+                CAPTURE(to_text(precision), factor, clip);
+                double bias = 0;  // how far each moved
+                double all = 0;
+                OtherTrainer trainer;
+                trainer.step = [&](hpo::torch::TrainingStep& step) {
+                    auto& gan = step.model<ring_gan::Gan>();
+                    const auto weights = [&] {
+                        std::vector<torch::Tensor> parts;
+                        for (const auto& each : gan.discriminator->parameters()) parts.push_back(each.detach().flatten());
+                        return torch::cat(parts).clone();
+                    };
+                    const torch::Tensor before = weights();
+                    const double bias_before = gan.discriminator->head->bias.item<double>();
+                    step.each_micro_batch([&](const hpo::torch::Batch& batch) {
+                        // Its gradient is far longer than the discriminator's: a norm of both would clip more.
+                        const torch::Tensor other = 1000 * gan.generator->head->bias.sum();
+                        step.backward(step.in_precision([&] { return gan.discriminator->forward(batch.inputs[0]).sum() + other; })[0]);
+                    });
+                    step.update("discriminator", factor);
+                    bias = bias_before - gan.discriminator->head->bias.item<double>();
+                    all = (before - weights()).norm().item<double>();
+                    return 0.0;
+                };
+                hpo::TrainerJob job = small_job();
+                job.plan.precision = precision;
+                job.params["train.batch_size"] = std::int64_t{40};  // one step
+                job.params["optim.kind"] = std::string{"sgd"};
+                job.params["optim.momentum"] = 0.0;
+                job.params["optim.weight_decay"] = 0.0;
+                job.params["optim.lr"] = 0.5;
+                job.params["optim.clip_norm"] = clip;
+                static_cast<void>(complete(trainer, job));
+                // The derivative of an output by its bias is 1 in each example.
+                if (clip == 0) CHECK(bias == Approx(0.5 * factor));
+                else CHECK(all == Approx(0.5 * factor * clip).epsilon(1e-3));
+            }
+        }
+    }
+}
+
 TEST_CASE("a further pass of a step gives the same batches, with loader workers, too") {
     for (const std::int64_t workers : {0, 2}) {
         CAPTURE(workers);
         OtherTrainer trainer;
         int steps = 0;
         trainer.step = [&](hpo::torch::TrainingStep& step) {
-            std::vector<torch::Tensor> first;
-            step.each_micro_batch([&](const hpo::torch::Batch& batch) { first.push_back(batch.targets); });
+            std::vector<hpo::torch::Batch> first;
+            step.each_micro_batch([&](const hpo::torch::Batch& batch) { first.push_back(batch); });
             std::size_t at = 0;
             step.each_micro_batch([&](const hpo::torch::Batch& batch) {
-                CHECK(batch.targets.equal(first.at(at++)));
+                CHECK(batch.inputs[0].equal(first.at(at).inputs[0]));
+                CHECK(batch.targets.equal(first.at(at++).targets));
                 step.backward(step.model<ring_gan::Gan>().discriminator->forward(batch.inputs[0]).sum());
             });
             CHECK(at == 4);  // of 3, 3, 3 and 1

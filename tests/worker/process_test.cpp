@@ -92,6 +92,25 @@ TEST_CASE("the tail of an attempt's output begins with a line") {
     CHECK_THROWS_WITH(worker::LogFile{"/nonexistent/x.log"}, Catch::Contains("/nonexistent/x.log: cannot keep a worker's output"));
 }
 
+TEST_CASE("of a long output of an attempt the beginning and the end are read, and the rest is counted") {
+    worker::LogFile log{""};
+    CHECK(shell("echo of the attempt before", log).status == 0);
+    log.begin_attempt();
+    CHECK(shell("seq 100001 130000", log).status == 0);  // 210,000 bytes: more than two limits of 64 KiB
+    const std::string text = log.attempt_text();
+    CHECK(text.starts_with("100001\n100002\n"));
+    CHECK(text.ends_with("\n129999\n130000\n"));
+    const std::string note = " bytes left out]\n";
+    const auto at = text.find(note);
+    REQUIRE(at != std::string::npos);
+    const auto begin = text.rfind('[', at);
+    const std::size_t left_out = std::stoul(text.substr(begin + 1));
+    const std::size_t end = text.size() - at - note.size();
+    CHECK(end > 47'000);
+    CHECK(end <= 48U << 10U);
+    CHECK((16U << 10U) + left_out + end == 210'000);
+}
+
 TEST_CASE("the kernel's count of out-of-memory kills is found in each of its files") {
     const auto count = [](const char* text) {
         std::istringstream in{text};

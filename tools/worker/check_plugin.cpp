@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -95,8 +96,18 @@ public:
     [[nodiscard]] bool report(std::int64_t, double) override { return true; }
     [[nodiscard]] bool stop_requested() const override { return false; }
     void memory(const MemoryMark&) override {}
-    void log(std::string_view line) override { lines.emplace_back(line); }
-    std::vector<std::string> lines;
+    void log(std::string_view line) override {  // a loader's threads may call it
+        const std::lock_guard lock{mutex_};
+        lines_.emplace_back(line);
+    }
+    [[nodiscard]] std::vector<std::string> lines() {
+        const std::lock_guard lock{mutex_};
+        return lines_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::string> lines_;
 };
 
 }  // namespace
@@ -122,7 +133,7 @@ void check_plugin_here(const std::string& name, const PluginFolders& folders, co
             step("check");
             Remarks remarks;
             report.problems = trainer.stoppable_check(job, remarks);
-            report.remarks = std::move(remarks.lines);
+            report.remarks = remarks.lines();
             // What its own check finds wrong would be found again by all that follows.
             if (report.problems.empty()) {
                 const auto make = [&] { return load_trainer(name, folders); };

@@ -25,6 +25,12 @@ public:
         add(line);
         add("\n");
     }
+    /// The next `bytes` bytes of the log are not there to be added, and neither is the end that was kept so far. The log is longer than its
+    /// limit by then.
+    void leave_out(std::size_t bytes) {
+        left_out_ += end_.size() + bytes;
+        end_.clear();
+    }
     [[nodiscard]] std::string text() && {
         if (end_.size() > end_limit_) drop();
         if (left_out_ == 0) return begin_ + end_;
@@ -32,10 +38,10 @@ public:
     }
 
 private:
-    /// Down to the limit, from the start of a line where it can be.
+    /// Down to the limit, from the start of a line where one is near.
     void drop() {
         std::size_t first = end_.size() - end_limit_;
-        if (const auto line = end_.find('\n', first); line != std::string::npos && line + 1 < end_.size()) first = line + 1;
+        if (const auto line = end_.find('\n', first); line < first + end_limit_ / 4) first = line + 1;
         left_out_ += first;
         end_.erase(0, first);
     }

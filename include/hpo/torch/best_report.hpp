@@ -9,6 +9,7 @@
 
 #include "hpo/core/study.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/model_parts.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/value_reads.hpp"
 
@@ -17,7 +18,7 @@ namespace hpo::torch {
 /// What training changes in a model: parameters that learn, then buffers, in the model's order.
 [[nodiscard]] inline std::vector<::torch::Tensor> changing_tensors(const ::torch::nn::Module& model) {
     std::vector<::torch::Tensor> tensors;
-    for (const ::torch::Tensor& parameter : model.parameters()) {
+    for (const auto& [name, parameter] : distinct_parameters(model)) {
         if (parameter.requires_grad()) tensors.push_back(parameter.detach());
     }
     for (const ::torch::Tensor& buffer : model.buffers()) tensors.push_back(buffer);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/error.hpp"
@@ -25,6 +27,16 @@ namespace hpo::torch {
 [[nodiscard]] inline std::size_t part_of(std::string_view name, const std::vector<std::string>& parts) {
     const auto found = std::find_if(parts.begin(), parts.end(), [&](const std::string& part) { return lies_in(name, part); });
     return static_cast<std::size_t>(found - parts.begin());
+}
+
+/// Each parameter once, under the first of its names: LibTorch lists one that several modules share with each of them.
+[[nodiscard]] inline std::vector<std::pair<std::string, ::torch::Tensor>> distinct_parameters(const ::torch::nn::Module& model) {
+    std::unordered_set<const void*> seen;
+    std::vector<std::pair<std::string, ::torch::Tensor>> distinct;
+    for (const auto& item : model.named_parameters()) {
+        if (seen.insert(item.value().unsafeGetTensorImpl()).second) distinct.emplace_back(item.key(), item.value());
+    }
+    return distinct;
 }
 
 /// True when a parameter of the module gets a gradient.

@@ -44,16 +44,15 @@ struct ParameterGroup {
     double rate_factor = 1;  ///< of the learning rate
 };
 
-/// The model's parameters that learn. With a decay below 1 a group for each part: the last learns at the full rate, the one before it at
+/// The model's parameters that learn, each once. With a decay below 1 a group for each part: the last learns at the full rate, the one before it at
 /// `layer_decay` times that, and so on down to the input (Howard and Ruder 2018, section 3.2). Throws Error where nothing learns.
 [[nodiscard]] inline std::vector<ParameterGroup> parameter_groups(const ::torch::nn::Module& model, const std::vector<std::string>& parts,
                                                                   double layer_decay) {
     std::vector<ParameterGroup> groups(parts.empty() || layer_decay == 1 ? 1 : parts.size());
     for (std::size_t i = 0; i < groups.size(); ++i)
         groups[i].rate_factor = std::pow(layer_decay, static_cast<double>(groups.size() - 1 - i));
-    for (const auto& item : model.named_parameters()) {
-        if (!item.value().requires_grad()) continue;
-        groups[groups.size() == 1 ? 0 : part_of(item.key(), parts)].parameters.push_back(item.value());
+    for (const auto& [name, parameter] : distinct_parameters(model)) {
+        if (parameter.requires_grad()) groups[groups.size() == 1 ? 0 : part_of(name, parts)].parameters.push_back(parameter);
     }
     std::erase_if(groups, [](const ParameterGroup& group) { return group.parameters.empty(); });
     if (groups.empty()) throw Error{Errc::plugin, "the model has no parameter that learns"};

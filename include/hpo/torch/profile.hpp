@@ -12,6 +12,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/autocast.hpp"
+#include "hpo/torch/model_parts.hpp"
 #include "hpo/torch/optimizer.hpp"
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/task.hpp"
@@ -42,7 +43,7 @@ namespace hpo::torch {
     enter_training(*model, parts);
     Profile profile;
     std::vector<::torch::Tensor> trainable;
-    for (const ::torch::Tensor& parameter : model->parameters()) {
+    for (const auto& [name, parameter] : distinct_parameters(*model)) {
         profile.parameters += parameter.numel();
         profile.weight_bytes += static_cast<std::int64_t>(parameter.nbytes());
         if (!parameter.requires_grad()) continue;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -39,27 +38,33 @@ public:
     [[nodiscard]] std::string tail(std::size_t limit = 8192) const {
         const off_t end = size();
         const off_t from = std::max(begin_, end - static_cast<off_t>(limit));
-        std::string text(static_cast<std::size_t>(std::max<off_t>(end - from, 0)), '\0');
-        const ssize_t got = ::pread(file_.get(), text.data(), text.size(), from);
-        text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        std::string text = read(from, end);
         if (const auto line = text.find('\n'); from > begin_ && line != std::string::npos) text.erase(0, line + 1);
         return text;
     }
 
-    /// The attempt's output, shortened as a log is.
+    /// The attempt's output so far, shortened as a log is. Reads two limits of it at most.
     [[nodiscard]] std::string attempt_text() const {
+        constexpr off_t limit = ShortenedLog::default_limit;
+        const off_t end = size();
         ShortenedLog log;
-        std::array<char, 65536> part{};
-        for (off_t at = begin_; at < size();) {
-            const ssize_t got = ::pread(file_.get(), part.data(), part.size(), at);
-            if (got <= 0) break;
-            log.add({part.data(), static_cast<std::size_t>(got)});
-            at += got;
+        if (end - begin_ <= 2 * limit) {
+            log.add(read(begin_, end));
+        } else {
+            log.add(read(begin_, begin_ + limit));
+            log.leave_out(static_cast<std::size_t>(end - begin_ - 2 * limit));
+            log.add(read(end - limit, end));
         }
         return std::move(log).text();
     }
 
 private:
+    [[nodiscard]] std::string read(off_t from, off_t to) const {
+        std::string text(static_cast<std::size_t>(std::max<off_t>(to - from, 0)), '\0');
+        const ssize_t got = ::pread(file_.get(), text.data(), text.size(), from);
+        text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        return text;
+    }
     [[nodiscard]] off_t size() const {
         struct ::stat status {};
         return ::fstat(file_.get(), &status) == 0 ? status.st_size : 0;
