@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/space/count.hpp"
 
+#include <cstdint>
 #include <ctime>
 #include <string>
 #include <vector>
@@ -39,6 +40,18 @@ TEST_CASE("a product is the product of its axes, and continuous axes are named")
     CHECK(counted.refused == 0);
     CHECK(counted.continuous == std::vector<std::string>{"e"});
     CHECK(counted.branches_by.empty());
+}
+
+TEST_CASE("whole numbers on both sides of zero are counted as they are") {
+    const auto count_where = [](auto holds) {
+        return count([=](SpaceTrial& trial) { trial.require(holds(trial.suggest_int("y", -5, 5)), "y"); });
+    };
+    const auto above = count_where([](std::int64_t y) { return y > 0; });
+    CHECK(above.combinations == 5);
+    CHECK(above.refused == 6);
+    CHECK(count_where([](std::int64_t y) { return y == 5; }).combinations == 1);
+    CHECK(count_where([](std::int64_t y) { return y < 3; }).combinations == 8);
+    CHECK(count([](SpaceTrial& trial) { trial.suggest_int("one", -3, -3); }).combinations == 1);
 }
 
 TEST_CASE("a thousand continuous parameters are counted in time that grows as their number") {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,14 +76,31 @@ std::int64_t measured(hpo::Trainer& trainer, TrainerJob job) {
     return outcome.peak_allocated.value();
 }
 
-/// Holds a prediction against the attempt; `share` is how far it may be off.
-void compare(hpo::Trainer& trainer, const TrainerJob& job, double share) {
+/// Holds a prediction against the attempt; `share` is how far it may be off. An upper bound may be 5 % above it.
+PeakPrediction compare(hpo::Trainer& trainer, const TrainerJob& job, double share) {
     const PeakPrediction prediction = predicted(trainer, job);
     const auto peak = static_cast<double>(measured(trainer, job));
-    CHECK(static_cast<double>(prediction.need) == Approx(peak).epsilon(share));
+    CHECK(static_cast<double>(prediction.need) >= peak * (1 - share));
+    CHECK(static_cast<double>(prediction.need) <= peak * (1 + (prediction.upper_bound ? 0.05 : share)));
     std::int64_t sum = 0;
     for (const auto& part : prediction.parts) sum += part.bytes;
     CHECK(sum == prediction.need);
+    return prediction;
+}
+
+/// Of a training in bf16, what oneDNN takes for products of its own may be too much to be known: the probe then tells the peak. Nothing is
+/// returned then.
+std::optional<PeakPrediction> compare_or_probe(hpo::Trainer& trainer, const TrainerJob& job, double share) {
+    try {
+        return compare(trainer, job, share);
+    } catch (const hpo::Error& error) {
+        CHECK_THAT(error.what(), Catch::Contains("a product of 16 bits, for which oneDNN may take up to") &&
+                                     Catch::Contains("of its own: only a probe tells its memory"));
+    }
+    points::Recorder nobody;
+    CHECK(static_cast<double>(trainer.predict(job, PeakSource::probe, nobody).need) ==
+          Approx(static_cast<double>(measured(trainer, job))).epsilon(std::max(share, 0.01)));
+    return std::nullopt;
 }
 
 struct Case {
@@ -158,7 +176,7 @@ TEST_CASE("a dry run predicts the peak of linear layers under every lever, to th
         CAPTURE(each.name);
         TrainerJob job = image_job("mlp");
         each.change(job);
-        compare(trainer, job, 5e-4);
+        compare_or_probe(trainer, job, 5e-4);
     }
 }
 
@@ -182,7 +200,7 @@ TEST_CASE("a dry run predicts the peak of an encoder under every lever") {
         CAPTURE(each.name);
         TrainerJob job = text_job(place.path());
         each.change(job);
-        compare(trainer, job, 1e-3);
+        compare_or_probe(trainer, job, 1e-3);
     }
 }
 
@@ -253,7 +271,7 @@ TEST_CASE("a convolution in bf16 is predicted where oneDNN computes it, and left
         on_cuda.plan.device = "cuda:0";
         CHECK_NOTHROW(predicted(images, on_cuda));
         if (onednn_has_it) {
-            compare(images, job, 0.05);
+            compare_or_probe(images, job, 0.05);
             continue;
         }
         CHECK_THROWS_WITH(predicted(images, job), Catch::Contains("a convolution of BFloat16, which this processor's oneDNN has not"));
@@ -520,24 +538,18 @@ TEST_CASE("what oneDNN takes of its own for products in bf16 is in the predictio
         job.options["epochs"] = std::int64_t{1};
         return job;
     };
-    for (const auto& [width, batch] : {std::pair{512, 2048}, {512, 64}}) {  // at their peaks no product is computed
-        CHECK_FALSE(predicted(images, job_of(width, batch)).upper_bound);
-        compare(images, job_of(width, batch), 1e-3);
+    int bounds = 0;
+    int left_to_probe = 0;
+    for (const auto& [width, batch] : {std::pair{64, 16}, {64, 64}, {512, 64}, {512, 2048}, {2048, 2048}}) {
+        CAPTURE(width, batch);
+        const auto prediction = compare_or_probe(images, job_of(width, batch), 1e-3);
+        left_to_probe += prediction ? 0 : 1;
+        if (!prediction || !prediction->upper_bound) continue;
+        ++bounds;
+        CHECK_THAT(prediction->remark, Catch::Contains("of it is oneDNN's own for a product of 16 bits"));
     }
-    const PeakPrediction bound = predicted(images, job_of(2048, 2048));
-    const auto peak = static_cast<double>(measured(images, job_of(2048, 2048)));
-    CHECK(bound.upper_bound == scratch);
-    CHECK_THAT(bound.remark, Catch::Contains(scratch ? "of it is oneDNN's own for a product of 16 bits" : "autocast"));
-    CHECK(static_cast<double>(bound.need) >= peak);
-    CHECK(static_cast<double>(bound.need) <= 1.05 * peak);
-    if (!scratch) return;
-    for (const std::int64_t batch : {16, 64}) {
-        CHECK_THROWS_WITH(predicted(images, job_of(64, batch)), Catch::Contains("a product of 16 bits, for which oneDNN may take up to") &&
-                                                                    Catch::Contains("only a probe tells its memory"));
-        points::Recorder nobody;
-        CHECK(static_cast<double>(images.predict(job_of(64, batch), PeakSource::probe, nobody).need) ==
-              Approx(static_cast<double>(measured(images, job_of(64, batch)))).epsilon(0.01));
-    }
+    CHECK((bounds > 0) == scratch);
+    CHECK((left_to_probe > 0) == scratch);
 }
 
 TEST_CASE("a prediction says what it knows roughly, and what stands for data that are not there") {

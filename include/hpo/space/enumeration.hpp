@@ -36,6 +36,7 @@ public:
         const Distribution part = narrowed(distribution, within).value();
         if (const auto* whole = get_if<IntDistribution>(&part)) {
             low_ = static_cast<double>(whole->low);
+            high_ = static_cast<double>(whole->high);
             step_ = static_cast<double>(whole->step);
             size_ = static_cast<std::uint64_t>((whole->high - whole->low) / whole->step) + 1;
             return;
@@ -57,7 +58,7 @@ public:
     /// The internal value at a position below `size`.
     [[nodiscard]] double value(std::uint64_t position) const {
         if (!indices_.empty()) return indices_[position];
-        return continuous_ ? continuous_value(0.5) : std::min(low_ + static_cast<double>(position) * step_, highest());
+        return continuous_ ? continuous_value(0.5) : std::min(low_ + static_cast<double>(position) * step_, high_);
     }
     /// The position of the share `u` in [0, 1] of the axis.
     [[nodiscard]] std::uint64_t position(double u) const {
@@ -75,7 +76,6 @@ public:
     }
 
 private:
-    [[nodiscard]] double highest() const { return high_ > low_ ? high_ : std::numeric_limits<double>::infinity(); }
     [[nodiscard]] double continuous_value(double u) const {
         const double value = log_ ? std::exp(std::log(low_) + u * (std::log(high_) - std::log(low_))) : low_ + u * (high_ - low_);
         return std::clamp(value, low_, high_);
