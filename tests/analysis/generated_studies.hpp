@@ -234,6 +234,23 @@ inline constexpr double law_mib = 1024.0 * 1024.0;
                  const double held = number(p, "n_layers") - 0.9 * number(p, "recompute_layers");
                  return 100 * law_mib + 16 * width * number(p, "hidden_size") * number(p, "n_layers") + 4096 * batch * width * held;
              }},
+        {.name = "graphs",  // of whose numbers most have names that nobody knows
+         .batch = "batch_size",
+         .draw =
+             [=](Drawer& draw) {
+                 draw.power_of_two("batch_size", 4, 9);
+                 draw.integer("hidden", 32, 512, 32);
+                 draw.integer("hops", 1, 3);
+                 draw.power_of_two("num_parts", 0, 3);
+                 if (draw.choice("kind", {"sum", "attention"}) == "attention") draw.power_of_two("att_heads", 0, 3);
+                 nuisance(draw);
+             },
+         .need =
+             [](const ParamSet& p, double batch) {
+                 const double heads = text(p, "kind") == "attention" ? number(p, "att_heads") : 1;
+                 return 100 * law_mib +
+                        2048 * batch * number(p, "hidden") * heads * std::pow(3, number(p, "hops")) / std::sqrt(number(p, "num_parts"));
+             }},
         {.name = "a size that divides",
          .batch = "batch_size",
          .draw =

@@ -87,7 +87,7 @@ TEST_CASE("of the changes that are said to have run none is too large, of the ot
     Score all;
     for (const auto& law : hpo::tests::memory_laws()) {
         for (const GeneratedStyle& style : styles()) {
-            for (const std::uint64_t seed : {1, 2}) {
+            for (const std::uint64_t seed : {1, 2, 3, 4, 9, 11, 15, 18, 20}) {
                 const auto study = hpo::tests::generated_study(law, style, seed);
                 const auto report = hpo::analysis::oom_report(study.trials, {});
                 Score& own = scores[law.name];
@@ -98,10 +98,15 @@ TEST_CASE("of the changes that are said to have run none is too large, of the ot
                     const Proposal asked = proposal(entry, law);
                     INFO(law.name << ", " << study.trials.size() << " trials, seed " << seed << ", trial " << entry.failed.trial->number
                                   << ": " << entry.change->text());
-                    if (basis != Change::Basis::figures) CHECK(asked.understood);
-                    // Too large whatever the noise is; and what is no change of the configuration is no cure.
-                    const bool too_large = !asked.understood || law.need(asked.params, asked.micro) * (1 - style.noise) > study.capacity;
-                    if (basis == Change::Basis::trial || basis == Change::Basis::attempt) CHECK_FALSE(too_large);
+                    const double need = law.need(asked.params, asked.micro);
+                    if (basis == Change::Basis::figures) {  // no change of the configuration: it ran before, since its need is the noise's
+                        CHECK_FALSE(asked.understood);
+                        CHECK(need * (1 - style.noise) <= study.capacity);
+                        continue;
+                    }
+                    CHECK(asked.understood);
+                    const bool too_large = need * (1 - style.noise) > study.capacity;  // whatever the noise is
+                    if (basis != Change::Basis::peaks) CHECK_FALSE(too_large);
                     for (Score* score : {&own, &all}) {
                         ++score->said[basis];
                         if (too_large) ++score->wrong[basis];
@@ -115,13 +120,12 @@ TEST_CASE("of the changes that are said to have run none is too large, of the ot
     for (auto& [name, score] : scores) {
         CAPTURE(name, known(score), open(score));
         CHECK(100 * known(score) >= 15 * open(score));  // silence would be true, too
+        CHECK(50 * score.wrong[Change::Basis::peaks] <= score.said[Change::Basis::peaks]);
     }
     CAPTURE(known(all), open(all));
     CHECK(100 * known(all) >= 50 * open(all));
     CHECK(all.wrong[Change::Basis::trial] == 0);
-    CHECK(50 * (all.wrong[Change::Basis::peaks] + all.wrong[Change::Basis::figures]) <=
-          all.said[Change::Basis::peaks] + all.said[Change::Basis::figures]);
-    CHECK(all.said[Change::Basis::peaks] >= 200);
+    CHECK(all.said[Change::Basis::peaks] >= 1000);
 }
 
 namespace {
@@ -384,14 +388,14 @@ TEST_CASE("peaks name a batch that both a measured trial and the model of all of
     hpo::Trial failed = contradicted.back();
     failed.params.set("batch_size", hpo::IntDistribution{8, 512, false, 8}, 48);
     contradicted.insert(contradicted.end() - 1, failed);
-    CHECK(change_by_peaks(contradicted) == "batch_size 32 instead of 64");
+    CHECK(change_by_peaks(contradicted) == "batch_size 24 instead of 64");
 
     // One measurement that is too low is not believed against all others.
     auto outlier = measured_batches(0);
     hpo::Trial& low = outlier[outlier.size() - 2];  // 56 need more than 93 % of the device
     REQUIRE(low.params.number("batch_size") == 56);
     low.user_attributes["peak_memory_gb"] = "9";
-    CHECK(change_by_peaks(outlier) == "batch_size 32 instead of 64");  // by itself it would allow 56
+    CHECK(change_by_peaks(outlier) == "batch_size 24 instead of 64");  // by itself it would allow 56
 }
 
 TEST_CASE("a configuration that nearly filled the device where it ran has leaked nothing where it did not") {

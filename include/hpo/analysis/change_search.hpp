@@ -66,7 +66,8 @@ public:
 
     /// The nearest change that measured peaks allow. It takes two grounds. First, a measured trial fits when it is scaled up: memory grows
     /// with each number by no more than its square, or faster where the peaks say so. Second, it fits by the model of all peaks, with two
-    /// standard deviations to spare. Both leave 7 % of the device for what no allocator counts.
+    /// standard deviations to spare. Both leave 7 % of the device for what no allocator counts. A number of unknown direction is the same, or
+    /// enough peaks show that the difference matters by a tenth at most.
     [[nodiscard]] std::optional<SizedChange> by_peaks() {
         const auto capacity = witnesses_.capacity_of(entry_);
         if (!capacity || *capacity <= 0) return std::nullopt;
@@ -148,8 +149,13 @@ private:
             if (order().at_least(i, row.point, point_)) continue;
             const DemandAxis& axis = order().axes()[i];
             if (std::isnan(row.point[i]) || std::isnan(point_[i]) || axis.kind == DemandAxis::Kind::presence) return;
-            if (axis.kind == DemandAxis::Kind::choice || axis.direction == 0) {
-                if (order().is_unseen(i)) continue;
+            if (axis.kind == DemandAxis::Kind::number && axis.direction == 0) {
+                const auto effect = model_.most_effect(axis.param, point_[i], row.point[i]);
+                if (!effect || *effect > 0.1) return;  // what may matter by more must be equal
+                all += *effect;
+                continue;
+            }
+            if (axis.kind == DemandAxis::Kind::choice) {
                 if (other) return;
                 other = i;
                 continue;

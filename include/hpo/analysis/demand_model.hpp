@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -93,6 +94,10 @@ public:
             term.certain = from_peaks_ && explained(examples, term) > 36 * std::max(error, 1e-12);
             subtract(examples, term, 1);
             axes_.push_back(term.axis);
+            names.erase(term.axis.param);
+        }
+        for (const std::string& name : names) {
+            if (from_peaks_) bound_effect(examples, name);
         }
     }
 
@@ -110,8 +115,17 @@ public:
         return found && found->certain ? found->axis.direction : 0;
     }
 
-    /// Whether the trials suggest that more of this number needs less: their demand falls with it by more than one standard error, alone or
-    /// beside the other parameters.
+    /// The most by which two values of a number without a term can change the logarithm of the demand: its slope in what the terms leave, and
+    /// three standard errors. Nothing where too few measured peaks tell it, or none with values as far out.
+    [[nodiscard]] std::optional<double> most_effect(const std::string& param, double a, double b) const {
+        const auto found = effects_.find(param);
+        if (found == effects_.end()) return std::nullopt;
+        const auto& [logarithmic, slope, lowest, highest] = found->second;
+        if (std::min(a, b) < lowest || std::max(a, b) > highest) return std::nullopt;
+        return slope * std::fabs(logarithmic ? std::log(a / b) : a - b);
+    }
+
+    /// Whether the trials suggest that more of this number needs less: their demand falls with it, alone or beside the other parameters.
     [[nodiscard]] bool speaks_against_growth(const std::string& param) const {
         const DemandTerm* found = term(param);
         return shrinking_.contains(param) || (found && found->axis.direction < 0);
@@ -173,12 +187,36 @@ private:
         return sum;
     }
 
-    /// Whether the demand falls with this number by more than one standard error of the slope.
+    /// Whether the demand falls with this number, however little.
     [[nodiscard]] bool shrinks(std::span<const Example> examples, const std::string& name) const {
         const auto alone = fit(examples, name);
-        if (!alone || alone->axis.direction >= 0) return false;
-        const double gain = explained(examples, *alone);
-        return gain * (count_ - 2) > left() - gain;
+        return alone && alone->axis.direction < 0;
+    }
+
+    void bound_effect(std::span<const Example> examples, const std::string& name) {
+        constexpr std::size_t enough = 20;
+        const auto term = fit(examples, name);
+        if (!term || term->axis.kind != DemandAxis::Kind::number) return;
+        Effect effect{.logarithmic = term->logarithmic};
+        std::size_t measured = 0;
+        double squares = 0;  // of the distances from the centre
+        double rest = 0;     // squares of what the line leaves
+        std::size_t points = 0;
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+            const auto number = residual_[i] ? examples[i].params->number(name) : std::nullopt;
+            if (!number) continue;
+            const double distance = (term->logarithmic ? std::log(*number) : *number) - term->centre;
+            squares += distance * distance;
+            rest += std::pow(*residual_[i] - term->level - term->slope * distance, 2);
+            ++points;
+            if (examples[i].positive) continue;
+            effect.lowest = measured == 0 ? *number : std::min(effect.lowest, *number);
+            effect.highest = measured == 0 ? *number : std::max(effect.highest, *number);
+            ++measured;
+        }
+        if (measured < enough) return;
+        effect.slope = std::fabs(term->slope) + 3 * std::sqrt(rest / static_cast<double>(points - 2) / squares);
+        effects_.emplace(name, effect);
     }
 
     void select(std::span<const Example> examples, std::set<std::string>& names) {
@@ -255,7 +293,14 @@ private:
     std::vector<std::optional<double>> residual_;
     std::vector<DemandTerm> terms_;
     std::vector<DemandAxis> axes_;
-    std::set<std::string> shrinking_;  ///< numbers with which the demand falls
+    struct Effect {
+        bool logarithmic = false;
+        double slope = 0;  ///< at most, up or down
+        double lowest = 0;
+        double highest = 0;
+    };
+    std::map<std::string, Effect> effects_;  ///< of numbers without a term
+    std::set<std::string> shrinking_;        ///< numbers with which the demand falls
     bool from_peaks_ = false;
     double mean_ = 0;
     double spread_ = 0;
