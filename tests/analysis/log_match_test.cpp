@@ -129,12 +129,12 @@ TEST_CASE("lines of another study or run are said and not used") {
         "[W 2026-01-31 12:00:25,050] Trial 1 failed with parameters: {'x': 1.5} because of the following error: KeyError('e').\n";
     for (const auto& text : {right + near, near + right}) {
         const auto match = match_of(text, trials);
-        CHECK(match.told.at(1).failure.message == "d");  // the line nearest to the trial's end
+        CHECK(match.told.at(1).failure.message == "KeyError: d");  // the line nearest to the trial's end
         CHECK(match.unmatched.size() == 1);
     }
     const std::string timeless =
         "WARNING:optuna:Trial 1 failed with parameters: {'x': 1.5} because of the following error: KeyError('f').\n";
-    CHECK(match_of(timeless, trials).told.at(1).failure.message == "f");
+    CHECK(match_of(timeless, trials).told.at(1).failure.message == "KeyError: f");
     CHECK(match_of(timeless + "WARNING:optuna:Trial 1 failed with parameters: {'x': 1.5} because of the following error: KeyError('g').\n",
                    trials)
               .told.empty());

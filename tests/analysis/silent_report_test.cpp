@@ -59,7 +59,7 @@ TEST_CASE("the row of a failure without a message tells what it looks like") {
     trials.back().system_attributes["retry_history"] = "[26]";
     const SilentReport report = report_of(trials);
     using enum SilentPattern;
-    const std::vector<SilentPattern> expected{at_once, at_once, as_long, between, as_long, last_report, vanished};
+    const std::vector<SilentPattern> expected{before_params, at_once, as_long, between, as_long, last_report, vanished};
     REQUIRE(report.failures.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
         CAPTURE(i);

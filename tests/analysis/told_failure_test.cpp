@@ -49,6 +49,44 @@ TEST_CASE("every text of a JSON value is visited with its path") {
     CHECK(texts_of(deep).size() == 1);
 }
 
+TEST_CASE("the lines of a traceback that are kept as a list are one text") {
+    using Texts = std::vector<std::pair<std::string, std::string>>;
+    CHECK(
+        texts_of(
+            R"-({"a": ["before", "Traceback (most recent call last):\n", "  File \"t.py\", line 8, in obj\n" , "KeyError: 'lr'\n"], "b": "c"})-") ==
+        Texts{{"a[0]", "before"},
+              {"a[1]", "Traceback (most recent call last):\n  File \"t.py\", line 8, in obj\nKeyError: 'lr'\n"},
+              {"b", "c"}});
+    CHECK(texts_of(R"-(["Traceback (most recent call last):", "  x", 3, "y"])-") ==
+          Texts{{"[0]", "Traceback (most recent call last):\n  x"}, {"[3]", "y"}});
+    const std::string head =
+        R"-(["Traceback (most recent call last):\n", "  File \"oom.py\", line 8, in objective\n    out_of_memory()\n", )-";
+    const auto told = told_in_attributes(failed_with("traceback", head + R"-("ValueError: bad shape (3, 4)\n"])-"));
+    REQUIRE(told);
+    CHECK(told->failure.kind == FailureKind::trainer_error);
+    CHECK(told->failure.message == "bad shape (3, 4)");
+    const auto oom = told_in_attributes(failed_with("traceback", head + hpo::json_quote("torch.OutOfMemoryError: " + torch_oom) + "]"));
+    REQUIRE(oom);
+    CHECK(oom->failure.requested_bytes == std::int64_t{2} << 30);
+}
+
+TEST_CASE("a log hides no cause that an attribute tells") {
+    const auto both = [](const std::string& name, const std::string& value, const char* line) {
+        const std::vector trials{failed_with(name, value)};
+        const ToldFailures log{{7, {.failure = hpo::classify_python(line), .place = "run.log, line 3"}}};
+        const auto cases = failure_cases(trials, log);
+        REQUIRE(cases.size() == 1);
+        return cases[0];
+    };
+    const auto vague = "ValueError: training failed";
+    CHECK(both("oom", "true", vague).is_oom());
+    CHECK(both("cuda_error_msg", R"-("CUDA error: device-side assert triggered")-", vague).failure.kind == FailureKind::cuda_sticky);
+    CHECK(both("error_message", R"-("CUDA out of memory")-", vague).told_in == "attribute error_message");
+    CHECK(both("error_message", R"-("went wrong")-", vague).told_in == "run.log, line 3");
+    CHECK(both("epochs", "3", vague).told_in == "run.log, line 3");
+    CHECK(both("error_message", R"-("went wrong")-", "RuntimeError: CUDA out of memory").is_oom());
+}
+
 TEST_CASE("a message in any attribute is found, and the place is told") {
     const struct {
         std::string name, value;

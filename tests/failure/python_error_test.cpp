@@ -32,6 +32,15 @@ TEST_CASE("losses by the name of an error are no exceptions, and escapes that a 
     CHECK(shown->message == "bad\\x1b[31mred \\ 'q'\nline two");
 }
 
+TEST_CASE("a message of one word or none is told with the exception's type") {
+    const auto message = [](const char* text) { return hpo::classify_python(text).message; };
+    CHECK(message("KeyError('lr')") == "KeyError: lr");
+    CHECK(message("KeyError: 'lr'") == "KeyError: 'lr'");
+    CHECK(message("AssertionError()") == "AssertionError");
+    CHECK(message("Traceback (most recent call last):\n  File \"t.py\", line 1\nStopIteration\n") == "StopIteration");
+    CHECK(message("ValueError: bad shape (3, 4)") == "bad shape (3, 4)");
+}
+
 TEST_CASE("the exceptions of a traceback come in the order in which they were raised, each with its whole message") {
     const std::string traceback =
         "[W 2026-01-01] Trial 3 failed\nTraceback (most recent call last):\n  File \"a.py\", line 3, in f\n    x = g()\n"

@@ -59,18 +59,13 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers, std::size_t m
     return text;
 }
 
-bool without_params(const std::vector<const SilentFailure*>& entries) {
-    return std::ranges::all_of(entries, [](const SilentFailure* entry) { return entry->trial->params.empty(); });
-}
-
-std::string_view suspicion(SilentPattern pattern, const std::vector<const SilentFailure*>& entries) {
+std::string_view suspicion(SilentPattern pattern) {
     switch (pattern) {
         case SilentPattern::vanished: return "the process was killed or died";
         case SilentPattern::last_report: return "a returned NaN, which Optuna counts as failed, or an error because of it";
         case SilentPattern::together: return "the process or the machine died, or all were given up at once";
-        case SilentPattern::at_once:
-            return without_params(entries) ? "a mistake in the program"
-                                           : "a mistake in the program, or an error in the first steps, such as an out-of-memory";
+        case SilentPattern::before_params: return "a mistake in the program";
+        case SilentPattern::at_once: return "a mistake in the program, or an error in the first steps, such as an out-of-memory";
         case SilentPattern::as_long: return "a value of NaN or None, or an error at the end";
         case SilentPattern::between: return "an error on the way, an out-of-memory as well as any other, or an interruption";
         case SilentPattern::untimed: return "";
@@ -85,10 +80,11 @@ std::string fact_text(SilentPattern pattern, const std::vector<const SilentFailu
         case SilentPattern::vanished: return "gave no sign of life any more, so that Optuna began another trial instead";
         case SilentPattern::last_report: return "reported NaN or infinity last, after " + range;
         case SilentPattern::together: return "became FAIL in the same second as others that ran beside it, after " + range;
+        case SilentPattern::before_params:
         case SilentPattern::at_once: {
             const auto early = std::ranges::count_if(entries, [](const SilentFailure* entry) { return entry->before_any_complete; });
-            const bool no_params = without_params(entries);
-            std::string text = "ended after " + range + (no_params ? ", before a parameter or a report" : ", before a report") + " (" +
+            const bool before_params = pattern == SilentPattern::before_params;
+            std::string text = "ended after " + range + (before_params ? ", before a parameter or a report" : ", before a report") + " (" +
                                pace_text(pace) + ")";
             if (early > 0 && entries.size() == 1) text += ", and before any trial was complete";
             else if (early > 0) text += ", " + std::to_string(early) + " of them before any trial was complete";
@@ -187,7 +183,7 @@ std::string silent_text(const SilentFailure& entry, const Pace& pace) {
     std::string text = "it " + fact_text(entry.pattern, {&entry}, pace);
     if (entry.repeated_by) text += " (trial " + std::to_string(*entry.repeated_by) + ")";
     if (!entry.together_with.empty()) text += " (" + numbers_text(entry.together_with) + ")";
-    if (const auto why = suspicion(entry.pattern, {&entry}); !why.empty()) text += "; suspected: " + std::string{why};
+    if (const auto why = suspicion(entry.pattern); !why.empty()) text += "; suspected: " + std::string{why};
     if (entry.next_after && program_may_go_on(entry)) {
         text += ". The next trial began " + duration(std::max(*entry.next_after, 0.001)) + " later";
         if (*entry.next_after <= went_on_seconds) text += ": the program went on, as it does after a caught exception or a NaN";
@@ -232,7 +228,7 @@ void print_silent(const Page& page, const SilentReport& report) {
         for (const SilentFailure* entry : entries) numbers.push_back(entry->trial->number);
         std::ranges::sort(numbers);
         std::string text = "  " + counted(entries.size(), "failed trial") + " " + fact_text(pattern, entries, report.pace) + ".";
-        if (const auto why = suspicion(pattern, entries); !why.empty()) text += " Suspected: " + std::string{why} + ".";
+        if (const auto why = suspicion(pattern); !why.empty()) text += " Suspected: " + std::string{why} + ".";
         text += " T" + numbers_text(numbers).substr(1) + ".";
         page.paragraph(text, 6);
     }

@@ -66,8 +66,8 @@ public:
 
     /// The nearest change that measured peaks allow. It takes two grounds. First, a measured trial fits when it is scaled up: memory grows
     /// with each number by no more than its square, or faster where the peaks say so. Second, it fits by the model of all peaks, with two
-    /// standard deviations to spare. Both leave 7 % of the device for what no allocator counts. A number of unknown direction is the same, or
-    /// enough peaks show that the difference matters by a tenth at most.
+    /// standard deviations to spare. Both leave 7 % of the device for what no allocator counts. A number of unknown direction is the same,
+    /// or enough peaks show that the difference matters by a tenth at most.
     [[nodiscard]] std::optional<SizedChange> by_peaks() {
         const auto capacity = witnesses_.capacity_of(entry_);
         if (!capacity || *capacity <= 0) return std::nullopt;

@@ -115,8 +115,8 @@ public:
         return found && found->certain ? found->axis.direction : 0;
     }
 
-    /// The most by which two values of a number without a term can change the logarithm of the demand: its slope in what the terms leave, and
-    /// three standard errors. Nothing where too few measured peaks tell it, or none with values as far out.
+    /// The most by which two values of a number without a term can change the logarithm of the demand: its slope in what the terms leave,
+    /// and three standard errors. Nothing where too few measured peaks tell it, or none with values as far out.
     [[nodiscard]] std::optional<double> most_effect(const std::string& param, double a, double b) const {
         const auto found = effects_.find(param);
         if (found == effects_.end()) return std::nullopt;

@@ -120,12 +120,15 @@ namespace detail {
     return told;
 }
 
-/// What is known of another program's trial from its attributes and its log together: figures of an out-of-memory first, then the log.
+/// What is known of another program's trial from its attributes and its log together: what tells more of the cause, and of equal ones the
+/// log, but for figures of an out-of-memory.
 [[nodiscard]] inline std::optional<ToldFailure> told_failure(const Trial& trial, const ToldFailures& log, OrdinaryTexts& ordinary) {
     auto told = is_finished(trial.state) ? foreign_failure(trial, ordinary) : std::nullopt;
     const auto found = log.find(trial.number);
-    if (found == log.end() || (told && is_memory(told->failure.kind) && told->failure.requested_bytes)) return told;
-    if (trial.state == TrialState::complete && !told) return told;
+    if (found == log.end() || (trial.state == TrialState::complete && !told)) return told;
+    const bool silent = !told || told->place.empty();
+    const bool has_figures = told && is_memory(told->failure.kind) && told->failure.requested_bytes;
+    if (has_figures || (!silent && !tells_at_least(found->second.failure, told->failure))) return told;
     return found->second;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -8,11 +9,13 @@
 #include <vector>
 
 #include "hpo/analysis/attribute_value.hpp"
+#include "hpo/failure/python_error.hpp"
 
 namespace hpo::analysis {
 
 /// Calls `visit(path, text)` for each text in a JSON value, however deep, in the order of the document: `path` is empty for a value that is
-/// a text itself, else "error.frames[2]". Names of members are no texts. Paths end with "..." after 32 steps. Linear in the length; what is
+/// a text itself, else "error.frames[2]". The rest of a list from a traceback's heading on is one text, as Python's format_exception gives
+/// its lines. Names of members are no texts. Paths end with "..." after 32 steps. Linear in the length; what is
 /// no JSON ends the walk where it stops being any.
 template <class Visit>
 void each_json_text(std::string_view json, Visit&& visit) {
@@ -32,6 +35,28 @@ void each_json_text(std::string_view json, Visit&& visit) {
         }
         return text;
     };
+    const auto literal_at = [&](std::size_t i) -> std::string_view {  // empty where it does not end
+        std::size_t end = i + 1;
+        while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+        return end < json.size() ? json.substr(i, end + 1 - i) : std::string_view{};
+    };
+    const auto skip_space = [&](std::size_t i) { return std::min(json.find_first_not_of(" \t\r\n", i), json.size()); };
+    // Adds the texts that follow in a list to that before them, which ends at `i`; returns the end of the last.
+    const auto append_lines = [&](std::string& lines, std::size_t i, std::size_t& index) {
+        for (;;) {
+            const std::size_t comma = skip_space(i + 1);
+            if (comma >= json.size() || json[comma] != ',') return i;
+            const std::size_t next = skip_space(comma + 1);
+            if (next >= json.size() || json[next] != '"') return i;
+            const std::string_view literal = literal_at(next);
+            const auto line = literal.empty() ? std::nullopt : json_string(literal);
+            if (!line) return i;
+            if (!lines.ends_with('\n')) lines += '\n';
+            lines += *line;
+            i = next + literal.size() - 1;
+            ++index;
+        }
+    };
     for (std::size_t i = 0; i < json.size(); ++i) {
         switch (json[i]) {
             case '{': levels.push_back({.object = true, .expects_name = true}); break;
@@ -47,16 +72,17 @@ void each_json_text(std::string_view json, Visit&& visit) {
                 else ++levels.back().index;
                 break;
             case '"': {
-                std::size_t end = i + 1;
-                while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
-                if (end >= json.size()) return;
-                const std::string_view literal = json.substr(i, end + 1 - i);
-                i = end;
+                const std::string_view literal = literal_at(i);
+                if (literal.empty()) return;
+                i += literal.size() - 1;
                 if (!levels.empty() && levels.back().expects_name) {
                     levels.back().name = literal;
                     levels.back().expects_name = false;
-                } else if (const auto text = json_string(literal)) {
-                    visit(path(), *text);
+                } else if (auto text = json_string(literal)) {
+                    const std::string where = path();
+                    if (!levels.empty() && !levels.back().object && text->find(traceback_heading) != std::string::npos)
+                        i = append_lines(*text, i, levels.back().index);
+                    visit(where, *text);
                 }
                 break;
             }

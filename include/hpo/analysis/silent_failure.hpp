@@ -20,17 +20,18 @@ namespace hpo::analysis {
 
 /// What the row of a trial that failed without a message looks like. Each is a fact; what it suggests is no more than a suspicion.
 enum class SilentPattern {
-    vanished,     ///< Optuna gave it up: its process gave no sign of life
-    last_report,  ///< its last report is NaN or infinite
-    together,     ///< set to FAIL in the same second as others that ran beside it
-    at_once,      ///< it ended before a parameter or a report, far sooner than complete trials
-    as_long,      ///< it ran as long as complete trials do, or reported as far
-    between,      ///< it ended somewhere on the way
-    untimed,      ///< its times, or those of complete trials, are not known
+    vanished,       ///< Optuna gave it up: its process gave no sign of life
+    last_report,    ///< its last report is NaN or infinite
+    together,       ///< set to FAIL in the same second as others that ran beside it
+    before_params,  ///< it ended before it asked for a parameter
+    at_once,        ///< it ended before a report, far sooner than complete trials
+    as_long,        ///< it ran as long as complete trials do, or reported as far
+    between,        ///< it ended somewhere on the way
+    untimed,        ///< its times, or those of complete trials, are not known
 };
 
-inline constexpr std::array<std::string_view, 7> silent_pattern_names{"vanished", "last_report", "together", "at_once",
-                                                                      "as_long",  "between",     "untimed"};
+inline constexpr std::array<std::string_view, 8> silent_pattern_names{"vanished", "last_report", "together", "before_params",
+                                                                      "at_once",  "as_long",     "between",  "untimed"};
 [[nodiscard]] constexpr std::string_view to_text(SilentPattern pattern) { return silent_pattern_names[static_cast<std::size_t>(pattern)]; }
 
 /// A trial that failed without a message, with the figures of its row.
@@ -107,7 +108,7 @@ inline void find_next(std::span<SilentFailure> silent, std::span<const Trial> tr
     if (reported && !std::isfinite(trial.intermediate.rbegin()->second)) return SilentPattern::last_report;
     if (!entry.together_with.empty()) return SilentPattern::together;
     if (!entry.seconds) return SilentPattern::untimed;
-    if (trial.params.empty() && !reported) return SilentPattern::at_once;
+    if (trial.params.empty() && !reported) return SilentPattern::before_params;
     if (reported && pace.last_step && trial.intermediate.rbegin()->first >= *pace.last_step) return SilentPattern::as_long;
     if (pace.trials == 0) return !reported && *entry.seconds < 10 ? SilentPattern::at_once : SilentPattern::untimed;
     if (!reported && *entry.seconds < pace.low_seconds / 10) return SilentPattern::at_once;

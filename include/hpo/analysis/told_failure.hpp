@@ -135,15 +135,21 @@ struct TextSays {
 
 }  // namespace detail
 
+/// Whether `a` tells at least as much of a cause as `b`: an out-of-memory with figures most, then one without, then other known causes,
+/// then any error.
+[[nodiscard]] inline bool tells_at_least(const Failure& a, const Failure& b) {
+    const auto rank = [](const Failure& failure) {
+        if (is_memory(failure.kind)) return failure.requested_bytes ? 3 : 2;
+        return failure.kind == FailureKind::trainer_error ? 0 : 1;
+    };
+    return rank(a) >= rank(b);
+}
+
 /// Looks through every attribute of a trial, user's and system's, for what says how it failed: texts, also inside lists and dictionaries.
 /// What is about memory comes first, then other causes that are known, then any error. Attributes by the name of notes or comments are not
 /// read, and what trials that ran well have, too, is no message.
 [[nodiscard]] inline std::optional<ToldFailure> told_in_attributes(const Trial& trial, OrdinaryTexts& ordinary) {
     std::optional<ToldFailure> best;
-    const auto rank = [](const Failure& failure) {
-        if (is_memory(failure.kind)) return failure.requested_bytes ? 3 : 2;
-        return failure.kind == FailureKind::trainer_error ? 0 : 1;
-    };
     for (const auto& [attributes, whose] : {std::pair{&trial.user_attributes, ""}, std::pair{&trial.system_attributes, "system "}}) {
         for (const auto& [name, json] : *attributes) {
             if (!json.starts_with('"') && !json.starts_with('{') && !json.starts_with('[')) continue;
@@ -151,7 +157,7 @@ struct TextSays {
             if (!named && !detail::may_tell_failure(json)) continue;
             each_json_text(json, [&](const std::string& path, const std::string& text) {
                 auto told = detail::told_by(path.empty() ? name : name + '.' + path, text, trial.state == TrialState::fail);
-                if (!told || (best && rank(best->failure) >= rank(told->failure))) return;
+                if (!told || (best && tells_at_least(best->failure, told->failure))) return;
                 if (!told->certain && ordinary.contains(name, path, text)) return;
                 best = ToldFailure{.failure = std::move(told->failure),
                                    .place = std::string{whose} + "attribute " + name + (path.empty() ? "" : ", in " + path)};

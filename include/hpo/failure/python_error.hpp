@@ -134,15 +134,24 @@ inline constexpr std::string_view traceback_heading = "Traceback (most recent ca
     return chain;
 }
 
+/// A failure from an exception. A message of one word or none is told with the type: KeyError('lr') is "KeyError: lr".
+[[nodiscard]] inline Failure classify_exception(const PythonError& error) {
+    Failure failure = classify_text({.type = error.type, .message = error.message});
+    const bool one_word = failure.message.find_first_of(" \t\n") == std::string::npos;
+    if (failure.kind == FailureKind::trainer_error && one_word && !error.type.empty())
+        failure.message = error.type + (failure.message.empty() ? "" : ": " + failure.message);
+    return failure;
+}
+
 /// A failure from a chain of exceptions: the first of them that is about memory or the device, else the last. What handles an
 /// out-of-memory often raises something else. Nothing for an empty chain.
 [[nodiscard]] inline std::optional<Failure> classify_exceptions(const std::vector<PythonError>& chain) {
     if (chain.empty()) return std::nullopt;
     for (const PythonError& error : chain) {
-        Failure failure = classify_text({.type = error.type, .message = error.message});
+        Failure failure = classify_exception(error);
         if (failure.kind != FailureKind::trainer_error) return failure;
     }
-    return classify_text({.type = chain.back().type, .message = chain.back().message});
+    return classify_exception(chain.back());
 }
 
 /// A failure from the words of Optuna: "RuntimeError('...')", "The value nan is not acceptable", also with "Trial 7 failed because of the
@@ -157,11 +166,11 @@ inline constexpr std::string_view traceback_heading = "Traceback (most recent ca
             return *failure;
         }
     }
-    if (const auto error = exception_from_repr(text)) return classify_text({.type = error->type, .message = error->message});
+    if (const auto error = exception_from_repr(text)) return classify_exception(*error);
     if (const auto error = detail::exception_line(text.substr(0, text.find('\n')))) {
         const auto end = text.find('\n');
         const std::string more{end == std::string_view::npos ? std::string_view{} : text.substr(end)};
-        return classify_text({.type = error->type, .message = error->message + more});
+        return classify_exception({.type = error->type, .message = error->message + more});
     }
     Failure failure = classify_text({.type = {}, .message = text});
     const std::string lower = detail::lower_case(text);
