@@ -15,6 +15,7 @@
 
 #include "hpo/analysis/condition.hpp"
 #include "hpo/analysis/demand.hpp"
+#include "hpo/analysis/evenly_spaced.hpp"
 #include "hpo/analysis/region_learner.hpp"
 
 namespace hpo::analysis {
@@ -55,9 +56,7 @@ public:
     ///
     /// Complexity: about 100 steps for each parameter of each example, of which evenly spaced 1,000 are taken where there are more.
     explicit DemandModel(std::span<const Example> all) {
-        constexpr std::size_t most = 1000;
-        std::vector<Example> examples;
-        for (std::size_t i = 0, count = std::min(all.size(), most); i < count; ++i) examples.push_back(all[i * all.size() / count]);
+        const std::vector<Example> examples = evenly_spaced(all, 1000);
         read_demand(examples);
         std::set<std::string> names;
         for (const Example& example : examples) {

@@ -12,6 +12,7 @@
 
 #include "hpo/analysis/demand_model.hpp"
 #include "hpo/analysis/demand_order.hpp"
+#include "hpo/analysis/evenly_spaced.hpp"
 #include "hpo/analysis/failure_case.hpp"
 
 namespace hpo::analysis {
@@ -44,11 +45,7 @@ namespace hpo::analysis {
             examples.push_back(example);
         }
     }
-    constexpr std::size_t most = 4000;
-    if (examples.size() <= most) return examples;
-    std::vector<Example> spaced;
-    for (std::size_t i = 0; i < most; ++i) spaced.push_back(examples[i * examples.size() / most]);
-    return spaced;
+    return evenly_spaced<Example>(examples, 4000);
 }
 
 namespace detail {

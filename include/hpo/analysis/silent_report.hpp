@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "hpo/analysis/evenly_spaced.hpp"
 #include "hpo/analysis/failure_region.hpp"
 #include "hpo/analysis/history_cause.hpp"
 #include "hpo/analysis/silent_failure.hpp"
@@ -39,11 +40,7 @@ using TrialSet = std::set<const Trial*>;
         if (failed || (ran_well(trial) && !open.contains(&trial)))
             examples.push_back({.params = &trial.params, .positive = failed, .peak_bytes = {}});
     }
-    constexpr std::size_t most = 4000;
-    if (examples.size() <= most) return examples;
-    std::vector<Example> spaced;
-    for (std::size_t i = 0; i < most; ++i) spaced.push_back(examples[i * examples.size() / most]);
-    return spaced;
+    return evenly_spaced<Example>(examples, 4000);
 }
 
 }  // namespace detail

@@ -87,7 +87,7 @@ public:
     /// How many reads were refused in this process.
     [[nodiscard]] static std::int64_t refusals() { return refused(); }
 
-    /// "the code reads numbers from tensors (item, in forward), and its memory may hang on them: ..."
+    /// "the training reads numbers from tensors (item, in its phase forward), ...": why a dry run does not know the memory.
     [[nodiscard]] static std::string refusal(std::string_view name) {
         const std::string phase = TraceRecorder::instance().phase();
         return "the training reads numbers from tensors (" + std::string{name} + (phase.empty() ? "" : ", in its phase " + phase) +
