@@ -163,7 +163,8 @@ TEST_CASE("deep recursion is an error with its place") {
                Catch::StartsWith("s.lua:1: ") && (Catch::Contains("stack overflow") || Catch::Contains("out of memory")));
     CHECK_THAT(outcome("local s = ('('):rep(1000) return s:gsub('.', function(c) return (s:gsub('.', function() error('deep') end)) end)"),
                Catch::Contains("deep"));
-    CHECK_THAT(outcome("local function f(s) return s:gsub('.', f) end return f('x')"), Catch::Contains("stack overflow"));
+    CHECK_THAT(outcome("local function f(s) return s:gsub('.', f) end return f('x')"),
+               Catch::EndsWith("stack overflow, which looks like endless recursion"));
     CHECK_THAT(outcome("return " + std::string(100000, '(') + "1" + std::string(100000, ')')),
                Catch::StartsWith("s.lua: C stack overflow"));
     CHECK_THAT(outcome("local m = {} m.__index = function(t, k) return t[k .. 'x'] end return setmetatable({}, m).a"),

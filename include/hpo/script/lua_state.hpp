@@ -174,6 +174,7 @@ private:
         for (char& c : text) {
             if (static_cast<unsigned char>(c) < 0x20) c = ' ';
         }
+        if (text.ends_with("stack overflow")) text += ", which looks like endless recursion";
         return text;
     }
 
