@@ -82,6 +82,19 @@ TEST_CASE("each command prints what was reviewed once") {
     }
 }
 
+TEST_CASE("the pages of the guide are what the tool prints") {
+    const std::string guide = read_file(source + "/docs/post-mortem-guide.md");
+    for (const char* arguments : {"oom", "trial 42"}) {
+        CAPTURE(arguments);
+        const std::string command = "hpo-analyze " + std::string{arguments} + " --store " + data + "optuna-5.0.0.db --study oom";
+        CHECK(guide.find("```\n" + command + "\n```") != std::string::npos);
+        const Workshop workshop;
+        const CommandResult result = run_command(
+            workshop, {"/bin/sh", "-c", "cd '" + source + "' && COLUMNS=100 exec '" + tool("hpo-analyze") + "'" + command.substr(11)});
+        CHECK(guide.find("```\n" + result.out + "```") != std::string::npos);
+    }
+}
+
 TEST_CASE("the JSON of oom has every promised member, and null for what is not known") {
     const CommandResult result = analyze("oom --json --study oom --store sqlite:///" + data + "optuna-5.0.0.db");
     REQUIRE(result.status == 0);
@@ -585,8 +598,9 @@ TEST_CASE("a trial shows what its attempt held over time, and what it left behin
     const CommandResult result = analyze("trial 0 --store '" + path + "'");
     REQUIRE(result.status == 0);
     INFO(result.out);
-    CHECK_THAT(result.out, Catch::Contains("    log        the last 12 of 41 lines that are kept; --json has them all\n               epoch 30\n") &&
-                               !Catch::Contains("epoch 29") && Catch::Contains("               the last \\u001b[31mone\n"));
+    CHECK_THAT(result.out,
+               Catch::Contains("    log        the last 12 of 41 lines that are kept; --json has them all\n               epoch 30\n") &&
+                   !Catch::Contains("epoch 29") && Catch::Contains("               the last \\u001b[31mone\n"));
     const auto times = [](const std::string& text, int count) {
         std::string all;
         for (int i = 0; i < count; ++i) all += text;
