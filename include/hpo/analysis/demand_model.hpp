@@ -75,7 +75,7 @@ public:
             if (value) *value -= mean_;
         }
         for (const std::string& name : names) {
-            if (shrinks(examples, name)) shrinking_.insert(name);
+            if (shrinks(examples, name, 1)) shrinking_.insert(name);
         }
         select(examples, names);
         for (int round = 0; round < 20 && !terms_.empty(); ++round) {  // backfitting, so that the order of selection leaves no trace
@@ -96,6 +96,7 @@ public:
             names.erase(term.axis.param);
         }
         for (const std::string& name : names) {
+            if (shrinks(examples, name, 0)) shrinking_.insert(name);
             if (from_peaks_) bound_effect(examples, name);
         }
     }
@@ -124,7 +125,8 @@ public:
         return slope * std::fabs(logarithmic ? std::log(a / b) : a - b);
     }
 
-    /// Whether the trials suggest that more of this number needs less: their demand falls with it, alone or beside the other parameters.
+    /// Whether the trials suggest that more of this number needs less: their demand falls with it, alone by more than one standard error or
+    /// beside the other parameters however little.
     [[nodiscard]] bool speaks_against_growth(const std::string& param) const {
         const DemandTerm* found = term(param);
         return shrinking_.contains(param) || (found && found->axis.direction < 0);
@@ -186,10 +188,12 @@ private:
         return sum;
     }
 
-    /// Whether the demand falls with this number, however little.
-    [[nodiscard]] bool shrinks(std::span<const Example> examples, const std::string& name) const {
-        const auto alone = fit(examples, name);
-        return alone && alone->axis.direction < 0;
+    /// Whether what is left of the demand falls with this number by more than so many standard errors of the slope.
+    [[nodiscard]] bool shrinks(std::span<const Example> examples, const std::string& name, double errors) const {
+        const auto line = fit(examples, name);
+        if (!line || line->axis.direction >= 0) return false;
+        const double gain = explained(examples, *line);
+        return gain * (count_ - 2) > errors * errors * (left() - gain);
     }
 
     void bound_effect(std::span<const Example> examples, const std::string& name) {
