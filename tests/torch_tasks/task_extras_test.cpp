@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "hpo/testing/saving_contract.hpp"
@@ -38,6 +39,10 @@ struct TwoHeads final : hpo::torch::Model {
 struct Flaws {
     bool forgetful = false;    ///< augments from another generator each time
     bool wrong_count = false;  ///< augments to another number of examples
+    bool of_first = false;     ///< changes all examples by the numbers of the first
+    bool sizes = false;        ///< adds an input whose size is drawn
+    bool short_batch = false;  ///< leaves out an example of more than two
+    bool long_batch = false;   ///< adds one to more than two
 };
 
 /// 60 points whose sum is to be learnt. Each is moved a little at random in every epoch.
@@ -60,10 +65,18 @@ public:
         static std::uint64_t calls = 0;
         if (flaws_.forgetful) ++calls;
         for (std::size_t i = 0; i < examples.size(); ++i) {
-            hpo::Rng rng = flaws_.forgetful ? hpo::Rng{calls} : epoch.rng_of(examples[i]);
+            hpo::Rng rng = flaws_.forgetful ? hpo::Rng{calls} : epoch.rng_of(examples[flaws_.of_first ? 0 : i]);
             const double moved = 0.1 * rng.uniform();
             batch.inputs[0][static_cast<std::int64_t>(i)] += moved;
         }
+        if (flaws_.sizes) {
+            const auto width = static_cast<std::int64_t>(epoch.rng_of(examples[0]).below(4));
+            batch.inputs.push_back(::torch::zeros({batch.examples(), width}));
+        }
+        if (flaws_.short_batch && examples.size() > 2) batch = {{batch.inputs[0].slice(0, 1)}, batch.targets.slice(0, 1)};
+        if (flaws_.long_batch && examples.size() > 2)
+            batch = {{::torch::cat({batch.inputs[0], batch.inputs[0].slice(0, 0, 1)})},
+                     ::torch::cat({batch.targets, batch.targets.slice(0, 0, 1)})};
         if (flaws_.wrong_count) batch.inputs[0] = batch.inputs[0].slice(0, 1);
         for (std::int64_t i = 0; seen && i < batch.examples(); ++i)
             seen->push_back({epoch.number, examples[static_cast<std::size_t>(i)], batch.inputs[0][i][0].item<double>()});
@@ -204,6 +217,49 @@ TEST_CASE("a check notices an augmentation that is not the epoch's, or of other 
     CHECK(problems_of({.wrong_count = true}) ==
           std::vector<std::string>{
               "augmented_batch: input 0 of shape [1, 4] for 2 examples; expected a first dimension that counts the examples"});
+    CHECK(problems_of({.of_first = true}) ==
+          std::vector<std::string>{"augmented_batch: example 1 is changed otherwise alone than together with example 0 in the same epoch; "
+                                   "expected random numbers from epoch.rng_of(example) alone"});
+    const auto sizes = problems_of({.sizes = true});
+    REQUIRE(sizes.size() == 1);
+    CHECK_THAT(sizes[0], Catch::StartsWith("augmented_batch: input 1 of the same examples has shape [2, ") &&
+                             Catch::EndsWith("expected sizes that do not depend on what is drawn"));
+}
+
+TEST_CASE("a batch of fewer or more examples than asked for is an error that tells both counts, with loader workers, too") {
+    for (const auto& [flaws, told, seen_by_check] :
+         {std::tuple{Flaws{.short_batch = true}, "a batch of 19 examples where 20 were asked for", "targets of shape [19] for 20 examples"},
+          std::tuple{Flaws{.long_batch = true}, "a batch of 21 examples where 20 were asked for",
+                     "targets of shape [21] for 20 examples"}}) {
+        for (const std::int64_t workers : {0, 2}) {
+            CAPTURE(told, workers);
+            NoisyTrainer trainer;
+            trainer.flaws = flaws;
+            hpo::TrainerJob job = noisy_job(20);
+            job.options["loader_workers"] = workers;
+            points::Recorder recorder;
+            const auto outcome = trainer.run(job, recorder);
+            REQUIRE(outcome.failure);
+            CHECK(outcome.failure->kind == hpo::FailureKind::bad_batch);
+            CHECK(outcome.failure->where == "batch");
+            CHECK_THAT(outcome.failure->message, Catch::StartsWith(told));
+        }
+        const auto problems = problems_of(flaws);
+        REQUIRE(problems.size() == 1);
+        CHECK_THAT(problems[0], Catch::StartsWith("augmented_batch: ") && Catch::Contains(seen_by_check));
+    }
+}
+
+TEST_CASE("a loader that is asked for more batches than there are throws, with workers, too") {
+    const NoisyTask task;
+    for (const std::int64_t workers : {0, 2}) {
+        hpo::torch::BatchLoader loader{
+            task, {.order = {3, 1, 2}, .effective_batch = 2, .micro_batch = 2, .workers = workers}, ::torch::kCPU};
+        CHECK(loader.next().examples() == 2);
+        CHECK(loader.next().examples() == 1);
+        CHECK_THROWS_WITH(loader.next(), "a batch is asked for after the last of the epoch's 2");
+        CHECK_THROWS_WITH(loader.next(), "a batch is asked for after the last of the epoch's 2");
+    }
 }
 
 TEST_CASE("one output of several must be named") {

@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <sstream>
 #include <stdexcept>
@@ -55,6 +56,13 @@ inline void check_logits(const ::torch::Tensor& logits, const Batch& batch, std:
     if (logits.dim() == 2 && logits.size(0) == batch.examples() && logits.size(1) == classes) return;
     throw BadBatch{"logits of shape " + shape_text(logits) + "; expected [" + std::to_string(batch.examples()) + ", " +
                    std::to_string(classes) + "]"};
+}
+
+/// Throws BadBatch unless the batch holds as many examples as were asked for.
+inline void check_count(const Batch& batch, std::size_t asked) {
+    if (batch.examples() == static_cast<std::int64_t>(asked)) return;
+    throw BadBatch{"a batch of " + std::to_string(batch.examples()) + " examples where " + std::to_string(asked) +
+                   " were asked for; expected each of them once, in order"};
 }
 
 /// Throws NonFiniteLoss unless the loss is a number.

@@ -11,10 +11,13 @@
 #include <map>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "hpo/core/error.hpp"
+#include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/task.hpp"
 
@@ -58,8 +61,11 @@ public:
     BatchLoader(const BatchLoader&) = delete;
     BatchLoader& operator=(const BatchLoader&) = delete;
 
-    /// The next batch, on the device; as often as there are batches. Throws what making it threw.
+    /// The next batch, on the device; as often as there are batches. Throws what making it threw, BadBatch for another number of examples
+    /// than was asked for, and Error where there is no further batch.
     [[nodiscard]] Batch next() {
+        if (taken_ == batches_.size())
+            throw Error{Errc::plugin, "a batch is asked for after the last of the epoch's " + std::to_string(batches_.size())};
         if (workers_.empty()) return make(taken_++, device_);
         Made made;
         {
@@ -90,7 +96,10 @@ private:
     };
 
     [[nodiscard]] Batch make(std::size_t index, ::torch::Device device) const {
-        return task_.augmented_batch(batches_.at(index), device, plan_.epoch);
+        const std::span asked = batches_.at(index);
+        Batch batch = task_.augmented_batch(asked, device, plan_.epoch);
+        check_count(batch, asked.size());
+        return batch;
     }
     [[nodiscard]] Batch onto_device(Batch batch) const {
         const auto move = [&](::torch::Tensor& tensor) {

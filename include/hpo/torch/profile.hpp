@@ -12,6 +12,7 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/autocast.hpp"
+#include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/model_parts.hpp"
 #include "hpo/torch/optimizer.hpp"
 #include "hpo/torch/prepared_model.hpp"
@@ -27,6 +28,7 @@ namespace hpo::torch {
     std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
     const auto before = read_memory(attempt.device()).allocated.value_or(0);
     const Batch batch = task.training_batch(chosen, attempt.device());
+    check_count(batch, chosen.size());
     Outputs outputs;
     {
         const Autocast autocast{attempt.device(), precision};

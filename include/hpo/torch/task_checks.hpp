@@ -17,6 +17,7 @@
 #include "hpo/core/value.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/autocast.hpp"
+#include "hpo/torch/augmentation_problem.hpp"
 #include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/failure_translation.hpp"
@@ -92,25 +93,18 @@ private:
         check_gradients(loss);
     }
 
-    /// False where augmented_batch gives no batch of these examples, or another one when it is asked again for the same epoch.
+    /// False where augmented_batch breaks a promise for these examples, or gives a micro-batch of another number of examples.
     bool check_augmentation(std::span<const std::int64_t> chosen) {
-        const Epoch epoch{.number = 1, .seed = Seed{1}};
-        const Batch batch = task_.augmented_batch(chosen, attempt_.device(), epoch);
+        const Batch batch = task_.augmented_batch(chosen, attempt_.device(), Epoch{.number = 1, .seed = Seed{1}});
         if (!counts_examples("augmented_batch", batch, chosen.size())) return false;
-        const Batch again = task_.augmented_batch(chosen, attempt_.device(), epoch);
-        bool same = batch.inputs.size() == again.inputs.size() && same_numbers(batch.targets, again.targets);
-        for (std::size_t i = 0; same && i < batch.inputs.size(); ++i) same = same_numbers(batch.inputs[i], again.inputs[i]);
-        if (!same)
-            add("augmented_batch",
-                "the same epoch and examples give another batch when asked again; expected random numbers from epoch.rng_of(example) "
-                "alone");
-        return same;
-    }
-
-    /// Equal, where what is no number equals what is none.
-    static bool same_numbers(const ::torch::Tensor& a, const ::torch::Tensor& b) {
-        if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
-        return a.is_floating_point() ? a.eq(b).logical_or(a.isnan().logical_and(b.isnan())).all().item<bool>() : a.equal(b);
+        if (std::string problem = AugmentationProblem{task_, attempt_.device()}.find(chosen); !problem.empty()) {
+            add("augmented_batch", std::move(problem));
+            return false;
+        }
+        const Unmetered outside;
+        const auto whole = first_examples(std::min(plan_.micro_batch, task_.training_examples()));
+        return counts_examples("augmented_batch", task_.augmented_batch(whole, ::torch::kCPU, Epoch{.number = 1, .seed = Seed{1}}),
+                               whole.size());
     }
 
     /// One step of the task's own, in a micro-batch of two examples and a short one.

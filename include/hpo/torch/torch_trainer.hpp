@@ -171,8 +171,8 @@ private:
         return prediction;
     }
 
-    /// What oneDNN takes beside the tensors for products of 16 bits is in the trace as an upper bound. Throws Error where it raises the peak
-    /// by much.
+    /// What oneDNN takes beside the tensors for products of 16 bits is in the trace as an upper bound. Throws Error where it raises the
+    /// peak by much.
     static void tell_product_scratch(PeakPrediction& prediction, const memory::AllocationTrace& trace) {
         constexpr double much = 0.05;
         const std::int64_t without = memory::requested_peak(trace, meta::product_scratch).bytes;
@@ -289,13 +289,17 @@ private:
         for (std::size_t start = 0; task.classes() && start < order.size(); start += stride) {
             const Unmetered outside;
             const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
-            check_labels(task.training_batch(chosen, ::torch::kCPU).targets, *task.classes());
+            const Batch batch = task.training_batch(chosen, ::torch::kCPU);
+            check_count(batch, chosen.size());
+            check_labels(batch.targets, *task.classes());
         }
         PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
         if (!task.has_own_step()) {
             attempt.enter("forward");
             const ::torch::NoGradGuard no_gradients;
-            const Batch batch = task.training_batch(std::span{order}.first(std::min<std::size_t>(2, order.size())), attempt.device());
+            const auto few = std::span{order}.first(std::min<std::size_t>(2, order.size()));
+            const Batch batch = task.training_batch(few, attempt.device());
+            check_count(batch, few.size());
             const Outputs outputs = prepared.model->forward(batch);
             if (task.classes()) check_logits(outputs[0], batch, *task.classes());
             const ::torch::Tensor loss = task.loss_sum(outputs, batch);
