@@ -285,6 +285,13 @@ TEST_CASE("a step that leaves out what it must do is told, by a check and by a t
               step.update("critic");
               return 0.0;
           }) == "update(\"critic\"): the model has no such part; its parts: generator, discriminator");
+    for (const auto& [factor, text] : {std::pair{-1.0, "-1.0"}, std::pair{std::nan(""), "NaN"}}) {
+        CHECK(problem_of([factor = factor](auto& step) {
+                  pass_and_backward(step);
+                  step.update("discriminator", factor);
+                  return 0.0;
+              }) == std::string{"update: got a rate factor of "} + text + "; expected a number of at least 0");
+    }
     CHECK(problem_of([](auto& step) {
               step.each_micro_batch([&](const hpo::torch::Batch& batch) { step.backward(batch.inputs[0].sum()); });
               return 0.0;

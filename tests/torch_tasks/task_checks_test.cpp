@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Plugins of LibTorch that each break one promise of a task.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,13 +15,24 @@ using ::torch::Tensor;
 
 /// A line through points; its outputs have one number for each example, [examples] or [examples, 1].
 struct Line final : hpo::torch::Model {
-    explicit Line(bool squeezed) : squeezed_{squeezed} { layer = register_module("layer", ::torch::nn::Linear{3, 1}); }
+    explicit Line(std::string flaw) : flaw_{std::move(flaw)} {
+        if (flaw_ == "seed") ::torch::manual_seed(1);
+        layer = register_module("layer", ::torch::nn::Linear{3, 1});
+        dropout = register_module("dropout", ::torch::nn::Dropout{0.5});
+        norm = register_module("norm", ::torch::nn::BatchNorm1d{3});
+    }
     hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
-        const Tensor outputs = layer(batch.inputs[0]);
-        return squeezed_ ? outputs.squeeze(1) : outputs;
+        Tensor inputs = batch.inputs[0];
+        if (flaw_.find("dropout") != std::string::npos) inputs = dropout(inputs);
+        if (flaw_.find("noise") != std::string::npos) inputs = inputs + ::torch::randn_like(inputs);
+        if (flaw_.find("batch_norm") != std::string::npos) inputs = norm(inputs);
+        const Tensor outputs = layer(inputs);
+        return flaw_ == "column" || flaw_ == "column_handled" ? outputs : outputs.squeeze(1);
     }
     ::torch::nn::Linear layer{nullptr};
-    bool squeezed_;
+    ::torch::nn::Dropout dropout{nullptr};
+    ::torch::nn::BatchNorm1d norm{nullptr};
+    std::string flaw_;
 };
 
 class FlawedTask final : public hpo::torch::Task {
@@ -30,7 +42,7 @@ public:
         x_ = ::torch::linspace(-1, 1, 3 * 40).reshape({40, 3});
         y_ = x_.sum(1) + 0.5;
     }
-    std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<Line>(flaw_ != "column" && flaw_ != "column_handled"); }
+    std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<Line>(flaw_); }
     std::int64_t training_examples() const override { return 30; }
     hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
         const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
@@ -38,6 +50,7 @@ public:
         if (flaw_ == "input") batch.inputs.push_back(::torch::ones({7}));
         return batch;
     }
+    bool mixes_examples() const override { return flaw_ == "declared batch_norm"; }
     Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
         if (flaw_ == "mean") return (outputs - batch.targets).pow(2).mean();
         if (flaw_ == "mean_of_column") return ::torch::mse_loss(outputs.only().unsqueeze(1), batch.targets);
@@ -52,6 +65,11 @@ public:
     }
     hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
         double sum = 0;
+        if (flaw_ == "train") model.train();
+        if (flaw_ == "train_and_back") {
+            model.train();
+            model.eval();
+        }
         for (std::int64_t at = 30; at < x_.size(0); at += plan.batch_examples) {
             if (flaw_ == "vector") static_cast<void>(loss_sum(y_.slice(0, 30, 40), {{}, y_.slice(0, 30, 40)}).item<double>());
             const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
@@ -155,4 +173,28 @@ TEST_CASE("a check notices an evaluation that lacks a metric") {
     CHECK_THAT(only("casts"), Catch::StartsWith("evaluate: it casts the model to another type; expected nothing of the model but forward"));
     CHECK(broken("long").empty());  // too many passes for a check
     CHECK(only("second_metric") == "evaluate: it does not tell the metric 'worst', which describe() names; it tells: error");
+}
+
+TEST_CASE("a check notices an evaluation that puts the model in training mode") {
+    const std::string problem = "evaluate: it puts the model in training mode; expected it to be left in evaluation mode";
+    CHECK(only("train") == problem);
+    CHECK(only("train_and_back") == problem);
+}
+
+TEST_CASE("a check notices examples that depend on each other where the task does not say so, with dropout, too") {
+    const std::string problem =
+        "mixes_examples: an example's outputs in training change with the other examples of its micro-batch, as those of batch norm do, "
+        "and the task does not say so; expected mixes_examples() to return true";
+    CHECK(only("batch_norm") == problem);
+    CHECK(only("dropout batch_norm") == problem);
+    for (const char* const flaw : {"declared batch_norm", "dropout", "noise", "noise batch_norm"}) {
+        CAPTURE(flaw);
+        CHECK(broken(flaw).empty());
+    }
+}
+
+TEST_CASE("a check notices a build that seeds LibTorch's generator") {
+    CHECK(only("seed") ==
+          "build: it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it leaves the "
+          "generator's seed alone");
 }

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,10 +32,13 @@ inline void check_all_meta(const Model& model) {
     }
 }
 
+/// What LibTorch's generator is seeded with before a model is built.
+[[nodiscard]] inline std::uint64_t weights_seed(Seed seed) { return seed.derive("weights").value; }
+
 /// Builds the task's model, decides what of it learns, and puts it on the attempt's device.
 [[nodiscard]] inline PreparedModel prepare_model(Task& task, const TuningSettings& tuning, Seed seed, RunningAttempt& attempt) {
     attempt.enter("build");
-    ::torch::manual_seed(seed.derive("weights").value);
+    ::torch::manual_seed(weights_seed(seed));
     std::shared_ptr<Model> built = task.build();
     if (!built) throw Error{Errc::plugin, "the task built no model"};
     PreparedModel prepared{std::move(built), task.layers()};

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <typeinfo>
@@ -16,13 +17,14 @@
 
 #include "hpo/core/value.hpp"
 #include "hpo/torch/attempt.hpp"
-#include "hpo/torch/autocast.hpp"
 #include "hpo/torch/augmentation_problem.hpp"
+#include "hpo/torch/autocast.hpp"
 #include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/batch_loader.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/few_passes.hpp"
 #include "hpo/torch/loss_scale.hpp"
+#include "hpo/torch/mixed_examples.hpp"
 #include "hpo/torch/optimizer.hpp"
 #include "hpo/torch/prepared_model.hpp"
 #include "hpo/torch/task.hpp"
@@ -45,6 +47,7 @@ public:
             enter_training(model_, prepared_.parts);
             check_training();
             if (problems_.empty()) check_evaluation(metrics);  // it would fail for the same reason, in other words
+            if (problems_.empty() && !task_.has_own_step() && !task_.mixes_examples()) check_mixing();
         } catch (...) {
             const FailureKind kind = translate_failure(std::current_exception(), attempt_.phase(), {}).kind;
             if (kind != FailureKind::out_of_memory && kind != FailureKind::host_out_of_memory) throw;
@@ -214,10 +217,15 @@ private:
         FewPasses model{model_};
         model.eval();
         Metrics told;
+        const auto check_mode = [&] {
+            if (model.asked_to_train()) add("evaluate", "it puts the model in training mode; expected it to be left in evaluation mode");
+        };
         try {
             told = task_.evaluate(model, EvaluationPlan{attempt_.device(), std::min(plan_.evaluation_batch, most_examples)});
+            check_mode();
         } catch (const FewPasses::Enough&) {
-            return;  // a training will tell
+            check_mode();
+            return;  // a training will tell the rest
         } catch (const std::bad_cast&) {
             add("evaluate",
                 "it casts the model to another type; expected nothing of the model but forward: checks and predictions pass a "
@@ -231,6 +239,22 @@ private:
                 add("evaluate",
                     "it does not tell the metric '" + metric.name + "', which describe() names; it tells: " + join_names(names));
         }
+    }
+
+    /// An example's outputs depend on that example alone, where the task does not say otherwise.
+    void check_mixing() {
+        constexpr double least = 1e-3;  // far above what rounding does
+        const auto few = first_examples(std::min<std::int64_t>(4, task_.training_examples()));
+        enter_training(model_, prepared_.parts);
+        attempt_.enter("batch");
+        const Batch batch = task_.training_batch(few, attempt_.device());
+        if (!counts_examples("training_batch", batch, few.size())) return;
+        attempt_.enter("forward");
+        const std::optional<double> share = MixedExamples{model_}.share(batch);
+        if (!share || !(*share > least)) return;
+        add("mixes_examples",
+            "an example's outputs in training change with the other examples of its micro-batch, as those of batch norm "
+            "do, and the task does not say so; expected mixes_examples() to return true");
     }
 
     const Task& task_;

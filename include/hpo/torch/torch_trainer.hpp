@@ -295,6 +295,7 @@ private:
         }
         PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
         if (!task.has_own_step()) {
+        const bool seeded_in_build = at::detail::getDefaultCPUGenerator().current_seed() != weights_seed(seed);
             attempt.enter("forward");
             const ::torch::NoGradGuard no_gradients;
             const auto few = std::span{order}.first(std::min<std::size_t>(2, order.size()));
@@ -305,7 +306,13 @@ private:
             const ::torch::Tensor loss = task.loss_sum(outputs, batch);
             if (loss.defined() && loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
         }
-        return TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics);
+        std::vector<TrainerProblem> problems = TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics);
+        if (seeded_in_build) {
+            problems.push_back({"build",
+                                "it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it leaves "
+                                "the generator's seed alone"});
+        }
+        return problems;
     }
 
     int worker_threads_;  ///< LibTorch's own choice, which heeds the worker's OMP_NUM_THREADS

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include "hpo/core/error.hpp"
 #include "hpo/core/plan.hpp"
+#include "hpo/core/value.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/batch_checks.hpp"
@@ -121,10 +123,12 @@ public:
 
     /// Updates the parameters below a part of the model, such as "generator" or "encoder.layer.0", by their gradients; empty: all. The rate
     /// is the schedule's, times `rate_factor`. Drops all gradients, those of the other parts too. Throws Error when the part is unknown or
-    /// has no gradient.
+    /// has no gradient, and for a factor below 0.
     void update(std::string_view part = {}, double rate_factor = 1) {
         if (!unused_gradients_)
             throw Error{Errc::plugin, "update: no gradients came since the last one; expected a call of step.backward first"};
+        if (!std::isfinite(rate_factor) || rate_factor < 0)
+            throw Error{Errc::plugin, "update: got a rate factor of " + number_text(rate_factor) + "; expected a number of at least 0"};
         if (!part.empty()) keep_gradients_of(part);
         if (context_.before_update) context_.before_update();
         context_.attempt.enter(context_.task.has_own_step() ? "update" : "step");

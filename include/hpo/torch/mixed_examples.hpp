@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "hpo/torch/model.hpp"
+
+namespace hpo::torch {
+
+/// How far the outputs of examples change where other examples are in their micro-batch, as a share of the largest output. The batch is
+/// held against its two halves, without gradients. Nullopt where that cannot be told: of fewer than four examples, and where the model
+/// draws random numbers elsewhere than in dropout. Takes LibTorch's modules with dropout out of training mode.
+class MixedExamples {
+public:
+    explicit MixedExamples(Model& model) : model_{model} {}
+
+    [[nodiscard]] std::optional<double> share(const Batch& batch) {
+        const std::int64_t half = batch.examples() / 2;
+        if (half < 2) return std::nullopt;
+        for (const auto& module : model_.modules()) leave_out_dropout(*module);
+        const ::torch::NoGradGuard no_gradients;
+        const Outputs whole = drawn(batch, 1);
+        const auto noise = difference(whole, drawn(batch, 2));
+        const Outputs first = drawn(slice(batch, 0, half), 1);
+        const Outputs second = drawn(slice(batch, half, batch.examples()), 1);
+        if (first.size() != whole.size() || second.size() != whole.size()) return std::nullopt;
+        std::vector<::torch::Tensor> halves;
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+            const bool rows =
+                first[i].dim() > 0 && first[i].dim() == second[i].dim() && first[i].sizes().slice(1) == second[i].sizes().slice(1);
+            if (!rows) return std::nullopt;
+            halves.push_back(::torch::cat({first[i], second[i]}));
+        }
+        constexpr double most_noise = 1e-5;
+        if (!noise || *noise > most_noise) return std::nullopt;
+        return difference(whole, halves);
+    }
+
+private:
+    static void leave_out_dropout(::torch::nn::Module& module) {
+        if (module.as<::torch::nn::Dropout>() || module.as<::torch::nn::Dropout2d>() || module.as<::torch::nn::Dropout3d>() ||
+            module.as<::torch::nn::AlphaDropout>() || module.as<::torch::nn::FeatureAlphaDropout>() || module.as<::torch::nn::RNN>() ||
+            module.as<::torch::nn::LSTM>() || module.as<::torch::nn::GRU>() || module.as<::torch::nn::MultiheadAttention>())
+            module.eval();
+    }
+    [[nodiscard]] static Batch slice(const Batch& batch, std::int64_t begin, std::int64_t end) {
+        Batch part{{}, batch.targets.slice(0, begin, end)};
+        for (const ::torch::Tensor& input : batch.inputs) part.inputs.push_back(input.slice(0, begin, end));
+        return part;
+    }
+    /// The outputs after this seed.
+    [[nodiscard]] Outputs drawn(const Batch& batch, std::uint64_t seed) {
+        ::torch::manual_seed(seed);
+        return model_.forward(batch);
+    }
+    /// The largest, as a share of the largest number; nullopt for other shapes. Only fp32 and fp64 are exact enough to count.
+    [[nodiscard]] static std::optional<double> difference(const Outputs& some, const Outputs& others) {
+        if (some.size() != others.size()) return std::nullopt;
+        double largest = 0;
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            const ::torch::Tensor& a = some[i];
+            const ::torch::Tensor& b = others[i];
+            if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return std::nullopt;
+            if (a.numel() == 0 || (a.scalar_type() != ::torch::kFloat && a.scalar_type() != ::torch::kDouble)) continue;
+            const auto scale = a.abs().max().item<double>();
+            if (scale > 0) largest = std::max(largest, (a - b).abs().max().item<double>() / scale);
+        }
+        return largest;
+    }
+
+    Model& model_;
+};
+
+}  // namespace hpo::torch
