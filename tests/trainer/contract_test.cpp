@@ -60,6 +60,9 @@ public:
         double value = flaw_ == "random" ? runs_ : 1.0;
         if (flaw_ == "nan") value = std::nan("");
         AttemptOutcome outcome{.kind = OutcomeKind::complete, .values = {value}};
+        if (flaw_ == "no_value") outcome.values.clear();
+        if (flaw_ == "two_values") outcome.values.push_back(2);
+        if (flaw_ == "stopped_anyway") outcome.kind = OutcomeKind::stopped;
         if (flaw_ == "attribute") outcome.attributes["data_hash"] = "sum 1";
         return outcome;
     }
@@ -155,7 +158,10 @@ TEST_CASE("the trainer contract notices each flaw") {
     CHECK_THAT(with_flaw("steps"), Catch::Contains("steps do not increase"));
     CHECK_THAT(with_flaw("random"), Catch::Contains("other values with the same seed"));
     CHECK_THAT(with_flaw("random_reports"), Catch::Contains("reports otherwise with the same seed"));
-    CHECK_THAT(with_flaw("nan"), Catch::Contains("not one finite number"));
+    CHECK_THAT(with_flaw("nan"), Catch::Contains("run: expected one finite number, got NaN"));
+    CHECK_THAT(with_flaw("no_value"), Catch::Contains("run: expected one finite number, got no value"));
+    CHECK_THAT(with_flaw("two_values"), Catch::Contains("run: expected one finite number, got 1, 2"));
+    CHECK_THAT(with_flaw("stopped_anyway"), Catch::Contains("run: it returns `stopped` though nobody asked it to stop"));
     CHECK_THAT(with_flaw("ignores_stop"), Catch::Contains("does not end the run as stopped") && Catch::Contains("before the start"));
     CHECK_THAT(with_flaw("profile"), Catch::Contains("profile: asked twice"));
     CHECK_THAT(with_flaw("trainable"), Catch::Contains("more trainable parameters"));
@@ -179,11 +185,11 @@ TEST_CASE("the contract of saved models and checkpoints holds for a plugin, and 
     CHECK_THAT(with_flaw("nameless"), Catch::Contains("does not name it"));
     CHECK_THAT(with_flaw("saves_nothing"), Catch::Contains("a run leaves it empty"));
     CHECK_THAT(with_flaw("saves_early"), Catch::Contains("a run that was stopped writes into it"));
-    CHECK_THAT(with_flaw("saving_matters"), Catch::Contains("a run that saves its model has another value"));
+    CHECK_THAT(with_flaw("saving_matters"), Catch::Contains("a run that saves its model ends otherwise: 2.25; expected 1.25"));
     CHECK_THAT(with_flaw("other_value"), Catch::Contains("the value is not that of the run"));
     CHECK_THAT(with_flaw("other_data"), Catch::Contains("data_hash is not that of the run"));
     CHECK_THAT(with_flaw("no_checkpoints"), Catch::Contains("tells of none before its last report"));
-    CHECK_THAT(with_flaw("forgets"), Catch::Contains("ends with another value"));
+    CHECK_THAT(with_flaw("forgets"), Catch::Contains("a run that goes on ends otherwise: 0.5; expected 1.25"));
     CHECK_THAT(with_flaw("begins_anew"), Catch::Contains("reports otherwise than one that was not stopped"));
     CHECK_THAT(with_flaw("resumes_from_nothing"), Catch::Contains("goes on from a checkpoint that is not there"));
 }

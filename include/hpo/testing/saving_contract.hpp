@@ -29,7 +29,8 @@ public:
         RecordingProgress progress;
         whole_ = run(*trainer_, job_, progress);
         told_ = progress.reports;
-        expect(whole_.kind == OutcomeKind::complete, "run", "the job does not complete: " + failure_text(whole_));
+        expect(whole_.kind == OutcomeKind::complete, "run",
+               (whole_.failure ? "the job does not complete: " : std::string{}) + end_text(whole_));
         if (whole_.kind == OutcomeKind::complete) {
             check_folders_without_a_model();
             if (trainer_->info().saves_models) check_model();
@@ -68,17 +69,19 @@ private:
         job.model_folder = make_folder("model");
         RecordingProgress progress;
         const AttemptOutcome saved = run(*trainer_, job, progress);
-        expect(saved.values == whole_.values, "model_folder", "a run that saves its model has another value: " + failure_text(saved));
+        expect(saved.values == whole_.values, "model_folder",
+               "a run that saves its model ends otherwise: " + end_text(saved) + "; expected " + end_text(whole_));
         if (saved.kind != OutcomeKind::complete) return;
         expect(!std::filesystem::is_empty(job.model_folder), "model_folder", "a run leaves it empty");
         const auto another = make_();
         for (Trainer* const trainer : {trainer_.get(), another.get()}) {
             const AttemptOutcome measured = evaluate(*trainer, job.model_folder);
             const bool one_value = measured.kind == OutcomeKind::complete && measured.values.size() == 1;
-            expect(one_value, "evaluate", "a saved model cannot be measured: " + failure_text(measured));
+            expect(one_value, "evaluate", "a saved model gives no single value: " + end_text(measured));
             if (!one_value) return;
             const double difference = std::fabs(measured.values[0] - saved.values[0]);
-            expect(difference <= 1e-3 * std::max(1.0, std::fabs(saved.values[0])), "evaluate", "the value is not that of the run");
+            expect(difference <= 1e-3 * std::max(1.0, std::fabs(saved.values[0])), "evaluate",
+                   "the value is not that of the run: " + end_text(measured) + " instead of " + end_text(saved));
             expect(data_hash(measured) == data_hash(saved), "evaluate", "data_hash is not that of the run on the same data");
         }
         if (told_.size() < 2) return;
@@ -100,7 +103,8 @@ private:
         const auto another = make_();
         RecordingProgress rest;
         const AttemptOutcome outcome = run(*another, job, rest);
-        expect(outcome.values == whole_.values, "checkpoints", "a run that goes on ends with another value: " + failure_text(outcome));
+        expect(outcome.values == whole_.values, "checkpoints",
+               "a run that goes on ends otherwise: " + end_text(outcome) + "; expected " + end_text(whole_));
         std::vector<Report> expected;
         std::copy_if(told_.begin(), told_.end(), std::back_inserter(expected),
                      [&](const Report& report) { return report.step > *job.resume_step; });

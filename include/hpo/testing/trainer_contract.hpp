@@ -139,10 +139,11 @@ private:
         RecordingProgress first;
         const AttemptOutcome outcome = run(*trainer_, job_, first);
         see_start(first);
-        expect(outcome.kind == OutcomeKind::complete, "run", "the job does not complete: " + failure_text(outcome));
+        expect(outcome.kind == OutcomeKind::complete, "run",
+               (outcome.failure ? "the job does not complete: " : std::string{}) + end_text(outcome));
         if (outcome.kind != OutcomeKind::complete) return;
         const bool has_value = outcome.values.size() == 1 && std::isfinite(outcome.values[0]);
-        expect(has_value, "run", "the value is not one finite number");
+        expect(has_value, "run", "expected one finite number, got " + end_text(outcome));
         const auto no_number = std::ranges::find_if(first.reports, [](const Report& report) { return std::isnan(report.value); });
         if (no_number != first.reports.end()) expect(false, "report", "the value of step " + std::to_string(no_number->step) + " is NaN");
         for (std::size_t i = 1; i < first.reports.size(); ++i) {
@@ -163,7 +164,8 @@ private:
             RecordingProgress second;
             const AttemptOutcome repeated = run(*trainer, job_, second);
             if (trainer == trainer_.get()) see_start(second);
-            expect(!has_value || repeated.values == outcome.values, "seed", whose + " gives other values with the same seed");
+            expect(!has_value || repeated.values == outcome.values, "seed",
+                   whose + " gives other values with the same seed: " + end_text(outcome) + ", then " + end_text(repeated));
             expect(same_reports(first.reports, second.reports), "seed", whose + " reports otherwise with the same seed");
         }
         completes_ = true;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "hpo/core/value.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::testing {
@@ -24,6 +26,16 @@ template <class Work>
 
 [[nodiscard]] inline std::string failure_text(const AttemptOutcome& outcome) {
     return outcome.failure ? outcome.failure->message : "no failure";
+}
+
+/// How a run ended: its failure, or its values.
+[[nodiscard]] inline std::string end_text(const AttemptOutcome& outcome) {
+    if (outcome.failure) return outcome.failure->message;
+    if (outcome.kind == OutcomeKind::stopped) return "it returns `stopped` though nobody asked it to stop";
+    if (outcome.kind == OutcomeKind::failed) return "it returns `failed` without a failure";
+    std::string text;
+    for (const double value : outcome.values) text += (text.empty() ? "" : ", ") + (std::isnan(value) ? "NaN" : display_text(value));
+    return text.empty() ? "no value" : text;
 }
 
 /// The promises that a trainer was seen to break.
