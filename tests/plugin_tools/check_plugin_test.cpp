@@ -76,6 +76,7 @@ TEST_CASE("check-plugin tells each broken rule of the contract in a sentence tha
         {"stop", "stop: a stop that was asked before the start is not obeyed"},
         {"data", "data: labels.csv: no such file"},
         {"crash", "run: the process ended: signal 11"},
+        {"crash_in_forward", "check, in its phase forward: the process ended: signal 11"},
     };
     for (const auto& [flaw, sentence] : flaws) {
         CAPTURE(flaw);

@@ -198,3 +198,24 @@ TEST_CASE("a check notices a build that seeds LibTorch's generator") {
           "build: it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it leaves the "
           "generator's seed alone");
 }
+
+TEST_CASE("a check tells its phases as it goes, and a training does not") {
+    struct Listener final : hpo::Progress {
+        std::vector<std::string> told;
+        bool report(std::int64_t, double) override { return true; }
+        [[nodiscard]] bool stop_requested() const override { return false; }
+        void memory(const hpo::MemoryMark&) override {}
+        void log(std::string_view) override {}
+        void tell(std::string_view json) override { told.emplace_back(json); }
+    };
+    FlawedTrainer trainer{"none"};
+    Listener check;
+    CHECK(trainer.stoppable_check(job(), check).empty());
+    for (const char* const phase : {"build", "forward", "backward", "evaluation"}) {
+        CAPTURE(phase);
+        CHECK(std::count(check.told.begin(), check.told.end(), std::string{R"({"phase":")"} + phase + R"("})") > 0);
+    }
+    Listener training;
+    CHECK(trainer.run(job(), training).kind == hpo::OutcomeKind::complete);
+    CHECK(training.told.empty());
+}

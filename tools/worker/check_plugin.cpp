@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
+#include "hpo/trainer/phase_news.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/plugin_report.hpp"
 
@@ -90,9 +92,10 @@ Values tried_values(const TrainerInfo& info, const std::vector<std::string>& fix
     return values;
 }
 
-/// Keeps what a trainer logs.
+/// Keeps what a trainer logs, and passes on the phases that it tells.
 class Remarks final : public Progress {
 public:
+    explicit Remarks(std::function<void(const std::string& phase)> enter) : enter_{std::move(enter)} {}
     [[nodiscard]] bool report(std::int64_t, double) override { return true; }
     [[nodiscard]] bool stop_requested() const override { return false; }
     void memory(const MemoryMark&) override {}
@@ -100,12 +103,17 @@ public:
         const std::lock_guard lock{mutex_};
         lines_.emplace_back(line);
     }
+    void tell(std::string_view json) override {
+        const auto news = decoded<PhaseNews>(parse_json(json, "news"), "news");
+        if (!news.phase.empty()) enter_(news.phase);
+    }
     [[nodiscard]] std::vector<std::string> lines() {
         const std::lock_guard lock{mutex_};
         return lines_;
     }
 
 private:
+    std::function<void(const std::string& phase)> enter_;
     std::mutex mutex_;
     std::vector<std::string> lines_;
 };
@@ -131,7 +139,7 @@ void check_plugin_here(const std::string& name, const PluginFolders& folders, co
             job.metric = report.info->metrics.front().name;
             report.tried = job.params = tried_values(*report.info, fixed);
             step("check");
-            Remarks remarks;
+            Remarks remarks{[&](const std::string& phase) { step("check, in its phase " + phase); }};
             report.problems = trainer.stoppable_check(job, remarks);
             report.remarks = remarks.lines();
             // What its own check finds wrong would be found again by all that follows.

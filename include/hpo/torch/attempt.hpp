@@ -16,6 +16,7 @@
 #include "hpo/torch/memory_reading.hpp"
 #include "hpo/torch/threads.hpp"
 #include "hpo/torch/trace_recorder.hpp"
+#include "hpo/trainer/phase_news.hpp"
 #include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -44,7 +45,10 @@ public:
     void enter(std::string_view phase) {
         phase_ = phase;
         TraceRecorder::instance().enter(phase);
+        if (tells_phases_) progress_.tell(json_line(encode(PhaseNews{std::string{phase}})));
     }
+    /// From now on whoever follows the attempt is told each phase as news, so that a crash or a hang has a place.
+    void tell_phases() { tells_phases_ = true; }
     [[nodiscard]] std::string_view phase() const { return phase_; }
 
     void mark(std::string_view name, std::optional<std::int64_t> step = std::nullopt) { mark(name, read_memory(settings_.device), step); }
@@ -72,6 +76,7 @@ private:
     const AttemptSettings& settings_;
     Progress& progress_;
     std::string_view phase_ = "start";
+    bool tells_phases_ = false;
     SamplingTimes sampling_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

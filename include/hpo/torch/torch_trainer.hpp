@@ -106,6 +106,7 @@ public:
         std::vector<TrainerProblem> problems = Settings::problems(info(), job);
         if (!problems.empty()) return problems;
         const AttemptOutcome outcome = in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
+            attempt.tell_phases();
             attempt.enter("data");
             const std::unique_ptr<Task> task = task_to_train(settings, job);
             for (const std::string& remark : task->remarks()) progress.log(remark);
@@ -294,8 +295,8 @@ private:
             check_labels(batch.targets, *task.classes());
         }
         PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
-        if (!task.has_own_step()) {
         const bool seeded_in_build = at::detail::getDefaultCPUGenerator().current_seed() != weights_seed(seed);
+        if (!task.has_own_step()) {
             attempt.enter("forward");
             const ::torch::NoGradGuard no_gradients;
             const auto few = std::span{order}.first(std::min<std::size_t>(2, order.size()));

@@ -71,6 +71,13 @@ public:
         return {.kind = hpo::OutcomeKind::complete, .values = {x}};
     }
     [[nodiscard]] std::optional<hpo::Profile> profile(const hpo::TrainerJob&) override { return std::nullopt; }
+    [[nodiscard]] std::vector<hpo::TrainerProblem> stoppable_check(const hpo::TrainerJob& job, hpo::Progress& progress) override {
+        if (flaw("crash_in_forward")) {
+            progress.tell(R"({"phase":"forward"})");
+            std::raise(SIGSEGV);
+        }
+        return check(job);
+    }
     [[nodiscard]] std::vector<hpo::TrainerProblem> check(const hpo::TrainerJob& job) override {
         if (flaw("data")) return {{"data", "labels.csv: no such file"}};
         return hpo::Settings::problems(info(), job);
