@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/oom.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -183,4 +184,27 @@ TEST_CASE("a trial that ran out of memory is no safe one, whether or not a later
     CHECK(left_out > 0);
     std::erase_if(trials, [](const Trial& trial) { return trial.attempts.size() == 1; });
     CHECK_FALSE(memory_report(trials, {}, {}).safe);  // nothing is known to be safe
+}
+
+TEST_CASE("memory and oom count predictions that were too low alike, without what the process held before") {
+    std::vector<Trial> trials{ran(0, 10, 500, 400), ran(1, 10, 500, 400), ran(2, 10, 500, 1100)};
+    const auto held = [](Trial& trial, std::int64_t before, std::int64_t peak) {
+        MemoryMark start{"trial_start", 0, std::nullopt, {}};
+        start.reading.allocated = before * mebibyte;
+        trial.attempts[0].memory.push_back(start);
+        trial.attempts[0].peak_allocated = peak * mebibyte;
+    };
+    held(trials[0], 700, 1088);  // more than the device has, of which 700 were an earlier attempt's
+    held(trials[1], 200, 900);
+    const MemoryReport report = memory_report(trials, {}, {});
+    const auto oom = hpo::analysis::oom_report(trials, {}, {});
+    REQUIRE(report.calibration.size() == 1);
+    CHECK(report.calibration[0].attempts - report.calibration[0].ran_out == 2);
+    CHECK(oom.prediction.attempts == 2);
+    CHECK(report.calibration[0].underestimated - report.calibration[0].ran_out == 1);
+    CHECK(oom.prediction.underestimated == 1);
+    REQUIRE(report.highest);
+    CHECK(report.highest->trial->number == 1);
+    CHECK(report.highest->bytes == 700 * mebibyte);
+    CHECK(oom.highest_peak->bytes == 700 * mebibyte);
 }

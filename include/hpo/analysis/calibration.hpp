@@ -11,42 +11,8 @@
 #include <vector>
 
 #include "hpo/analysis/prediction.hpp"
-#include "hpo/core/trial.hpp"
-#include "hpo/memory/residual_observation.hpp"
 
 namespace hpo::analysis {
-
-/// An attempt's prediction beside what came of it. What was taken between the predicted need and comfort came about as predicted, and
-/// counts as the need.
-struct PredictedUse {
-    const Trial* trial = nullptr;
-    const Attempt* attempt = nullptr;
-    std::int64_t predicted = 0;  ///< the need that the guard told, its margin included
-    std::int64_t bare = 0;       ///< the same before the margin
-    std::int64_t used = 0;       ///< measured, or what it needed at least
-    bool ran_out = false;        ///< out of memory by its own doing: it needed more than `used`
-
-    [[nodiscard]] bool too_low() const { return ran_out ? used >= predicted : exceeds_prediction(used, predicted); }
-    [[nodiscard]] double ratio() const { return static_cast<double>(used) / static_cast<double>(bare); }
-};
-
-/// Every attempt with a prediction whose need is known, or known to be more than something.
-[[nodiscard]] inline std::vector<PredictedUse> predicted_uses(std::span<const Trial> trials) {
-    std::vector<PredictedUse> uses;
-    for (const Trial& trial : trials) {
-        for (const Attempt& attempt : trial.attempts) {
-            const auto residual = memory::residual_of(trial, attempt);
-            if (!residual) continue;
-            PredictedUse use{.trial = &trial, .attempt = &attempt};
-            use.predicted = *attempt.estimate->need;
-            use.bare = memory::bare_need(*attempt.estimate);
-            use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(residual->log_ratio), 0x1.0p62));
-            use.ran_out = residual->censored;
-            uses.push_back(use);
-        }
-    }
-    return uses;
-}
 
 /// How the predictions of one source held.
 struct CalibrationRow {

@@ -92,10 +92,6 @@ namespace detail {
     return most == counts.end() ? std::nullopt : std::optional{most->first};
 }
 
-[[nodiscard]] inline std::optional<std::int64_t> attempt_peak(const Attempt& attempt) {
-    return attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
-}
-
 }  // namespace detail
 
 /// Answers what a study used of its device and how well that was predicted. Pointers in the report refer into `trials`.
@@ -160,7 +156,7 @@ namespace detail {
             ++report.measured_trials;
             report.top.push_back(use);
             TrialUse fitting = use;  // of a recovered one what the attempt took that ran
-            if (came_back && !trial.attempts.empty()) fitting.bytes = detail::attempt_peak(trial.attempts.back()).value_or(0);
+            if (came_back && !trial.attempts.empty()) fitting.bytes = peak_of(trial.attempts.back()).value_or(0);
             if (!use.ran_out && fitting.bytes > 0 && (!report.highest || fitting.bytes > report.highest->bytes)) report.highest = fitting;
         }
         const std::int64_t least = std::max(use.bytes, more == needed_more.end() ? 0 : more->second);

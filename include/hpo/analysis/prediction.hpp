@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/memory/residual_observation.hpp"
 
 namespace hpo::analysis {
 
@@ -18,17 +19,49 @@ namespace hpo::analysis {
     return static_cast<double>(used) - static_cast<double>(predicted) > static_cast<double>(predicted / 1000);
 }
 
+/// An attempt's prediction beside what came of it. What was taken between the predicted need and comfort came about as predicted, and
+/// counts as the need.
+struct PredictedUse {
+    const Trial* trial = nullptr;
+    const Attempt* attempt = nullptr;
+    std::int64_t predicted = 0;  ///< the need that the guard told, its margin included
+    std::int64_t bare = 0;       ///< the same before the margin
+    std::int64_t used = 0;       ///< measured, or what it needed at least
+    bool ran_out = false;        ///< out of memory by its own doing: it needed more than `used`
+
+    [[nodiscard]] bool too_low() const { return ran_out ? used >= predicted : exceeds_prediction(used, predicted); }
+    [[nodiscard]] double ratio() const { return static_cast<double>(used) / static_cast<double>(bare); }
+};
+
+/// Every attempt with a prediction whose need is known, or known to be more than something.
+[[nodiscard]] inline std::vector<PredictedUse> predicted_uses(std::span<const Trial> trials) {
+    std::vector<PredictedUse> uses;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            const auto residual = memory::residual_of(trial, attempt);
+            if (!residual) continue;
+            PredictedUse use{.trial = &trial, .attempt = &attempt};
+            use.predicted = *attempt.estimate->need;
+            use.bare = memory::bare_need(*attempt.estimate);
+            use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(residual->log_ratio), 0x1.0p62));
+            use.ran_out = residual->censored;
+            uses.push_back(use);
+        }
+    }
+    return uses;
+}
+
 /// How good the memory guard's predictions were.
 struct PredictionQuality {
     std::size_t attempts = 0;                       ///< with a prediction and a measured peak
-    std::optional<double> median_relative_error;    ///< of |predicted - peak| / peak
-    std::size_t underestimated = 0;                 ///< attempts whose peak exceeds_prediction
+    std::optional<double> median_relative_error;    ///< of |predicted - used| / used
+    std::size_t underestimated = 0;                 ///< of these attempts, those whose prediction was too low
     std::size_t oom_attempts_predicted_to_fit = 0;  ///< ran out of memory although the prediction was within capacity
     std::size_t oom_attempts_without_prediction = 0;
     std::size_t refused_before_launch = 0;  ///< proposals, and trials of other programs
 };
 
-/// Compares `need` with the peak that was measured: reserved memory where the allocator reports it, else allocated.
+/// Compares predictions with what attempts took that reached their end, without what was held before they began.
 [[nodiscard]] inline PredictionQuality prediction_quality(std::span<const Trial> trials, std::span<const Rejection> rejections) {
     PredictionQuality quality;
     quality.refused_before_launch = rejections.size();
@@ -43,12 +76,13 @@ struct PredictionQuality {
                 const auto room = memory.limit ? memory.limit : memory.capacity;
                 if (!room || need <= *room) ++quality.oom_attempts_predicted_to_fit;
             }
-            const std::int64_t peak = attempt.peak_reserved.value_or(attempt.peak_allocated.value_or(0));
-            if (attempt.failure || need < 0 || peak <= 0) continue;
-            ++quality.attempts;
-            if (exceeds_prediction(peak, need)) ++quality.underestimated;
-            errors.push_back(std::fabs(static_cast<double>(need) - static_cast<double>(peak)) / static_cast<double>(peak));
         }
+    }
+    for (const PredictedUse& use : predicted_uses(trials)) {
+        if (use.ran_out) continue;
+        ++quality.attempts;
+        quality.underestimated += use.too_low() ? 1 : 0;
+        errors.push_back(std::fabs(static_cast<double>(use.predicted) - static_cast<double>(use.used)) / static_cast<double>(use.used));
     }
     if (!errors.empty()) {
         const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);

@@ -10,6 +10,7 @@
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/memory/residual_observation.hpp"
 
 namespace hpo::tuner {
 
@@ -34,6 +35,7 @@ namespace hpo::tuner {
         took = *failure->memory.allocated + failure->requested_bytes.value_or(0);
     }
     if (!took) return std::nullopt;
+    *took -= memory::held_from_before(attempt);
     const std::int64_t told = *took > high ? high : low;
     const bool beyond = *took > high || (complete && *took < low);
     const auto difference = static_cast<double>(*took - told);
