@@ -212,6 +212,28 @@ TEST_CASE("a recovered trial tells twice") {
     CHECK(second->log_ratio == Approx(std::log(1.1)));
 }
 
+TEST_CASE("an attempt whose process kept nearly all that it took says nothing of its prediction") {
+    const auto residual = [](std::int64_t kept, bool out_of_memory) {
+        Trial trial = finished(0, {.predicted = 500 * mebibyte, .bytes = 1200 * mebibyte, .out_of_memory = out_of_memory});
+        Attempt& attempt = trial.attempts[0];
+        attempt.peak_allocated = 1000 * mebibyte;
+        MemoryMark start{"trial_start", 0, std::nullopt, {}};
+        start.reading.allocated = 100 * mebibyte;
+        MemoryMark end{"end", 1, std::nullopt, {}};
+        end.reading.allocated = (100 + kept) * mebibyte;
+        MemoryMark leak{std::string{leak_mark}, 1, std::nullopt, {}};
+        leak.reading.allocated = (100 + kept) * mebibyte;  // earlier attempts' part too
+        attempt.memory = {start, end, leak};
+        return memory::residual_of(trial, attempt);
+    };
+    for (const bool out_of_memory : {false, true}) {
+        CAPTURE(out_of_memory);
+        CHECK_FALSE(residual(820, out_of_memory));
+        CHECK(residual(780, out_of_memory));
+        CHECK(residual(2, out_of_memory));
+    }
+}
+
 TEST_CASE("what was taken between need and comfort came about as predicted") {
     Trial trial = finished(0, {});
     Attempt& attempt = trial.attempts[0];

@@ -16,6 +16,7 @@
 #include "hpo/store/in_memory.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
+#include "hpo/tuner/prediction_miss.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -66,6 +67,7 @@ public:
             outcome.kind = OutcomeKind::complete;
             outcome.values = {static_cast<double>(need)};
             outcome.attributes = attributes;
+            outcome.memory = marks;
             outcome.peak_allocated = need;
         }
         queue_.pop_back();
@@ -88,7 +90,8 @@ public:
     }
 
     std::string device_name = "Card of 100 MiB";
-    Attributes attributes;  ///< told of each attempt that reaches its end
+    Attributes attributes;          ///< told of each attempt that reaches its end
+    std::vector<MemoryMark> marks;  ///< likewise
     std::vector<ExecutionPlan> asked;
     double lie = 1;
     std::vector<ExecutionPlan> plans;
@@ -346,6 +349,19 @@ TEST_CASE("a study in which nothing fits says so instead of drawing for ever") {
         Catch::Contains("no configuration fits: 20 proposals in a row were refused") && Catch::Contains("512.00 KiB"));
     const TuneResult after = tuner.optimize(store, "s", batches, executor, {.trials = 0});
     for (const Trial& trial : after.trials) CHECK(is_finished(trial.state));
+}
+
+TEST_CASE("where nothing fits after leaks the error names them") {
+    Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
+    store::InMemory store;
+    MemoryBound large{1000 * mebibyte};
+    large.marks.push_back(MemoryMark{std::string{leak_mark}, 1, std::nullopt, {}});
+    large.marks[0].reading.allocated = 8 * mebibyte;
+    static_cast<void>(tuner.optimize(store, "s", batches, large, {.trials = 1, .effective_batch_parameter = "batch"}));
+    MemoryBound small{mebibyte / 2};
+    CHECK_THROWS_WITH(tuner.optimize(store, "s", batches, small, {.trials = 3, .effective_batch_parameter = "batch", .max_rejections = 20}),
+                      Catch::Contains("no configuration fits: ") &&
+                          Catch::Contains("; the trainer kept memory after 1 attempt, which it should release; give the device more"));
 }
 
 TEST_CASE("the order in which trials end changes nothing that is suggested") {
@@ -621,6 +637,30 @@ TEST_CASE("memory that somebody else held is no verdict on the configuration") {
     CHECK(long_story.failure->message.size() < 20'000);
 }
 
+TEST_CASE("an out-of-memory of a trainer that keeps what it allocates is a leak, and no verdict on the configuration") {
+    const auto explained = [](std::int64_t kept) {
+        Trial trial;
+        Attempt& attempt = trial.attempts.emplace_back();
+        Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
+        failure.requested_bytes = 1 * mebibyte;
+        failure.memory.allocated = 100 * mebibyte;
+        failure.memory.capacity = 100 * mebibyte;
+        attempt.failure = failure;
+        attempt.peak_allocated = 100 * mebibyte;
+        MemoryMark end{"end", 1, std::nullopt, {}};
+        end.reading.allocated = kept * mebibyte;
+        MemoryMark leak{std::string{leak_mark}, 1, std::nullopt, {}};
+        leak.reading.allocated = kept * mebibyte;
+        attempt.memory = {end, leak};
+        tuner::explain(attempt, std::nullopt);
+        return *attempt.failure;
+    };
+    CHECK(explained(20).cause == OomCause::capacity);
+    CHECK(explained(95).cause == OomCause::leak);
+    CHECK(explained(95).evidence == "the trainer keeps what it allocates: 95.00 MiB were still allocated after the attempt");
+    CHECK_FALSE(follows_from_configuration(*explained(95).cause));
+}
+
 TEST_CASE("a dry run shrinks before launch, asked anew for each plan, and nothing fails") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;
@@ -635,6 +675,18 @@ TEST_CASE("a dry run shrinks before launch, asked anew for each plan, and nothin
     }
     CHECK(shrank);
     CHECK(executor.asked.size() > 30);
+}
+
+TEST_CASE("what a process held before an attempt is not held against the attempt's prediction") {
+    Attempt attempt;
+    attempt.outcome = OutcomeKind::complete;
+    attempt.estimate = Estimate{.need = 16 * mebibyte, .comfort = 16 * mebibyte, .source = "dry_run"};
+    attempt.peak_allocated = 88 * mebibyte;
+    CHECK(tuner::prediction_miss(attempt) == "its dry_run predicted 16.00 MiB, and it took 88.00 MiB");
+    MemoryMark start{"trial_start", 0, std::nullopt, {}};
+    start.reading.allocated = 72 * mebibyte;
+    attempt.memory.push_back(start);
+    CHECK_FALSE(tuner::prediction_miss(attempt));
 }
 
 TEST_CASE("a prediction that turns out wrong is told once") {

@@ -25,4 +25,19 @@ inline constexpr std::string_view host_growth_mark = "host_growth";
     return std::nullopt;
 }
 
+/// Whether the attempt's process still held nearly all afterwards that the attempt had taken. Its figures are then those of a leak, and
+/// say little of its configuration.
+[[nodiscard]] inline bool kept_what_it_took(const Attempt& attempt) {
+    std::optional<std::int64_t> peak = attempt.peak_allocated;
+    if (!peak && attempt.failure) peak = attempt.failure->memory.allocated;
+    std::optional<std::int64_t> after;
+    std::int64_t before = 0;
+    for (const MemoryMark& mark : attempt.memory) {
+        if (mark.name == "trial_start") before = mark.reading.allocated.value_or(0);
+        if (mark.name == "end") after = mark.reading.allocated;
+    }
+    if (!peak || !after || !leaked_bytes(attempt)) return false;
+    return *after > before && static_cast<double>(*after - before) >= 0.9 * static_cast<double>(*peak - before);
+}
+
 }  // namespace hpo

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "hpo/core/memory_leak.hpp"
 #include "hpo/core/runs_on.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/cause.hpp"
@@ -67,10 +68,11 @@ inline constexpr const char* workspace_part = "workspace";
 }
 
 /// The residual of one attempt, whose parameters are needed where its family was not recorded; nothing when nothing was predicted or nobody
-/// knows what it needed. Attempts that ended well, or were pruned, are observations; those that ran out of memory of their own doing are
-/// censored ones. What was measured between the predicted need and comfort came about as predicted: more was taken because there was more.
+/// knows what it needed, as with one that kept what it took. Attempts that ended well, or were pruned, are observations; those that ran out
+/// of memory of their own doing are censored ones. What was measured between the predicted need and comfort came about as predicted: more
+/// was taken because there was more.
 [[nodiscard]] inline std::optional<Residual> residual_of(const ParamSet& params, const Attempt& attempt) {
-    if (!attempt.estimate || !attempt.estimate->need || !attempt.outcome) return std::nullopt;
+    if (!attempt.estimate || !attempt.estimate->need || !attempt.outcome || kept_what_it_took(attempt)) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
     const std::int64_t need = bare_need(estimate);
     const std::int64_t comfort = std::max(need, estimate.comfort.value_or(0) - (*estimate.need - need));

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "hpo/core/memory_leak.hpp"
 #include "hpo/memory/admission.hpp"
 #include "hpo/memory/model_family.hpp"
 #include "hpo/sampler/suggest.hpp"
@@ -83,7 +87,7 @@ public:
                 if (refusal) return {.unlaunchable = std::move(refusal)};
                 throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
                                                  " proposals in a row were refused; the last: " + admission.reason +
-                                                 "; give the device more memory or widen the space"};
+                                                 leaks_text(history.trials) + "; give the device more memory or widen the space"};
             }
         }
     }
@@ -101,6 +105,16 @@ public:
     }
 
 private:
+    /// That attempts left memory behind, from which predictions may have become too high; empty where none did.
+    [[nodiscard]] static std::string leaks_text(std::span<const Trial> trials) {
+        std::size_t leaks = 0;
+        for (const Trial& trial : trials)
+            leaks += static_cast<std::size_t>(
+                std::ranges::count_if(trial.attempts, [](const Attempt& attempt) { return leaked_bytes(attempt).has_value(); }));
+        return leaks == 0 ? ""
+                          : "; the trainer kept memory after " + std::to_string(leaks) + (leaks == 1 ? " attempt" : " attempts") +
+                                ", which it should release";
+    }
     /// Keeps what the guard saw of the device when it let the attempt through.
     void mark_seen(Attempt& attempt) {
         if (seen_) attempt.memory.push_back(MemoryMark{"admission", 0, std::nullopt, *seen_});
