@@ -75,7 +75,7 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
           "no dry_run: std::runtime_error: no meta kernel for aten::frob of trial 0; no probe: std::runtime_error: no meta kernel for "
           "aten::frob of trial 0");
     CHECK(pool.evidence(fault("nonsense_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark ==
-          "probed with real steps instead of a dry run; nothing to do (a need of -5 bytes)");
+          "probed with real steps instead of a dry run (a need of -5 bytes)");
     // An error that comes at once costs nothing: other parameters are still asked about.
     CHECK(pool.evidence(fault("none"), batch(8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
 }
@@ -85,10 +85,9 @@ TEST_CASE("a trainer's own reason is told to the letter, whatever words it has")
     worker::Pool pool{noted.config};
     const std::string said = "trainer fault: ask: dry run: std::bad_alloc is what this is not";
     CHECK(pool.evidence(fault("say_in_dry_run"), batch(8), Evidence::dry_run).prediction->remark ==
-          "probed with real steps instead of a dry run; nothing to do (" + said + ")");
+          "probed with real steps instead of a dry run (" + said + ")");
     CHECK(noted.notes ==
-          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do (" +
-                                   said + ")"});
+          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run (" + said + ")"});
 }
 
 TEST_CASE("a dry run that crashes or hangs is bounded in time, and not asked any more after the second in a row") {
@@ -206,4 +205,20 @@ TEST_CASE("a processor is told by its name and its instructions, and by what its
     const worker::Environment plain{"PATH=/bin"};
     const worker::Environment narrow{"PATH=/bin", "ONEDNN_MAX_CPU_ISA=AVX2"};
     CHECK(worker::processor_text(narrow) == worker::processor_text(plain) + " ONEDNN_MAX_CPU_ISA=AVX2");
+}
+
+TEST_CASE("nothing is to do about limits of dry runs alone, not about what a model's own code throws") {
+    for (const char* const limit :
+         {"LibTorch has no meta kernel for aten::frob",
+          "a convolution from 1 to 8 channels, which oneDNN fills up to blocks of 16: only a probe tells its memory",
+          "parameter 'w' was not made by a factory of LibTorch: a dry run cannot have it", "Cannot copy out of meta tensor; no data!"}) {
+        CAPTURE(limit);
+        CHECK(worker::is_prediction_limit(limit));
+    }
+    for (const char* const mistake :
+         {"Expected more than 1 value per channel when training, got input size [1, 28]",
+          "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)", "outputs[2]: the model has 2 outputs, counted from 0"}) {
+        CAPTURE(mistake);
+        CHECK_FALSE(worker::is_prediction_limit(mistake));
+    }
 }

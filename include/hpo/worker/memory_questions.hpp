@@ -15,6 +15,7 @@
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/known_predictions.hpp"
 #include "hpo/worker/pool_config.hpp"
+#include "hpo/worker/prediction_limit.hpp"
 #include "hpo/worker/processor.hpp"
 #include "hpo/worker/reply.hpp"
 
@@ -56,10 +57,11 @@ public:
 
     /// A prediction, or why there is none.
     struct Told {
-        enum class Kind { refusal, mishap };  ///< said no, or was ended before it said anything
+        /// Could not tell, for a limit of the source; threw for another reason; was ended before it said anything.
+        enum class Kind { limit, error, mishap };
         std::optional<PeakPrediction> prediction;
         std::string why_not;
-        Kind kind = Kind::refusal;  ///< of why_not
+        Kind kind = Kind::limit;  ///< of why_not
     };
     template <class Ask>
     [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
@@ -78,7 +80,8 @@ public:
         if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
             constexpr double long_seconds = 1;
             rung.losses = watch.seconds() < long_seconds ? 0 : rung.losses + 1;
-            return refuse(source, problem);
+            const bool limit = reply.answer->no_memory || is_prediction_limit(problem);
+            return refuse(source, problem, limit ? Told::Kind::limit : Told::Kind::error);
         }
         rung.losses = 0;
         known_.keep(key, *reply.answer->peak);
@@ -122,7 +125,7 @@ private:
     [[nodiscard]] bool has(PeakSource source) const {
         return std::find(info_.peak_sources.begin(), info_.peak_sources.end(), to_text(source)) != info_.peak_sources.end();
     }
-    /// What happens instead, and why: whoever reads it has nothing to do, unless something died.
+    /// What happens instead, and why.
     [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
         const bool probed = source == PeakSource::dry_run && has(PeakSource::probe);
         return std::string{"this configuration is "} + (probed ? "probed with real steps" : "estimated from its model's shape") +
@@ -130,11 +133,11 @@ private:
                without({.prediction = {}, .why_not = why, .kind = given_up ? Told::Kind::mishap : kind}) +
                (given_up ? "; it is not asked any more" : "");
     }
-    /// Why a source did not answer, and that nobody has to do anything about a refusal.
+    /// Why a source did not answer, and that nobody has to do anything about a limit.
     [[nodiscard]] static std::string without(const Told& told) {
-        return (told.kind == Told::Kind::refusal ? "; nothing to do (" : " (") + told.why_not + ")";
+        return (told.kind == Told::Kind::limit ? "; nothing to do (" : " (") + told.why_not + ")";
     }
-    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::refusal) {
+    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::limit) {
         Rung& rung = rung_of(source);
         rung.latest = why;
         std::string kind = why;
