@@ -46,15 +46,7 @@ public:
         });
     }
 
-    /// Whether somebody asked for training mode, which is no mode to evaluate in.
-    [[nodiscard]] bool asked_to_train() const { return asked_to_train_; }
-    void train(bool on = true) override {
-        asked_to_train_ = asked_to_train_ || on;
-        Model::train(on);
-    }
-
 private:
-    bool asked_to_train_ = false;
     Model& whole_;
     int passes_ = 0;
     std::optional<Outputs> first_;  ///< of one example

@@ -217,21 +217,17 @@ private:
         FewPasses model{model_};
         model.eval();
         Metrics told;
-        const auto check_mode = [&] {
-            if (model.asked_to_train()) add("evaluate", "it puts the model in training mode; expected it to be left in evaluation mode");
-        };
         try {
             told = task_.evaluate(model, EvaluationPlan{attempt_.device(), std::min(plan_.evaluation_batch, most_examples)});
-            check_mode();
         } catch (const FewPasses::Enough&) {
-            check_mode();
-            return;  // a training will tell the rest
+            return;  // a training will tell
         } catch (const std::bad_cast&) {
             add("evaluate",
                 "it casts the model to another type; expected nothing of the model but forward: checks and predictions pass a "
                 "stand-in for it");
             return;
         }
+        if (model.is_training()) add("evaluate", "it leaves the model in training mode; expected evaluation mode");
         std::vector<std::string> names;
         for (const auto& [name, value] : told) names.push_back(name);
         for (const TrainerMetric& metric : metrics) {
