@@ -153,3 +153,28 @@ TEST_CASE("a study that goes on says what is done, and what does not count") {
     study.add(hpo::TrialState::fail, 1, 0, true);
     CHECK(told() == "study bowl: 1 of 1 done, 2 interrupted ones do not count; nothing to do");
 }
+
+TEST_CASE("a trial's time is that of its attempts in every tool, without the wait for the device") {
+    const Workshop workshop;
+    {
+        hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+        const hpo::Study study = store.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::create);
+        hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+        for (int index = 0; index < 2; ++index) {
+            hpo::Attempt attempt;
+            attempt.index = index;
+            store.begin_attempt(trial, attempt);
+            attempt.seconds = 1000;
+            attempt.outcome = hpo::OutcomeKind::complete;
+            trial.attempts.push_back(attempt);
+            store.end_attempt(trial, attempt);
+        }
+        trial.state = hpo::TrialState::complete;
+        trial.values = {-1};
+        store.finish(trial);
+    }
+    const auto told = [&](const char* command) { return json::parse(run_command(workshop, {tool("hpo-analyze"), command, "--json"}).out); };
+    CHECK(told("trials")["trials"][0]["seconds"] == 2000);
+    CHECK(told("summary")["trial_seconds"] == 2000);
+    CHECK(told("oom")["trial_seconds"] == 2000);
+}

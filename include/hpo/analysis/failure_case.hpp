@@ -51,7 +51,15 @@ struct FailureCase {
 
 namespace detail {
 
+/// What the trial took: the time of its attempts, without the wait for the device before and between them. Where that is not known, the
+/// time from its start to its end.
 [[nodiscard]] inline std::optional<double> trial_seconds(const Trial& trial) {
+    const bool all_timed = std::ranges::all_of(trial.attempts, [](const Attempt& attempt) { return attempt.seconds.has_value(); });
+    if (!trial.attempts.empty() && all_timed) {
+        double seconds = 0;
+        for (const Attempt& attempt : trial.attempts) seconds += *attempt.seconds;
+        return seconds;
+    }
     if (!trial.started || !trial.completed || *trial.completed < *trial.started) return std::nullopt;
     return seconds_between(*trial.started, *trial.completed);
 }
