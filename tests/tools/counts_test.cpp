@@ -154,6 +154,58 @@ TEST_CASE("a study that goes on says what is done, and what does not count") {
     CHECK(told() == "study bowl: 1 of 1 done, 2 interrupted ones do not count; nothing to do");
 }
 
+TEST_CASE("parameters that a rule changed are told wherever the trial's parameters are") {
+    const Workshop workshop;
+    workshop.write("bowl.lua", bowl);
+    {
+        hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+        const hpo::Study study = store.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::create);
+        hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+        for (const char* name : {"x", "y"}) trial.params.set(name, hpo::FloatDistribution{-5, 5, false, {}}, 4);
+        store.set_params(trial);
+        for (int index = 0; index < 2; ++index) {
+            hpo::Attempt attempt;
+            attempt.index = index;
+            attempt.plan.effective_batch = 8;
+            if (index == 1) {
+                attempt.changed_params = trial.params;
+                attempt.changed_params->set("x", hpo::FloatDistribution{-5, 5, false, {}}, 1);
+                attempt.changed_params->set("epochs", hpo::IntDistribution{1, 9}, 2);
+            }
+            store.begin_attempt(trial, attempt);
+            attempt.seconds = index + 1;
+            attempt.peak_allocated = index == 0 ? 16 << 20 : 2 << 20;
+            attempt.outcome = index == 0 ? hpo::OutcomeKind::failed : hpo::OutcomeKind::complete;
+            if (index == 0) attempt.failure = hpo::Failure{.kind = hpo::FailureKind::out_of_memory, .message = "CPU out of memory."};
+            trial.attempts.push_back(attempt);
+            store.end_attempt(trial, attempt);
+        }
+        trial.state = hpo::TrialState::complete;
+        trial.values = {-1};
+        store.finish(trial);
+    }
+    const std::string changed = "x 1 instead of 4, epochs 2";
+    const auto ran = run_bowl(workshop, {"--trials", "1"});
+    CHECK_THAT(ran.out, Contains("  ran with " + changed + "\n  run as 1 x micro-batch 8\n"));
+    const json run = json::parse(run_bowl(workshop, {"--trials", "1", "--json"}).out);
+    CHECK(run["best"]["params"]["x"] == 4);
+    CHECK(run["best"]["changed_params"] == json{{"x", 1.0}, {"y", 4.0}, {"epochs", 2}});
+    const auto told = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), tool("hpo-analyze"));
+        return run_command(workshop, words).out;
+    };
+    CHECK_THAT(told({"best"}), Contains("(ran with)     " + changed + "\n") && Contains("(peak memory)  2.00 MiB\n"));
+    CHECK_THAT(told({"trial", "0"}), Contains("  attempt 1: ") && Contains("    ran with   " + changed + "\n"));
+    CHECK_THAT(told({"trials"}), Contains(changed + ", y 4\n"));
+    CHECK_THAT(told({"summary"}), Contains("with " + changed + ", y 4\n"));
+    const json best = json::parse(told({"best", "--json"}))["best"][0];
+    CHECK(best["changed_params"]["x"] == 1);
+    CHECK(best["ran"]["params"]["x"] == 1);
+    CHECK(best["ran"]["peak_bytes"] == 2 << 20);
+    CHECK(best["peak_bytes"] == 16 << 20);
+    CHECK(json::parse(told({"summary", "--json"}))["best"][0]["changed_params"]["x"] == 1);
+}
+
 TEST_CASE("a trial's time is that of its attempts in every tool, without the wait for the device") {
     const Workshop workshop;
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "brief_json.hpp"
 
+#include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
@@ -9,6 +10,7 @@ namespace hpo_analyze {
 using namespace hpo::tools;
 
 Json brief_json(const hpo::Trial& trial) {
+    const hpo::Attempt* last = hpo::analysis::last_attempt(trial);
     Json values = Json::array();
     for (const double value : trial.values) values.push_back(to_json(value));
     return {{"number", trial.number},
@@ -17,6 +19,7 @@ Json brief_json(const hpo::Trial& trial) {
             {"feasible", trial.feasible()},
             {"interrupted", hpo::analysis::is_interrupted(trial)},
             {"params", to_json(trial.params)},
+            {"changed_params", last && last->changed_params ? to_json(*last->changed_params) : Json(nullptr)},
             {"started", time_or_null(trial.started)},
             {"completed", time_or_null(trial.completed)},
             {"seconds", or_null(hpo::analysis::detail::trial_seconds(trial))},

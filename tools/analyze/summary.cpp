@@ -72,7 +72,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         entry("best", "no complete and feasible trial yet");
     } else {
         const hpo::Trial& best = *summary.best.front();
-        entry("best", "trial " + std::to_string(best.number) + ": " + values_text(best) + " with " + params_text(best.params));
+        entry("best", "trial " + std::to_string(best.number) + ": " + values_text(best) + " with " + params_text(best));
     }
     if (summary.first_start) {
         std::string text = clock_time(*summary.first_start);

@@ -5,6 +5,7 @@
 #include "brief_json.hpp"
 #include "change_words.hpp"
 #include "commands.hpp"
+#include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/plan_fields.hpp"
@@ -223,7 +224,8 @@ void print_head(const Page& page, const StudyData& data, const hpo::Trial& one) 
     }
 }
 
-void print_attempt(const Page& page, const hpo::Attempt& attempt, const TrialContext& context, std::string_view log) {
+void print_attempt(const Page& page, const hpo::Trial& one, const hpo::Attempt& attempt, const TrialContext& context,
+                   std::string_view log) {
     std::string text = "  attempt " + std::to_string(attempt.index) + ": " + plan_text(attempt.plan) +
                        (attempt.resumed_step ? "; from after step " + std::to_string(*attempt.resumed_step) : "") + "; " +
                        (attempt.outcome ? std::string{outcome_text(*attempt.outcome)} : "running");
@@ -232,6 +234,8 @@ void print_attempt(const Page& page, const hpo::Attempt& attempt, const TrialCon
     if (peak) text += ", peak " + hpo::format_bytes(*peak);
     if (attempt.estimate && attempt.estimate->need) text += ", predicted " + hpo::format_bytes(*attempt.estimate->need);
     page.paragraph(text, 4);
+    if (const std::string changed = hpo::analysis::changes_text(one, attempt); !changed.empty())
+        page.paragraph("    ran with   " + changed, 15);
     for (const TrialFailure& entry : context.failures) {
         if (entry.failed->attempt == &attempt) print_failure(page, entry);
     }
@@ -270,7 +274,7 @@ void trial(const Query& query, std::int64_t number) {
     }
     const Page page = Page::standard_output();
     print_head(page, data, one);
-    for (std::size_t i = 0; i < one.attempts.size(); ++i) print_attempt(page, one.attempts[i], context, context.logs[i]);
+    for (std::size_t i = 0; i < one.attempts.size(); ++i) print_attempt(page, one, one.attempts[i], context, context.logs[i]);
     for (const TrialFailure& entry : context.failures) {
         if (!entry.failed->attempt) print_failure(page, entry);
     }

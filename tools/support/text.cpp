@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "hpo/analysis/changed_params.hpp"
 #include "hpo/core/plain_text.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/store/stored_time.hpp"
@@ -130,6 +131,18 @@ std::string params_text(const ParamSet& params) {
     std::string text;
     for (const Param& param : params) text += (text.empty() ? "" : ", ") + param.name + " " + display_text(param.value());
     return text;
+}
+
+std::string params_text(const Trial& trial) {
+    const Attempt* last = analysis::last_attempt(trial);
+    const std::string changed = last ? analysis::changes_text(trial, *last) : std::string{};
+    if (changed.empty()) return params_text(trial.params);
+    ParamSet kept;
+    for (const Param& param : trial.params) {
+        const Param* ran = last->changed_params->find(param.name);
+        if (ran && ran->value() == param.value()) kept.append(param);
+    }
+    return changed + (kept.empty() ? "" : ", " + params_text(kept));
 }
 
 std::string shell_quoted(std::string_view text) {

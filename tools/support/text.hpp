@@ -65,6 +65,8 @@ private:
 /// The values of a trial, "-" for none.
 [[nodiscard]] std::string values_text(const Trial& trial);
 [[nodiscard]] std::string params_text(const ParamSet& params);
+/// The parameters that the trial ran with. One that a rule changed: "model.width 100 instead of 1500".
+[[nodiscard]] std::string params_text(const Trial& trial);
 /// A word that a shell takes as it is, or the text in quotes: for commands that a person copies. Control characters and bytes that are
 /// no UTF-8 are written as bash, zsh and ksh read them, `$'\x1b'`.
 [[nodiscard]] std::string shell_quoted(std::string_view text);

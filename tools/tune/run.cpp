@@ -15,6 +15,7 @@
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
 #include "hpo/analysis/best.hpp"
+#include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
@@ -96,8 +97,10 @@ void print_text(const TuneResult& result, const Settings& settings) {
         std::vector<std::vector<std::string>> rows;
         for (const Param& param : best->params) rows.push_back({"  " + param.name, display_text(param.value())});
         std::cout << table({"  parameter", "value"}, rows);
-        if (!best->attempts.empty()) {  // a trial that another program ran has none
-            const ExecutionPlan& plan = best->attempts.back().plan;
+        if (const Attempt* ran = analysis::last_attempt(*best)) {
+            if (const std::string changed = analysis::changes_text(*best, *ran); !changed.empty())
+                std::cout << "  ran with " << tools::on_one_line(changed) << "\n";
+            const ExecutionPlan& plan = ran->plan;
             if (const auto micro = plan.effective_micro_batch(); micro && plan.effective_batch)
                 std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *micro << "\n";
         }
@@ -147,6 +150,12 @@ void print_model(const KeptModel& kept, const TuneResult& result, const Settings
     std::cout << plugin_dir_words(settings.arguments().plugin_dirs) << " --trial " << best->number << " --save FOLDER\n";
 }
 
+/// The parameters that gave the trial's value where a rule changed them; else null.
+std::string changed_params_json(const Trial& trial) {
+    const Attempt* last = analysis::last_attempt(trial);
+    return last && last->changed_params ? json_text(*last->changed_params) : "null";
+}
+
 void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     std::cout << "{\"study\": " << json_quote(result.study.name) << ", \"store\": " << json_quote(settings.text("store"))
@@ -156,7 +165,7 @@ void print_json(const TuneResult& result, const Settings& settings, const std::o
               << ", \"oom_trials\": " << counts.oom_trials << ", \"recovered_trials\": " << counts.recovered_trials << ", \"best\": ";
     if (const Trial* best = result.best()) {
         std::cout << "{\"trial\": " << best->number << ", \"value\": " << json_number(best->values[0])
-                  << ", \"params\": " << json_text(best->params) << "}";
+                  << ", \"params\": " << json_text(best->params) << ", \"changed_params\": " << changed_params_json(*best) << "}";
     } else {
         std::cout << "null";
     }
@@ -166,7 +175,7 @@ void print_json(const TuneResult& result, const Settings& settings, const std::o
         for (const Trial* trial : analysis::best_trials(result.trials, result.study.directions)) {
             std::cout << std::exchange(separator, ", ") << "{\"trial\": " << trial->number << ", \"values\": [";
             for (std::size_t i = 0; i < trial->values.size(); ++i) std::cout << (i == 0 ? "" : ", ") << json_number(trial->values[i]);
-            std::cout << "], \"params\": " << json_text(trial->params) << "}";
+            std::cout << "], \"params\": " << json_text(trial->params) << ", \"changed_params\": " << changed_params_json(*trial) << "}";
         }
         std::cout << "]";
     }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/core/trial.hpp"
+
+namespace hpo::analysis {
+
+/// A parameter that an attempt ran with instead of the trial's own, since a rule for failures changed it.
+struct ChangedParam {
+    std::string name;
+    Value value;
+    std::optional<Value> instead_of;  ///< nothing: the trial itself has no such parameter
+};
+
+/// What an attempt changed of its trial's parameters, in the order of the attempt's.
+[[nodiscard]] inline std::vector<ChangedParam> changed_params(const Trial& trial, const Attempt& attempt) {
+    std::vector<ChangedParam> changed;
+    if (!attempt.changed_params) return changed;
+    for (const Param& param : *attempt.changed_params) {
+        const Param* own = trial.params.find(param.name);
+        if (own && own->value() == param.value()) continue;
+        changed.push_back({param.name, param.value(), own ? std::optional{own->value()} : std::nullopt});
+    }
+    return changed;
+}
+
+/// "model.width 100 instead of 1500, epochs 1"; empty where nothing was changed.
+[[nodiscard]] inline std::string changes_text(const Trial& trial, const Attempt& attempt) {
+    std::string text;
+    for (const ChangedParam& param : changed_params(trial, attempt)) {
+        text += (text.empty() ? "" : ", ") + param.name + " " + display_text(param.value);
+        if (param.instead_of) text += " instead of " + display_text(*param.instead_of);
+    }
+    return text;
+}
+
+/// The attempt that gave the trial's result, which is the last one; null for a trial that another program ran.
+[[nodiscard]] inline const Attempt* last_attempt(const Trial& trial) { return trial.attempts.empty() ? nullptr : &trial.attempts.back(); }
+
+}  // namespace hpo::analysis
