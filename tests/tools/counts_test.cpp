@@ -230,3 +230,28 @@ TEST_CASE("a trial's time is that of its attempts in every tool, without the wai
     CHECK(told("summary")["trial_seconds"] == 2000);
     CHECK(told("oom")["trial_seconds"] == 2000);
 }
+
+TEST_CASE("trials that are RUNNING although their run is gone are told, and nobody says that no memory ran out") {
+    const Workshop workshop;
+    {
+        hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+        const hpo::Study study = store.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::create);
+        const hpo::Run gone = store.begin_run(study.id, {.started_ticks = "1"});  // this process, had it begun with the machine
+        const hpo::Run here = store.begin_run(study.id, {});
+        for (const hpo::Run& run : {gone, gone, here}) {
+            const hpo::Trial trial = store.begin_trial(study.id, run.id);
+            store.begin_attempt(trial, {});
+        }
+    }
+    const auto told = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), tool("hpo-analyze"));
+        return run_command(workshop, words).out;
+    };
+    CHECK_THAT(told({"summary"}), Contains("no out-of-memory is recorded; of the trials 2 are RUNNING although their run is gone"));
+    CHECK_THAT(told({"oom"}), Contains("which does not mean that there was none: of 3 trials, 2 are RUNNING although"));
+    CHECK_THAT(told({"failures"}), Contains("2 trials are RUNNING although their run is gone. The next run of the study ends them."));
+    CHECK_THAT(told({"trial", "1"}), Contains("it is RUNNING although its run is gone"));
+    CHECK_THAT(told({"trial", "2"}), !Contains("gone"));
+    CHECK(json::parse(told({"summary", "--json"}))["uncertain"] == true);
+    CHECK(json::parse(told({"oom", "--json"}))["without_message"]["running_without_run"] == json{0, 1});
+}

@@ -35,7 +35,7 @@ Column column(StudyData data, std::int64_t from) {
                 .in_micro_batches = {},
                 .refused = {}};
     const std::vector<hpo::Trial>& trials = made.data.trials;  // the reports point into it, and moving it leaves it where it is
-    made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections);
+    made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections, {}, made.data.abandoned);
     const hpo::analysis::FailureTotals& totals = made.summary.totals;
     made.lost_seconds = totals.wasted_seconds;
     for (const auto& [name, tally] : totals.others) made.lost_seconds += tally.seconds;

@@ -12,7 +12,8 @@ namespace hpo_analyze {
 /// "2 trainer_error", "52 without a message".
 [[nodiscard]] std::string failure_count(std::string_view name, std::size_t count);
 
-/// Why nobody knows that no memory ran out: "52 failed without a message and 3 were pruned before a report". For totals that are uncertain.
-[[nodiscard]] std::string uncertain_text(const hpo::analysis::FailureTotals& totals);
+/// Why nobody knows that no memory ran out: "of the trials 52 failed without a message and 3 were pruned before a report; 2
+/// attempts ended with their process, and nothing tells why". For totals that are uncertain. `of` is what the counts are part of.
+[[nodiscard]] std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::string_view of);
 
 }  // namespace hpo_analyze

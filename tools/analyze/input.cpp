@@ -66,6 +66,7 @@ enum class Reading { whole, without_reports, brief };
 
 StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading reading) {
     StudyData data{.store = snapshot.path(), .study = study, .trials = {}, .rejections = snapshot.rejections(study)};
+    data.abandoned = snapshot.abandoned_trials(study);
     if (reading == Reading::brief) {
         data.trials = snapshot.trials(study, {.params = false, .reports = false, .details = false});
         data.lacks_params = std::ranges::all_of(data.trials, is_ours);

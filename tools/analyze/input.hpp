@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/analysis/stale_trials.hpp"
 #include "hpo/core/history.hpp"
 
 namespace hpo_analyze {
@@ -24,6 +25,7 @@ struct StudyData {
     hpo::Study study;
     std::vector<hpo::Trial> trials;
     std::vector<hpo::Rejection> rejections;
+    hpo::analysis::AbandonedTrials abandoned{};
     bool lacks_params = false;  ///< the trials were read without their parameters
 };
 

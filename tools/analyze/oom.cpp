@@ -120,8 +120,8 @@ std::string other_text(const std::string& name, std::size_t count) {
 void print_nothing(const Page& page, const StudyData& data, const OomReport& report) {
     std::string text = "No out-of-memory in study " + data.study.name + ": none in " + counted(report.trials, "trial");
     if (report.is_uncertain()) {
-        text = "No out-of-memory is recorded in study " + data.study.name + ", which does not mean that there was none: of " +
-               counted(report.trials, "trial") + ", " + uncertain_text(report);
+        text = "No out-of-memory is recorded in study " + data.study.name +
+               ", which does not mean that there was none: " + uncertain_text(report, "of " + counted(report.trials, "trial") + ",");
     }
     if (report.highest_peak) {
         text +=
@@ -271,7 +271,7 @@ void oom(const Query& query, const OomOptions& options) {
     StudyData data = read_study_in_brief(query);
     add_params_if_needed(data, true);
     const auto log = read_logs(query.logs, data.trials);
-    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told);
+    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told, data.abandoned);
     if (query.json) {
         Json json = report_json(data, report);
         json["log"] = log_json(query.logs, log);

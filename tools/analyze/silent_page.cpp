@@ -155,6 +155,16 @@ std::string stale_text(const StaleTrial& entry) {
            " that began later ended";
 }
 
+std::string abandoned_text(const std::vector<const hpo::Trial*>& abandoned) {
+    std::vector<std::int64_t> numbers;
+    for (const hpo::Trial* trial : abandoned) numbers.push_back(trial->number);
+    const bool one = numbers.size() == 1;
+    return counted(numbers.size(), "trial") +
+           (one ? " is RUNNING although its run is gone. The next run of the study ends it. T"
+                : " are RUNNING although their run is gone. The next run of the study ends them. T") +
+           numbers_text(numbers).substr(1) + ".";
+}
+
 std::string pruned_text(const std::vector<UnreportedPrune>& pruned) {
     std::string text = counted(pruned.size(), "trial") + (pruned.size() == 1 ? " was" : " were") + " pruned before a report";
     const auto longer = static_cast<std::size_t>(
@@ -207,6 +217,8 @@ std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
     for (const StaleTrial& entry : report.stale) {
         if (entry.trial == &trial) return "it " + stale_text(entry) + "; suspected: its process is gone";
     }
+    if (std::ranges::find(report.abandoned, &trial) != report.abandoned.end())
+        return "it is RUNNING although its run is gone; the next run of the study ends it";
     for (const UnreportedPrune& entry : report.pruned) {
         if (entry.trial != &trial) continue;
         const std::string after = entry.seconds ? " after " + duration(*entry.seconds) : "";
@@ -239,6 +251,7 @@ void print_silent(const Page& page, const SilentReport& report) {
         page.paragraph("  Trial " + std::to_string(entry.trial->number) + " " + stale_text(entry) + ". Suspected: its process is gone.", 6);
     }
     if (report.stale.size() > 3) page.line("  and " + counted(report.stale.size() - 3, "other") + " like it");
+    if (!report.abandoned.empty()) page.paragraph("  " + abandoned_text(report.abandoned), 6);
     if (!report.pruned.empty()) page.paragraph("  " + pruned_text(report.pruned), 6);
     if (report.pruned_region) page.paragraph("  " + region_text(*report.pruned_region, pruned_words) + ".", 6);
     if (!report.failures.empty())
@@ -259,6 +272,8 @@ Json silent_json(const SilentReport& report) {
     Json stale = Json::array();
     for (const auto& entry : report.stale)
         stale.push_back({{"trial", entry.trial->number}, {"seconds", entry.seconds}, {"ended_meanwhile", entry.ended_meanwhile}});
+    Json abandoned = Json::array();
+    for (const hpo::Trial* trial : report.abandoned) abandoned.push_back(trial->number);
     Json pruned = Json::array();
     for (const auto& entry : report.pruned)
         pruned.push_back(
@@ -266,6 +281,7 @@ Json silent_json(const SilentReport& report) {
     return {{"failures", std::move(failures)},
             {"region", region_json(report.region)},
             {"running_too_long", std::move(stale)},
+            {"running_without_run", std::move(abandoned)},
             {"pruned_without_report", std::move(pruned)},
             {"pruned_region", region_json(report.pruned_region)}};
 }

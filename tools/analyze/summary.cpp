@@ -92,7 +92,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
                             " of them recovered: " + causes + "; " + duration(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
-        entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; of the trials " + uncertain_text(memory)
+        entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory, "of the trials")
                                               : "no trial ran out of memory");
     }
     if (memory.highest_peak) {
@@ -114,7 +114,8 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 /// Counts the study, and adds the parameters that are to be shown.
 hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string>& logs) {
     add_params_if_needed(data, false);
-    hpo::analysis::Summary summary = hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(logs, data.trials).told);
+    hpo::analysis::Summary summary =
+        hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(logs, data.trials).told, data.abandoned);
     constexpr std::size_t few = 100;
     if (!data.lacks_params) return summary;
     if (summary.best.size() > few) {

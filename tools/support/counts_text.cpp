@@ -30,6 +30,8 @@ std::string oom_text(const analysis::StudyCounts& counts) {
     return counts.killed_attempts == 0 ? text : text + "; " + killed_text(counts.killed_attempts);
 }
 
-std::string killed_text(std::size_t attempts) { return counted(attempts, "attempt") + " ended with the process, and nothing tells why"; }
+std::string killed_text(std::size_t attempts) {
+    return counted(attempts, "attempt") + " ended with " + (attempts == 1 ? "its" : "their") + " process, and nothing tells why";
+}
 
 }  // namespace hpo::tools

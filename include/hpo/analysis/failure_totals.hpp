@@ -42,11 +42,12 @@ struct FailureTotals : StudyCounts {
     std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and nothing that says why
     std::size_t silent_failures = 0;       ///< trials that failed without a message
     std::size_t vanished_running = 0;      ///< RUNNING trials whose process is probably gone
+    std::size_t abandoned_running = 0;     ///< RUNNING trials of runs of ours that are gone
     std::size_t unreported_prunes = 0;     ///< PRUNED by another program without a report
 
     /// True where trials ended or vanished and nothing says why: then nobody knows that no memory ran out.
     [[nodiscard]] bool is_uncertain() const {
-        return silent_failures + unexplained_infinite + killed_attempts + vanished_running + unreported_prunes > 0;
+        return silent_failures + unexplained_infinite + killed_attempts + vanished_running + abandoned_running + unreported_prunes > 0;
     }
 };
 
@@ -76,6 +77,7 @@ namespace detail {
                                                   const SilentReport& silent) {
     FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}};
     totals.vanished_running = silent.stale.size();
+    totals.abandoned_running = silent.abandoned.size();
     totals.unreported_prunes = silent.pruned.size();
     std::set<const Trial*> failed;
     for (const FailureCase& entry : cases) {

@@ -76,10 +76,11 @@ namespace detail {
 /// refuses none of the best trials; without `directions` it is not known which these are. `log` is what the program's own log says
 /// (failure_cases).
 [[nodiscard]] inline OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections,
-                                          std::span<const Direction> directions = {}, const ToldFailures& log = {}) {
+                                          std::span<const Direction> directions = {}, const ToldFailures& log = {},
+                                          const AbandonedTrials& abandoned = {}) {
     std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
-    SilentReport silent = silent_report(cases, trials);
+    SilentReport silent = silent_report(cases, trials, abandoned);
     OomReport report{failure_totals(trials, cases, silent), {}, {}, {}, {}, std::move(silent), {}};
 
     std::set<const Trial*> out_of_memory;

@@ -22,10 +22,11 @@ struct SilentReport {
     std::vector<SilentFailure> failures;
     std::optional<FailureRegion> region;  ///< where such failures are dense
     std::vector<StaleTrial> stale;
+    std::vector<const Trial*> abandoned;  ///< RUNNING although the run of ours that began them is gone
     std::vector<UnreportedPrune> pruned;
     std::optional<FailureRegion> pruned_region;  ///< where these are dense
 
-    [[nodiscard]] bool empty() const { return failures.empty() && stale.empty() && pruned.empty(); }
+    [[nodiscard]] bool empty() const { return failures.empty() && stale.empty() && abandoned.empty() && pruned.empty(); }
 };
 
 namespace detail {
@@ -46,13 +47,17 @@ using TrialSet = std::set<const Trial*>;
 }  // namespace detail
 
 /// `cases` are the failures of `trials` (failure_cases); pointers in the report refer into both.
-[[nodiscard]] inline SilentReport silent_report(std::span<const FailureCase> cases, std::span<const Trial> trials) {
+[[nodiscard]] inline SilentReport silent_report(std::span<const FailureCase> cases, std::span<const Trial> trials,
+                                                const AbandonedTrials& abandoned = {}) {
     detail::TrialSet known;
     for (const FailureCase& entry : cases) known.insert(entry.trial);
     SilentReport report;
     report.failures = silent_failures(cases, trials);
     report.stale = stale_trials(trials);
     std::erase_if(report.stale, [&](const StaleTrial& entry) { return known.contains(entry.trial); });  // the log told what became of it
+    for (const Trial& trial : trials) {
+        if (trial.state == TrialState::running && abandoned.contains(trial.id)) report.abandoned.push_back(&trial);
+    }
     report.pruned = unreported_prunes(trials, known);
     if (report.empty()) return report;
     report.pace = pace_of(trials);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct StaleTrial {
     double seconds = 0;               ///< from its start to the last thing that the study did
     std::size_t ended_meanwhile = 0;  ///< trials that began after it and ended
 };
+
+/// The keys (Trial::id) of trials that are RUNNING in the store although the run of ours that began them is gone.
+using AbandonedTrials = std::set<std::int64_t>;
 
 /// Finds trials that are RUNNING for longer than three times as long as any finished trial took, while at least one that began later
 /// ended. The clock is the study's own last entry: a study that nobody works on any longer does not get older.

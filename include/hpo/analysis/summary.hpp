@@ -36,10 +36,10 @@ struct Summary {
 
 /// `log` is what the program's own log says (failure_cases).
 [[nodiscard]] inline Summary summarise(const Study& study, std::span<const Trial> trials, std::span<const Rejection> rejections,
-                                       const ToldFailures& log = {}) {
+                                       const ToldFailures& log = {}, const AbandonedTrials& abandoned = {}) {
     std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
-    SilentReport silent = silent_report(cases, trials);
+    SilentReport silent = silent_report(cases, trials, abandoned);
     FailureTotals totals = failure_totals(trials, cases, silent);
     Summary summary{.totals = std::move(totals),
                     .silent = std::move(silent),

@@ -37,6 +37,9 @@ struct KnownRun {
     bool ended = false;
 };
 
+/// How old the heartbeat of a run on another host may be.
+inline constexpr double heartbeat_grace_seconds = 60;
+
 /// True when nobody works for the run any more: it said so, its process on this host is dead (a zombie, or a pid that now
 /// belongs to another process, counts as dead), or, on another host, its heartbeat is older than `grace_seconds`.
 [[nodiscard]] inline bool is_gone(const KnownRun& known, Time at, double grace_seconds) {

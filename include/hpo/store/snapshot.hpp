@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "hpo/core/history.hpp"
 #include "hpo/store/attempts_elsewhere.hpp"
 #include "hpo/store/hpo_layout.hpp"
+#include "hpo/store/lost_trials.hpp"
 #include "hpo/store/optuna_shape.hpp"
 #include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_connection.hpp"
@@ -85,6 +88,18 @@ public:
                                 !row.is_null(6)});
             }
             return runs;
+        });
+    }
+
+    /// The keys of the study's RUNNING trials whose run is gone: the next run of the study ends them.
+    [[nodiscard]] std::set<std::int64_t> abandoned_trials(const Study& study) {
+        return consistent([&] {
+            std::set<std::int64_t> abandoned;
+            if (!shape().has_hpo_tables) return abandoned;
+            for (const auto& [id, busy] : busy_runs(*connection_, study.id)) {
+                if (is_gone(busy.known, now(), heartbeat_grace_seconds)) abandoned.insert(busy.trial_ids.begin(), busy.trial_ids.end());
+            }
+            return abandoned;
         });
     }
 

@@ -11,6 +11,7 @@
 #include "hpo/pruner/concept.hpp"
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/retries.hpp"
+#include "hpo/store/run_liveness.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
@@ -24,7 +25,7 @@ public:
     Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer)
         : store_{store}, observer_{observer}, study_{store.open_study(name, options.directions, options.open)} {
         if (options.run) {
-            store_.settle_lost_trials(study_.id, heartbeat_grace_seconds);
+            store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds);
             run_ = store_.begin_run(study_.id, *options.run);
         }
         store_.refresh(study_.id, trials_);
@@ -97,7 +98,7 @@ public:
     }
     /// Ends the trials of processes that are gone, so that none stands as running for ever.
     void settle_lost() {
-        if (run_ && store_.settle_lost_trials(study_.id, heartbeat_grace_seconds) > 0) read_others();
+        if (run_ && store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds) > 0) read_others();
     }
     /// Throws bad_value when a parameter's distribution does not go with the study's.
     void set_params(std::int64_t number, ParamSet params) {
@@ -207,12 +208,11 @@ public:
 
 private:
     static constexpr double heartbeat_interval_seconds = 5;
-    static constexpr double heartbeat_grace_seconds = 60;
     static constexpr double refusal_holds_seconds = 0.2;
 
     [[nodiscard]] std::optional<std::int64_t> run_id() const { return run_ ? std::optional{run_->id} : std::nullopt; }
     [[nodiscard]] static Quota quota(const Wanted& wanted) {
-        return {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = heartbeat_grace_seconds};
+        return {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = store::heartbeat_grace_seconds};
     }
     std::optional<std::int64_t> take_in(std::optional<Trial> begun) {
         std::optional<std::int64_t> number;
