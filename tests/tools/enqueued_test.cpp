@@ -53,6 +53,12 @@ return hpo.study {
     }
     const auto shown = run_command(workshop, {tool("hpo-analyze"), "trial", "4", "--json", "--store", store});
     CHECK_THAT(shown.out, Contains("cannot run as enqueued: ") && Contains("fixed parameter 'y': got 3; expected one of 1, 2"));
+    const auto told = [&](const char* command) { return run_command(workshop, {tool("hpo-analyze"), command, "--store", store}).out; };
+    for (const char* command : {"trials", "summary", "failures", "oom"}) {
+        CAPTURE(command);
+        CHECK_THAT(told(command), Contains("not_run") && !Contains("trainer_error"));
+    }
+    CHECK_THAT(run.out, Contains("explain: hpo-analyze failures --store "));
     const auto again = run_command(workshop, words);
     CHECK(again.status == 0);
 }

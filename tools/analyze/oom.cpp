@@ -108,11 +108,10 @@ std::string_view cause_meaning(hpo::OomCause cause) {
 }
 
 std::string other_text(const std::string& name, std::size_t count) {
-    const std::map<std::string, std::string> words{{"victim", "of a process that was already poisoned"},
-                                                   {"prevented", "refused before launch"},
-                                                   {"device_assert", "a bad index in a kernel"},
-                                                   {"vanished", "Optuna heard no more of their process"},
-                                                   {"lost_worker", "the process ended without a word"}};
+    const std::map<std::string, std::string> words{
+        {"victim", "of a process that was already poisoned"}, {"prevented", "refused before launch"},
+        {"device_assert", "a bad index in a kernel"},         {"vanished", "Optuna heard no more of their process"},
+        {"lost_worker", "the process ended without a word"},  {"not_run", "ended instead of being started"}};
     const auto found = words.find(name);
     return failure_count(name, count) + (found == words.end() ? "" : " (" + found->second + ")");
 }

@@ -108,9 +108,9 @@ void print_failure(const Page& page, const TrialFailure& told) {
         item("failed", "no message was kept");
         return;
     }
-    const std::string name{hpo::analysis::failure_name(failure)};
+    const std::string name{entry.not_run() ? hpo::analysis::failure_name(entry) : hpo::analysis::failure_name(failure)};
     const std::string kind{to_text(failure.kind)};
-    item("failed", name + (name == kind ? "" : ", of the kind " + kind) +
+    item("failed", name + (name == kind || entry.not_run() ? "" : ", of the kind " + kind) +
                        (failure.cause ? ", cause " + std::string{to_text(*failure.cause)} : "") +
                        (failure.where.empty() ? "" : ", in " + failure.where));
     if (entry.victim)
@@ -181,7 +181,7 @@ Json trial_json(const hpo::Trial& one, const TrialContext& context) {
     for (const auto& [entry, change] : context.failures) {
         Json failure = failure_json(entry->failure);
         failure["name"] = hpo::analysis::failure_name(*entry);
-        if (entry->silent()) failure["kind"] = nullptr;
+        if (entry->silent() || entry->not_run()) failure["kind"] = nullptr;
         failure["told_in"] = entry->told_in.empty() ? Json(nullptr) : Json(entry->told_in);
         failure["attempt"] = entry->attempt ? Json(entry->attempt->index) : Json(nullptr);
         failure["victim_of"] = or_null(entry->victim_of);

@@ -31,7 +31,7 @@ void trials(const Query& query, const TrialsOptions& options) {
     std::map<const hpo::Trial*, std::string> what;
     std::map<const hpo::Trial*, hpo::FailureKind> kinds;
     for (const auto& entry : cases) {
-        if (!entry.silent()) kinds[entry.trial] = entry.failure.kind;
+        if (!entry.silent() && !entry.not_run()) kinds[entry.trial] = entry.failure.kind;
         what[entry.trial] = std::string{hpo::analysis::failure_name(entry)};
         if (!entry.victim && entry.failure.cause) what[entry.trial] += " (" + std::string{to_text(*entry.failure.cause)} + ")";
         if (entry.recovered) what[entry.trial] += ", recovered";

@@ -107,8 +107,9 @@ void print_text(const TuneResult& result, const Settings& settings) {
     } else {
         std::cout << "best: none yet\n";
     }
-    std::cout << "explain: hpo-analyze oom --store " << shell_quoted(settings.text("store")) << " --study "
-              << shell_quoted(result.study.name) << "\n";
+    const bool only_others = counts.oom_attempts == 0 && counts.failed > 0;
+    std::cout << "explain: hpo-analyze " << (only_others ? "failures" : "oom") << " --store " << shell_quoted(settings.text("store"))
+              << " --study " << shell_quoted(result.study.name) << "\n";
 }
 
 /// JSON has no infinities: they are texts, as hpo-analyze writes them.

@@ -15,6 +15,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/not_run.hpp"
 #include "hpo/memory/residual_observation.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
@@ -38,6 +39,8 @@ struct FailureCase {
     [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
     /// Failed, and no word of it was kept: an out-of-memory is as possible as anything else.
     [[nodiscard]] bool silent() const { return !attempt && told_in.empty(); }
+    /// It was ended instead of being started: no trainer has failed.
+    [[nodiscard]] bool not_run() const { return was_not_run(*trial, failure.message); }
     /// Its process was gone or ended by SIGKILL, and nothing tells by whom: the kernel's out-of-memory killer, or anybody.
     [[nodiscard]] bool killed() const {
         constexpr std::int64_t sigkill = 9;

@@ -20,9 +20,10 @@ inline constexpr std::int64_t device_assert_code = 710;
 }
 
 /// The same where other trials are known, too. `victim` failed because its process was already poisoned. `no_message` left none; if Optuna
-/// gave it up, it is `vanished`.
+/// gave it up, it is `vanished`. `not_run` was ended instead of being started.
 [[nodiscard]] inline std::string_view failure_name(const FailureCase& entry) {
     if (entry.silent()) return entry.repeated_by ? "vanished" : "no_message";
+    if (entry.not_run()) return "not_run";
     return entry.victim ? "victim" : failure_name(entry.failure);
 }
 

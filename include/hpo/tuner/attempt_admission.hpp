@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "hpo/core/memory_leak.hpp"
+#include "hpo/failure/not_run.hpp"
 #include "hpo/memory/admission.hpp"
 #include "hpo/memory/model_family.hpp"
 #include "hpo/sampler/suggest.hpp"
@@ -55,7 +56,7 @@ public:
                 params = suggest_params(policies_.sampler, space_, context, Seed{options_.seed}, fixed, round);
             } catch (const FixedValueError& error) {
                 if (!has_own_values) throw;
-                return {.unlaunchable = Unlaunchable{Failure{.message = std::string{"cannot run as enqueued: "} + error.what()}}};
+                return {.unlaunchable = Unlaunchable{Failure{.message = std::string{cannot_run_as_enqueued} + error.what()}}};
             }
             if (refusal && params == refused) {  // nothing is left to draw
                 books_.set_params(number, std::move(params));

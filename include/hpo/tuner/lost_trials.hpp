@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/failure/not_run.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/store/retries.hpp"
@@ -76,7 +77,7 @@ template <class TrialOf>
     if (losses < options.max_losses) return std::nullopt;
     Unlaunchable why;
     why.failure.kind = FailureKind::lost_worker;
-    why.failure.message = "not run again: its process ended " + std::to_string(losses) +
+    why.failure.message = std::string{not_run_again} + "its process ended " + std::to_string(losses) +
                           " times in a row while it ran, the last time in trial " + std::to_string(lost.number) + "; nothing tells why";
     return why;
 }
