@@ -3,8 +3,10 @@
 
 #include <filesystem>
 
+#include "hpo/store/study_attributes.hpp"
 #include "store/directions.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 using hpo::tests::minimize;
 
@@ -34,4 +36,20 @@ TEST_CASE("a study goes on in a file that was closed") {
     CHECK(trials[0].system_attributes.empty());
     CHECK(trials[1].state == hpo::TrialState::running);
     std::filesystem::remove(path);
+}
+
+TEST_CASE("a study's attribute is replaced only where it is what was read before") {
+    const hpo::tests::TemporaryDirectory folder;
+    hpo::store::Sqlite store{folder.file("hpo.db")};
+    const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
+    hpo::store::Connection connection{store.path(), hpo::store::Connection::Options{.write = true}};
+    const auto replace = [&](const std::optional<std::string>& expected, const std::string& json) {
+        return hpo::store::replace_study_attribute(connection, study.id, "options", expected, json);
+    };
+    CHECK(replace(std::nullopt, "1"));
+    CHECK_FALSE(replace(std::nullopt, "2"));
+    CHECK(store.studies().at(0).user_attributes.at("options") == "1");
+    CHECK(replace("1", "2"));
+    CHECK_FALSE(replace("1", "3"));
+    CHECK(store.studies().at(0).user_attributes.at("options") == "2");
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <set>
 #include <string>
 #include <vector>
 
@@ -95,4 +96,33 @@ TEST_CASE("an option that is left out is the trainer's standard, and a study of 
     }
     CHECK(older.call("run", "{ \"quadratic\", steps = 3 }", {"--trials", "2"}).status == 0);
     CHECK(older.call("run", "{ \"quadratic\", steps = 4 }", {"--trials", "3"}).status == 2);
+}
+
+TEST_CASE("two runs that begin a study together with different options do not mix them") {
+    const Bowl one;
+    const Bowl other;
+    const auto start = [&](const Bowl& bowl, const std::string& trainer) {
+        bowl.workshop.write("bowl.lua", "local hpo = require \"hpo\"\nreturn hpo.study {\n  name = \"bowl\", trainer = " + trainer + R"(,
+  objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "fail",
+  space = function(trial) trial:float("x", -5, 5) end,
+}
+)");
+        return start_command(bowl.workshop, {tool("hpo-tune"), "run", "bowl.lua", "--store", one.store, "--trials", "6"});
+    };
+    const pid_t two_steps = start(one, "{ \"quadratic\", steps = 2 }");
+    const pid_t three_steps = start(other, "{ \"quadratic\", steps = 3 }");
+    const auto first = finish_command(one.workshop, two_steps);
+    const auto second = finish_command(other.workshop, three_steps);
+    INFO(first.error << second.error);
+    CHECK((first.status == 0) != (second.status == 0));
+    CHECK_THAT(first.error + second.error, Contains("for study bowl; expected steps = "));
+    hpo::store::Sqlite opened{one.store};
+    std::vector<hpo::Trial> trials;
+    opened.refresh(1, trials);
+    std::set<std::size_t> lengths;
+    for (const hpo::Trial& trial : trials) {
+        if (trial.state == hpo::TrialState::complete) lengths.insert(trial.intermediate.size());
+    }
+    CHECK(lengths.size() == 1);
 }

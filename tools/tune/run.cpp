@@ -396,9 +396,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
     store.refresh(study.id, stored);
     require_same_parameters(stored, proposals);  // before a trial is begun in vain
     require_same_options(study, stored, settings, info);
-    keep_options = [&store, &study, text = trainer_options_text(settings)] {
-        store.set_study_user_attribute(study.id, trainer_options_attribute, text);
-    };
+    keep_options = [&] { keep_trainer_options(store, store.path(), study, settings, info); };
     if (!is_new) {
         std::vector<Attempt> elsewhere;
         if (policies.guard.carries()) elsewhere = tuner::Bookkeeping::attempts_elsewhere(store, study.id, pool.runs_on().device_name);

@@ -13,6 +13,7 @@
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/location.hpp"
+#include "hpo/store/study_attributes.hpp"
 
 namespace hpo::tune {
 
@@ -100,6 +101,20 @@ void require_same_options(const Study& stored, const std::vector<Trial>& trials,
     throw bad_value(
         settings.place("study"), "trainer options " + join_names(has) + " for study " + stored.name,
         join_names(had) + ", which its latest trials have; or another --study; or --accept-changed-options, to compare unlike trials");
+}
+
+void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info) {
+    const std::string text = trainer_options_text(settings);
+    if (settings.arguments().accept_changed_options) return store.set_study_user_attribute(stored.id, trainer_options_attribute, text);
+    const auto read = stored.user_attributes.find(trainer_options_attribute);
+    const auto expected = read == stored.user_attributes.end() ? std::nullopt : std::optional{read->second};
+    store::Connection connection{file, store::Connection::Options{.write = true}};
+    if (store::replace_study_attribute(connection, stored.id, trainer_options_attribute, expected, text)) return;
+    std::vector<Trial> trials;
+    store.refresh(stored.id, trials);
+    for (const Study& study : store.studies()) {
+        if (study.id == stored.id) require_same_options(study, trials, settings, info);
+    }
 }
 
 void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals) {
