@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // hpo-tune trace: a script's dry run recorded by a real worker, and traces that were written before.
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -223,3 +225,37 @@ TEST_CASE("a training is recorded where its device is, and what has none or writ
     const auto shown = trace(workshop, {write_a_trace(workshop), "--train"});
     CHECK_THAT(shown.error, Contains("a trace, which is shown as it was recorded: --train is for a study script"));
 }
+
+#ifdef HPO_HAS_IMAGE_CLASSIFIER
+TEST_CASE("the traces that the README tells a newcomer to make are made") {
+    const Workshop workshop;
+    REQUIRE(run_command(workshop, {tool("hpo-tune"), "init", "first_study"}).status == 0);
+    std::istringstream readme{read_file(HPO_SOURCE_DIR "/README.md")};
+    std::size_t made = 0;
+    for (std::string line; std::getline(readme, line);) {
+        std::istringstream words{line.substr(0, line.find('#'))};
+        std::vector<std::string> command{std::istream_iterator<std::string>{words}, {}};
+        if (command.size() < 2 || command[0] != "hpo-tune" || command[1] != "trace") continue;
+        command[0] = tool("hpo-tune");
+        const auto shown = run_command(workshop, command);
+        INFO(line << shown.error);
+        CHECK(shown.status == 0);
+        CHECK_THAT(shown.out, Contains("peak "));
+        ++made;
+    }
+    CHECK(made > 0);
+}
+
+TEST_CASE("real steps are recorded where a configuration has no dry run, and that is said") {
+    const Workshop workshop;
+    REQUIRE(run_command(workshop, {tool("hpo-tune"), "init", "first_study"}).status == 0);
+    const auto shown = run_command(workshop, {tool("hpo-tune"), "trace", "first_study.lua", "--json", "--fix", "model.kind=cnn", "--fix",
+                                              "model.channels=8", "--fix", "train.batch_size=64"});
+    INFO(shown.error);
+    REQUIRE(shown.status == 0);
+    const json told = json::parse(shown.out);
+    const std::string note = "hpo-tune: note: trainer image_classifier: real steps are recorded, since this configuration has no dry run (";
+    CHECK(told["prediction"].is_null() != told["measured"].is_null());  // oneDNN decides whether there is a dry run
+    CHECK((shown.error.find(note) != std::string::npos) == told["prediction"].is_null());
+}
+#endif

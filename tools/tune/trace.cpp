@@ -20,6 +20,7 @@
 #include "settings.hpp"
 #include "shown_trace.hpp"
 #include "support/options.hpp"
+#include "support/terminal.hpp"
 #include "surroundings.hpp"
 
 namespace hpo::tune {
@@ -88,11 +89,16 @@ struct TrainingEnd final : ExecutorEvents {
     std::optional<AttemptOutcome> ended;
 };
 
-/// What a dry run predicts, and the trace that it predicts from in `file`.
-void record_dry_run(worker::Pool& pool, const Job& job, const std::string& trainer, ShownTrace& shown) {
+/// What a dry run predicts, and the trace that it predicts from in `job.trace_file`. Returns why there is none; empty: it is there.
+std::string record_dry_run(worker::Pool& pool, const Job& job, ShownTrace& shown) {
     worker::MemoryQuestions::Told told = pool.trace(job.params, job.plan, job.trace_file);
-    if (!told.prediction) throw Error{Errc::plugin, trainer + ": dry run: " + told.why_not};
+    if (!told.prediction) return told.why_not;
     shown.prediction = std::move(told.prediction);
+    return {};
+}
+
+void require_trace(const Job& job, const std::string& trainer, const std::string& kind) {
+    if (!std::filesystem::exists(job.trace_file)) throw Error{Errc::plugin, trainer + ": its " + kind + " wrote no trace"};
 }
 
 /// Trains a few steps on the device; their trace is in `job.trace_file`.
@@ -103,6 +109,22 @@ void record_training(worker::Pool& pool, const Job& job, const std::string& trai
     if (const auto& failure = training.ended->failure)
         throw Error{Errc::plugin, trainer + ": training: " + failure->message.substr(0, failure->message.find('\n'))};
     shown.measured = std::move(training.ended);
+    require_trace(job, trainer, "training");
+}
+
+/// Real steps where the configuration has no dry run; an error that names both where they cannot be recorded either.
+void record_training_instead(worker::Pool& pool, const Job& job, const Settings& settings, const TrainerInfo& info, ShownTrace& shown,
+                             const std::string& why_no_dry_run) {
+    const std::string trainer = "trainer " + info.name;
+    std::filesystem::remove(job.trace_file);
+    try {
+        (void)chosen_device(settings, info);  // a dry run is made for devices that are not there, too
+        record_training(pool, job, trainer, shown);
+    } catch (const Error& error) {
+        throw Error{Errc::plugin, trainer + ": dry run: " + why_no_dry_run + "; and real steps instead: " + error.what()};
+    }
+    std::cerr << "hpo-tune: note: " << tools::on_one_line(trainer) << ": real steps are recorded, since this configuration has no dry run ("
+              << tools::on_one_line(why_no_dry_run) << ")\n";
 }
 
 ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) {
@@ -127,12 +149,18 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     if (job.plan.expandable_segments && shown.settings.version >= memory::LibTorchVersion{2, 1}) shown.settings.expandable_segments = true;
     worker::Pool pool{question_config(settings, info, job.plan.device)};
     const std::string trainer = "trainer " + info.name;
-    const std::string kind = options.train ? "training" : "dry run";
-    (options.train ? record_training : record_dry_run)(pool, job, trainer, shown);
-    if (!std::filesystem::exists(job.trace_file)) throw Error{Errc::plugin, trainer + ": its " + kind + " wrote no trace"};
+    if (options.train) {
+        record_training(pool, job, trainer, shown);
+    } else if (const std::string why_not = record_dry_run(pool, job, shown); !why_not.empty()) {
+        record_training_instead(pool, job, settings, info, shown, why_not);
+    } else {
+        require_trace(job, trainer, "dry run");
+    }
+    const bool trained = shown.measured.has_value();
     shown.trace = memory::read_trace(job.trace_file);
     shown.trace.libtorch = info.libtorch_version;
-    shown.origin = kind + " of " + shown.name + " with " + trainer + (options.train ? " on " : " for ") + job.plan.device + "\n";
+    shown.origin = (trained ? "training of " : "dry run of ") + shown.name + " with " + trainer + (trained ? " on " : " for ") +
+                   job.plan.device + "\n";
     for (const Param& param : job.params) shown.origin += "  " + param.name + " = " + display_text(param.value()) + "\n";
     if (job.plan.effective_batch) {
         shown.origin += "  run as " + std::to_string(job.plan.accumulation_steps()) + " x micro-batch " +
