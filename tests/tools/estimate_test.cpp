@@ -110,7 +110,8 @@ TEST_CASE("estimate tells which share of the space fits, asking once for each co
     CHECK(fixed["looked_at"] == 2);
     CHECK(fixed["fit_with_a_smaller_micro_batch"] == 1);
     const auto counted = tune(workshop, {"space", "s.lua", "--device-memory", "1MiB"});
-    CHECK_THAT(counted.out, Contains("guard dry_run with 1.00 MiB keeps 4 of 5 combinations; 1 with a smaller micro-batch; 1 refused"));
+    CHECK_THAT(counted.out,
+               Contains("guard dry_run with 1.00 MiB keeps 4 of 5 combinations, 1 of them with a smaller micro-batch, and refuses 1"));
     CHECK(tune(workshop, {"estimate", "s.lua", "--space"}).status == 2);
 }
 
@@ -435,7 +436,7 @@ TEST_CASE("estimate says what no digit hides, and nothing of what nobody knows")
     INFO(cap.error);
     CHECK_THAT(cap.out, Contains("by limit\n") && !Contains("exact"));
     // A cap is the same for all: none of them needs more than the smallest.
-    CHECK_THAT(cap.out, Contains("fits; every micro-batch fits; above 8 none needs more\n"));
+    CHECK_THAT(cap.out, Contains("fits; every micro-batch fits; above 8 examples none needs more\n"));
     const json told = estimate(workshop, {limited.begin() + 2, limited.end()});
     CHECK(told["uncertainty"].is_null());
     CHECK(told["upper_bound"].is_null());

@@ -275,6 +275,18 @@ TEST_CASE("estimate says why nothing is predicted") {
     const auto told = tune(workshop, {"estimate", "s.lua"});
     CHECK(told.status == 0);
     CHECK_THAT(told.out, Contains("not predicted: trainer quadratic has neither a dry run nor a probe, which the guard dry_run would ask"));
+    for (const char* guard : {"dry_run", "probe"}) {
+        const auto all = tune(workshop, {"estimate", "s.lua", "--space", "--device-memory", "1GiB", "--guard", guard});
+        INFO(all.out << all.error);
+        CHECK_THAT(all.out, Contains("predictions: the trainer has neither a dry run nor a probe\n"));
+    }
+}
+
+TEST_CASE("a parameter that is fixed twice is refused by check-plugin, as by run") {
+    const Workshop workshop;
+    const auto refused = tune(workshop, {"check-plugin", "quadratic", "--fix", "x=1", "--fix", "x=2"});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, Contains("--fix x: got 1 and 2; expected one value"));
 }
 
 #ifdef HPO_HAS_IMAGE_CLASSIFIER

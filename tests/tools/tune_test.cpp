@@ -403,8 +403,10 @@ return hpo.study {
     script("trial:categorical('x', { -1, 1 })");  // the trainer cannot tell its shape below 0
     CHECK_THAT(space({}), Contains("4 combinations in all") && Contains("guard unlimited keeps all\n"));
     CHECK_THAT(space({"--guard", "formula"}), Contains("guard formula keeps all: there is no --device-memory"));
-    CHECK_THAT(space({"--guard", "formula", "--device-memory", "1MiB"}),
-               Contains("guard formula with 1.00 MiB keeps 4 of 4 combinations; 1 with a smaller micro-batch; 2 without a prediction"));
+    CHECK_THAT(
+        space({"--guard", "formula", "--device-memory", "1MiB"}),
+        Contains(
+            "guard formula with 1.00 MiB keeps 4 of 4 combinations, 1 of them with a smaller micro-batch, 2 of them without a prediction"));
     const json counted = json::parse(space({"--guard", "formula", "--device-memory", "1MiB", "--json"}))["guard"];
     CHECK(counted["kept"] == 4);
     CHECK(counted["smaller_micro_batch"] == 1);

@@ -96,7 +96,8 @@ Finding store(const std::string& address) {
         std::string holds;
         if (exists) {
             store::Snapshot snapshot{file};
-            holds = file + " holds " + std::to_string(snapshot.studies().size()) + " studies";
+            const std::size_t count = snapshot.studies().size();
+            holds = file + " holds " + (count == 1 ? "1 study" : std::to_string(count) + " studies");
             if (::access(file.c_str(), W_OK) != 0) return {Finding::Level::bad, "store", holds + " and cannot be written"};
         }
         // SQLite keeps its journal beside the file.

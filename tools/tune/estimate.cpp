@@ -260,7 +260,7 @@ private:
         if (!found) return "none";
         const std::string count = std::to_string(found->examples) + (found->examples >= Estimator::most_examples ? " or more" : "");
         const bool is_other = found->examples > plan.effective_batch.value_or(found->examples);
-        if (found->larger_need_no_more) return "every micro-batch fits; above " + count + " none needs more";
+        if (found->larger_need_no_more) return "every micro-batch fits; above " + count + " examples none needs more";
         if (const auto several = passes(found, plan); several > 1) return count + ", in " + std::to_string(several) + " passes a step";
         return count + (is_other ? ", of a batch as large, in one pass a step" : "");
     }

@@ -51,10 +51,10 @@ std::string GuardedCount::text() const {
     std::string text = start + " keeps " + share(kept()) + " of " +
                        (sampled ? "the proposals, estimated from " + std::to_string(looked_at) + " random draws"
                                 : std::to_string(looked_at) + " combinations");
-    if (shrunk > 0) text += "; " + share(shrunk) + " with a smaller micro-batch";
-    if (refused > 0) text += "; " + share(refused) + " refused";
-    if (unpredicted > 0) text += "; " + share(unpredicted) + " without a prediction";
-    return text + (remark.empty() ? "" : "; " + remark);
+    if (shrunk > 0) text += ", " + share(shrunk) + " of them with a smaller micro-batch";
+    if (unpredicted > 0) text += ", " + share(unpredicted) + " of them without a prediction";
+    if (refused > 0) text += (shrunk + unpredicted > 0 ? ", and refuses " : " and refuses ") + share(refused);
+    return text + (remark.empty() ? "" : "\npredictions: " + remark);
 }
 
 std::string GuardedCount::json() const {

@@ -71,6 +71,7 @@ Values tried_values(const TrainerInfo& info, const std::vector<std::string>& fix
             if (find_parameter(info, name)) values.emplace(name, value);
         }
     }
+    Values given;
     for (const std::string& assignment : fixed) {
         const auto equals = assignment.find('=');
         if (equals == std::string::npos) throw bad_value("--fix", "'" + assignment + "'", "NAME=VALUE");
@@ -81,7 +82,10 @@ Values tried_values(const TrainerInfo& info, const std::vector<std::string>& fix
             for (const TrainerParameter& each : info.parameters) known.push_back(each.name);
             throw unknown_name("--fix", "parameter", name, known);
         }
-        values.insert_or_assign(name, value_of(*parameter, assignment.substr(equals + 1)));
+        Value value = value_of(*parameter, assignment.substr(equals + 1));
+        if (const auto [earlier, is_new] = given.try_emplace(name, value); !is_new)
+            throw bad_value("--fix " + name, display_text(earlier->second) + " and " + display_text(value), "one value");
+        values.insert_or_assign(name, std::move(value));
     }
     std::string missing;
     for (const TrainerParameter& parameter : info.parameters) {

@@ -105,6 +105,7 @@ public:
             instead = "probed with real steps instead of a dry run" + without(told);
             evidence.remark += (evidence.remark.empty() ? "no " : "; no ") + std::string{to_text(source)} + ": " + told.why_not;
         }
+        if (!evidence.remark.empty() && info_.peak_sources.empty()) evidence.remark = "the trainer has neither a dry run nor a probe";
         evidence.profile = profile_of_any_batch(job, ask);
         return evidence;
     }
@@ -128,7 +129,7 @@ private:
     /// What happens instead, and why.
     [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
         const bool probed = source == PeakSource::dry_run && has(PeakSource::probe);
-        return std::string{"this configuration is "} + (probed ? "probed with real steps" : "estimated from its model's shape") +
+        return std::string{probed ? "this configuration is probed with real steps" : "the model's shape is asked"} +
                (source == PeakSource::dry_run ? " instead of a dry run" : " instead of a probe") +
                without({.prediction = {}, .why_not = why, .kind = given_up ? Told::Kind::mishap : kind}) +
                (given_up ? "; it is not asked any more" : "");
