@@ -715,3 +715,13 @@ TEST_CASE("killed at random moments, a study loses and doubles nothing, and its 
     CHECK(done(trials) == 60);
     for (const auto& [number, values] : finished) CHECK(trials.at(static_cast<std::size_t>(number)).values == values);
 }
+
+TEST_CASE("the help of the commands that do most names the exit codes") {
+    const Workshop workshop;
+    for (const char* command : {"run", "try", "trace", "estimate", "new-plugin"}) {
+        CAPTURE(command);
+        const auto help = run_command(workshop, {tool("hpo-tune"), command, "--help"});
+        CHECK(help.status == 0);
+        CHECK_THAT(help.out, Contains("Exit codes: 0 done, ") && Contains("130 interrupted"));
+    }
+}

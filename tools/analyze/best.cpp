@@ -53,7 +53,8 @@ void best(const Query& query, const BestOptions& options) {
         return;
     }
     const hpo::Trial& winner = *winners.front();
-    page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " + values_text(winner));
+    page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " + values_text(winner) +
+                 (data.study.directions.size() > 1 ? ", alone on the Pareto front" : ""));
     Table table{{{""}, {""}}};
     for (const hpo::Param& param : winner.params) table.row({param.name, hpo::display_text(param.value())});
     const hpo::Attempt* ran = hpo::analysis::last_attempt(winner);

@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
 
     std::int64_t number = -1;
     auto* one = app.add_subcommand("trial", "all that is known of one trial");
-    one->add_option("number", number, "the trial's number within its study")->required()->check(hpo::tools::at_least(0));
+    one->add_option("NUMBER", number, "the trial's number within its study")->required()->check(hpo::tools::at_least(0));
     takes_logs(one)->callback([&] { work = [&] { trial(query, number); }; });
 
     BestOptions best_options;
@@ -108,11 +108,20 @@ int main(int argc, char** argv) {
 
     CompareOptions compare_options;
     auto* beside = app.add_subcommand("compare", "studies of one store side by side: trials, failures, time, best value, memory");
-    beside->add_option("studies", compare_options.studies, "names of studies; all of the store when left out");
+    beside->add_option("STUDY", compare_options.studies, "names of studies; all of the store when left out");
     beside->add_option("--from", compare_options.from, "count only trials from this number on")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
         ->capture_default_str();
     beside->callback([&] { work = [&] { compare(query, compare_options); }; });
+
+    for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        command->footer(
+            "Options of every command:\n"
+            "  --store PATH    the store: a path or sqlite:///path [hpo.db]\n"
+            "  --study NAME    the study's name; not needed where there is one\n"
+            "  --json          one JSON document instead of text\n"
+            "Examples and exit status: hpo-analyze --help");
+    }
 
     try {
         app.parse(argc, argv);

@@ -26,6 +26,11 @@ private:
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
 };
 
+/// For the end of a command's help.
+inline constexpr const char* exit_codes =
+    "Exit codes: 0 done, 1 a check or every trial failed, 2 wrong use, script or configuration, 3 store, 4 no device,\n"
+    "            5 stopped by the failure breaker, 6 plugin, 130 interrupted";
+
 // One file for each subcommand.
 void add_run(CLI::App& app, Actions& actions);
 void add_try(CLI::App& app, Actions& actions);

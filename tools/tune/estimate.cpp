@@ -356,7 +356,8 @@ void add_estimate(CLI::App& app, Actions& actions) {
         "Without --fix and --per, and with --device-memory: the whole space. Parameters of one configuration that are not fixed take the\n"
         "trainer's standard value, the first choice or the middle. Predictions are looked up in a store that a run has made (--store) and\n"
         "kept there; estimate makes none, since a mistyped path would be one. Nothing is trained, and the device need not be there:\n"
-        "  hpo-tune estimate study.lua --device cuda --device-memory 23.56GiB --fix tok.max_length=256 --per train.batch_size");
+        "  hpo-tune estimate study.lua --device cuda --device-memory 23.56GiB --fix tok.max_length=256 --per train.batch_size\n" +
+        std::string{exit_codes});
     actions.on(command, [arguments, options] { return estimate(*arguments, *options); });
 }
 

@@ -54,9 +54,8 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", HPO_VERSION);
     app.footer(
         "A first study:\n"
-        "  hpo-tune init first_study && hpo-tune check first_study.lua && hpo-tune run first_study.lua\n"
-        "Exit codes: 0 done, 1 a check or every trial failed, 2 wrong use, script or configuration, 3 store, 4 no device,\n"
-        "            5 stopped by the failure breaker, 6 plugin, 130 interrupted");
+        "  hpo-tune init first_study && hpo-tune check first_study.lua && hpo-tune run first_study.lua\n" +
+        std::string{hpo::tune::exit_codes});
     hpo::tune::Actions actions;
     hpo::tune::add_run(app, actions);
     hpo::tune::add_try(app, actions);

@@ -294,7 +294,8 @@ void add_new_plugin(CLI::App& app, Actions& actions) {
     auto plain = std::make_shared<bool>(false);
     command->add_option("NAME", *name, "name of the trainer and of the new folder, which may stand in another")->required();
     command->add_flag("--plain", *plain, "a trainer without LibTorch");
-    command->footer("Nothing is overwritten. The project needs an installed hpo: cmake --install BUILD --prefix PREFIX.");
+    command->footer("Nothing is overwritten. The project needs an installed hpo: cmake --install BUILD --prefix PREFIX.\n" +
+                    std::string{exit_codes});
     actions.on(command, [name, plain] { return new_plugin(*name, *plain); });
 }
 

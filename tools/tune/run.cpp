@@ -80,8 +80,8 @@ void print_front(const TuneResult& result, const Settings& settings) {
         rows.push_back({"  " + std::to_string(trial->number)});
         for (const double value : trial->values) rows.back().push_back(number(value));
     }
-    std::cout << "Pareto front: " << tools::counted(front.size(), "trial") << ", with their parameters: hpo-analyze best --store "
-              << shell_quoted(settings.text("store")) << " --study " << shell_quoted(result.study.name) << "\n"
+    std::cout << "Pareto front: " << tools::counted(front.size(), "trial") << " (parameters: hpo-analyze best --store "
+              << shell_quoted(settings.text("store")) << " --study " << shell_quoted(result.study.name) << ")\n"
               << table(head, rows);
 }
 
@@ -449,7 +449,8 @@ void add_run(CLI::App& app, Actions& actions) {
          "pruner", "guard", "recovery", "plugin-timeout", "progress", "save-best", "accept-changed-options"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
-    command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.");
+    command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
+                    std::string{exit_codes});
     actions.on(command, [arguments, options] { return run(*arguments, *options); });
 }
 

@@ -109,7 +109,7 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
         ->allow_extra_args(false);
     if (std::find(words.begin(), words.end(), "accept-changed-options") != words.end()) {
         command->add_flag("--accept-changed-options", arguments->accept_changed_options,
-                          "go on with a study whose trials have other options of the trainer");
+                          "accept a study whose trials have other options of the trainer");
     }
     for (const Word& word : known_words) {
         if (std::find(words.begin(), words.end(), word.name) == words.end()) continue;

@@ -218,7 +218,10 @@ void add_trace(CLI::App& app, Actions& actions) {
     command->add_option("--top", options->top, "scopes that are shown")->check(tools::at_least(1))->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
-        "Parameters that are not fixed are drawn at random (--seed). Without --train nothing is trained, and no device is touched.");
+        "Parameters that are not fixed are drawn at random (--seed). A dry run trains nothing and touches no device. Where a configuration "
+        "has\n"
+        "none, real steps are recorded.\n" +
+        std::string{exit_codes});
     actions.on(command, [arguments, options] { return trace(*arguments, *options); });
 }
 

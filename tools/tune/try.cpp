@@ -143,7 +143,9 @@ void add_try(CLI::App& app, Actions& actions) {
     command->add_flag("-v,--verbose", options->verbose, "show the stack of what was thrown, too");
     command->add_flag("--json", options->json, "the result as JSON on stdout; what the trainer prints goes to stderr");
     command->footer(
-        "Parameters that are neither fixed nor taken from a stored trial are drawn at random (--seed).\nNothing is written to the store.");
+        "Parameters that are neither fixed nor taken from a stored trial are drawn at random (--seed).\nNothing is written to the "
+        "store.\n" +
+        std::string{exit_codes});
     actions.on(command, [arguments, options] { return try_one(*arguments, *options); });
 }
 
