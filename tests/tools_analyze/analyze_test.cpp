@@ -708,3 +708,25 @@ TEST_CASE("compare sets a study with failures beside one without, and says null 
     CHECK(foreign["studies"][1]["wall_seconds"].is_null());
     CHECK(foreign["studies"][1]["highest_peak_bytes"].is_null());
 }
+
+TEST_CASE("the help of each command names the options that all of them take") {
+    for (const char* command : {"summary", "trials", "trial", "best", "oom", "failures", "memory", "compare"}) {
+        CAPTURE(command);
+        const auto help = analyze(std::string{command} + " --help");
+        CHECK(help.status == 0);
+        for (const char* option : {"--store", "--study", "--json"}) CHECK_THAT(help.out, Catch::Contains(option));
+    }
+}
+
+TEST_CASE("docs/post-mortem-guide.md shows what the commands print") {
+    const std::string guide = read_file(source + "/docs/post-mortem-guide.md");
+    for (const char* command : {"oom", "trial 42"}) {
+        CAPTURE(command);
+        const Workshop workshop;
+        const std::string words = "cd '" + source + "' && COLUMNS=100 exec '" + tool("hpo-analyze") + "' " + command +
+                                  " --study oom --store " + data + "optuna-5.0.0.db";
+        const auto shown = run_command(workshop, {"/bin/sh", "-c", words});
+        REQUIRE(shown.status == 0);
+        CHECK(guide.find("```\n" + shown.out + "```\n") != std::string::npos);
+    }
+}
