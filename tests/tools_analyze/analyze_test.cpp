@@ -82,19 +82,6 @@ TEST_CASE("each command prints what was reviewed once") {
     }
 }
 
-TEST_CASE("the pages of the guide are what the tool prints") {
-    const std::string guide = read_file(source + "/docs/post-mortem-guide.md");
-    for (const char* arguments : {"oom", "trial 42"}) {
-        CAPTURE(arguments);
-        const std::string command = "hpo-analyze " + std::string{arguments} + " --store " + data + "optuna-5.0.0.db --study oom";
-        CHECK(guide.find("```\n" + command + "\n```") != std::string::npos);
-        const Workshop workshop;
-        const CommandResult result = run_command(
-            workshop, {"/bin/sh", "-c", "cd '" + source + "' && COLUMNS=100 exec '" + tool("hpo-analyze") + "'" + command.substr(11)});
-        CHECK(guide.find("```\n" + result.out + "```") != std::string::npos);
-    }
-}
-
 TEST_CASE("the JSON of oom has every promised member, and null for what is not known") {
     const CommandResult result = analyze("oom --json --study oom --store sqlite:///" + data + "optuna-5.0.0.db");
     REQUIRE(result.status == 0);
