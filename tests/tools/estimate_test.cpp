@@ -213,7 +213,7 @@ TEST_CASE("estimate of a space says what its predictions say of themselves") {
     CHECK_THAT(text.out, Contains("predictions: probed with real steps instead of a dry run; nothing to do (") && !Contains("no dry_run"));
     CHECK(text.out.find("predictions: ") == text.out.rfind("predictions: "));
     const auto counted = tune(workshop, {"space", "s.lua", "--device-memory", "1MiB", "--set", "fault=throw_in_dry_run"});
-    CHECK_THAT(counted.out, Contains(" keeps ") && Contains("; probed with real steps instead of a dry run; nothing to do ("));
+    CHECK_THAT(counted.out, Contains(" keeps ") && Contains("\npredictions: probed with real steps instead of a dry run; nothing to do ("));
 }
 
 TEST_CASE("estimate gives a plugin as long for an answer as --plugin-timeout says") {

@@ -414,7 +414,7 @@ return hpo.study {
     CHECK_THAT(space({"--guard", "limit:bytes=2MiB", "--device-memory", "1MiB"}), Contains("keeps 4 of 4 combinations\n"));
     script("trial:float('x', 0.5, 1)");
     CHECK_THAT(space({"--guard", "formula", "--device-memory", "1MiB"}),
-               Contains("keeps 100 % of the proposals, estimated from ") && Contains(" random draws; "));  // fewer on a busy machine
+               Contains("keeps 100 % of the proposals, estimated from ") && Contains(" random draws, "));  // fewer on a busy machine
 }
 
 TEST_CASE("what a study would call a failure is a failure of try") {
