@@ -173,6 +173,18 @@ TEST_CASE("check holds a script against the trainer's description, and the descr
     CHECK_THAT(run.error, Contains(refusal));
 }
 
+TEST_CASE("what a trainer finds wrong with its data is told under its name, by check and by run alike") {
+    const Workshop workshop;
+    workshop.write("study.lua", study);
+    const Flaw flaw{"data"};
+    for (const char* const command : {"check", "run"}) {
+        CAPTURE(command);
+        const auto result = run_command(workshop, {tool("hpo-tune"), command, "study.lua", "--plugin-dir", folder});
+        CHECK(result.status != 0);
+        CHECK_THAT(result.error, Contains("hpo-tune: error: trainer hostile: data: labels.csv: no such file\n"));
+    }
+}
+
 TEST_CASE("an attribute that is no JSON leaves its trial complete, and a note says so, once a name") {
     const Workshop workshop;
     workshop.write("study.lua", study);

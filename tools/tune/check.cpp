@@ -92,7 +92,7 @@ void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::s
             const std::string text = problem.where + ": " + problem.what;
             if (parse_oom_message(problem.what)) {
                 if (++too_large == 1) first_too_large = text;
-            } else if (kinds.insert(kind_of(text)).second) findings.problems.add(text);
+            } else if (kinds.insert(kind_of(text)).second) findings.problems.add("trainer " + info.name + ": " + text);
         }
         for (const std::string& remark : answer.remarks) findings.remarks.add(remark);
         if (std::chrono::steady_clock::now() > deadline) break;  // the rest would find what these did

@@ -199,7 +199,8 @@ Study open_same_study(Store& store, const Settings& settings) {
 
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
 /// that does not suffice is no reason to stop: each trial has its guard and its recovery.
-std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSet& params, const ExecutionPlan& plan) {
+std::vector<std::string> problems_before_start(worker::Pool& pool, const std::string& trainer, const ParamSet& params,
+                                               const ExecutionPlan& plan) {
     std::vector<TrainerProblem> found;
     try {
         found = pool.check(params, plan).problems;
@@ -209,8 +210,7 @@ std::vector<std::string> problems_before_start(worker::Pool& pool, const ParamSe
     std::vector<std::string> problems;
     for (const TrainerProblem& problem : found) {
         if (is_memory(classify_text({.message = problem.what}).kind)) continue;
-        problems.push_back(problem.where.empty() ? problem.what : problem.where + ": " + problem.what);
-        std::replace(problems.back().begin(), problems.back().end(), '\n', ' ');
+        problems.push_back("trainer " + trainer + ": " + (problem.where.empty() ? "" : problem.where + ": ") + problem.what);
     }
     return problems;
 }
@@ -332,7 +332,7 @@ int run(const StudyArguments& arguments, const RunOptions& options) {
         tune.target_share = settings.target_share().value_or(has_company ? SharedDevice::half : 1);
         tune.predicts = !info.peak_sources.empty();
     }
-    if (refused(problems_before_start(pool, proposals.front(), first_plan(settings, info, proposals.front(), device))))
+    if (refused(problems_before_start(pool, info.name, proposals.front(), first_plan(settings, info, proposals.front(), device))))
         return exit_code(Errc::bad_value);
     const auto too_small = [&](const History& learned) {
         const auto problem = capacity ? nothing_fits(settings, info, pool, policies.guard, {device, *capacity, learned}) : std::nullopt;
