@@ -310,8 +310,8 @@ private:
         std::vector<TrainerProblem> problems = TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics);
         if (seeded_in_build) {
             problems.push_back({"build",
-                                "it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it leaves "
-                                "the generator's seed alone"});
+                                "it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it "
+                                "leaves the generator's seed alone"});
         }
         return problems;
     }
