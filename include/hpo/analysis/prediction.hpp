@@ -33,9 +33,9 @@ struct PredictedUse {
     [[nodiscard]] double ratio() const { return static_cast<double>(used) / static_cast<double>(bare); }
 };
 
-/// Every attempt with a prediction whose need is known, or known to be more than something.
-[[nodiscard]] inline std::vector<PredictedUse> predicted_uses(std::span<const Trial> trials) {
-    std::vector<PredictedUse> uses;
+/// Calls `visit(use)` for every attempt with a prediction whose need is known, or known to be more than something.
+template <class Visit>
+void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
             const auto residual = memory::residual_of(trial, attempt);
@@ -45,9 +45,13 @@ struct PredictedUse {
             use.bare = memory::bare_need(*attempt.estimate);
             use.used = std::llround(std::min(static_cast<double>(use.bare) * std::exp(residual->log_ratio), 0x1.0p62));
             use.ran_out = residual->censored;
-            uses.push_back(use);
+            visit(use);
         }
     }
+}
+[[nodiscard]] inline std::vector<PredictedUse> predicted_uses(std::span<const Trial> trials) {
+    std::vector<PredictedUse> uses;
+    each_predicted_use(trials, [&](const PredictedUse& use) { uses.push_back(use); });
     return uses;
 }
 
@@ -78,12 +82,12 @@ struct PredictionQuality {
             }
         }
     }
-    for (const PredictedUse& use : predicted_uses(trials)) {
-        if (use.ran_out) continue;
+    each_predicted_use(trials, [&](const PredictedUse& use) {
+        if (use.ran_out) return;
         ++quality.attempts;
         quality.underestimated += use.too_low() ? 1 : 0;
         errors.push_back(std::fabs(static_cast<double>(use.predicted) - static_cast<double>(use.used)) / static_cast<double>(use.used));
-    }
+    });
     if (!errors.empty()) {
         const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
         std::ranges::nth_element(errors, middle);
