@@ -72,6 +72,18 @@ TEST_CASE("complete trials come before pruned ones, and those before infeasible 
     }
 }
 
+TEST_CASE("a trial is seen with the parameters that gave its value") {
+    Trials trials;
+    for (int i = 0; i < 3; ++i) trials.add(TrialState::complete, i);
+    Trial& changed = trials.all[0];
+    changed.attempts.resize(2);
+    changed.attempts[1].changed_params.emplace();
+    changed.attempts[1].changed_params->set("id", hpo::IntDistribution{0, 1000}, 500);
+    CHECK(ids(split(trials, 0.1).below) == Ids{500});
+    changed.attempts.pop_back();
+    CHECK(ids(split(trials, 0.1).below) == Ids{0});
+}
+
 TEST_CASE("failed and waiting trials say nothing, unless a constraint says that they were infeasible") {
     Trials trials;
     trials.add(TrialState::complete, 1);

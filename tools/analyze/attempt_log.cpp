@@ -21,7 +21,8 @@ void print_log(const Page& page, std::string_view text) {
     }
     std::string label = "    log        ";
     if (lines.size() > most_lines) {
-        page.line(label + "the last " + std::to_string(most_lines) + " of " + std::to_string(lines.size()) + " lines that are kept; --json has them all");
+        page.line(label + "the last " + std::to_string(most_lines) + " of " + std::to_string(lines.size()) +
+                  " lines that are kept; --json has them all");
         label.assign(indent, ' ');
         lines.erase(lines.begin(), lines.end() - most_lines);
     }

@@ -32,7 +32,8 @@ struct TpeSplit {
 
 /// Splits the history but for the trial `number`: the best share `gamma` of the finished trials, at most 25, is below.
 /// Better are: complete trials by value, then pruned ones by how far they came and their last value, then infeasible ones
-/// by total violation, rejections among them. A NaN value is the worst.
+/// by total violation, rejections among them. A NaN value is the worst. A trial whose parameters a rule changed is seen with those that its
+/// last attempt ran with.
 [[nodiscard]] inline TpeSplit tpe_split(const History& history, std::int64_t number, double gamma) {
     enum class Rank { complete, pruned, infeasible, running };
     struct Observation {
@@ -47,7 +48,8 @@ struct TpeSplit {
         return minimize ? value : -value;
     };
     const auto observed = [&](const Trial& trial) -> Observation {
-        if (trial.state == TrialState::running) return {&trial.params, Rank::running, 0, 0};
+        const ParamSet* const params = trial.attempts.empty() ? &trial.params : &params_of(trial, trial.attempts.back());
+        if (trial.state == TrialState::running) return {params, Rank::running, 0, 0};
         if (!trial.feasible()) return {&trial.params, Rank::infeasible, trial.total_violation(), 0};
         if (trial.state == TrialState::complete) {
             return {&trial.params, Rank::complete, loss(trial.values.empty() ? std::nan("") : trial.values[0]), 0};

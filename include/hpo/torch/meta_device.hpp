@@ -10,6 +10,7 @@
 #include "hpo/torch/meta_allocator.hpp"
 #include "hpo/torch/meta_factories.hpp"
 #include "hpo/torch/meta_kernels.hpp"
+#include "hpo/torch/meta_products.hpp"
 #include "hpo/torch/quiet_registration.hpp"
 
 namespace hpo::torch {

@@ -3,10 +3,6 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/add_meta_dispatch.h>
-#include <ATen/ops/addmm_meta_dispatch.h>
-#include <ATen/ops/baddbmm_meta_dispatch.h>
-#include <ATen/ops/bmm_meta_dispatch.h>
-#include <ATen/ops/mm_meta_dispatch.h>
 #include <torch/torch.h>
 
 #include <array>
@@ -19,7 +15,6 @@
 #include "hpo/torch/doubt.hpp"
 #include "hpo/torch/meta_factories.hpp"
 #include "hpo/torch/onednn.hpp"
-#include "hpo/torch/trace_recorder.hpp"
 #include "hpo/torch/value_reads.hpp"
 
 /// What LibTorch computes on the meta device from Python only, for C++: the shapes of outputs, and the tensors that the CPU's kernels
@@ -105,38 +100,6 @@ inline Tensor& host_add_(Tensor& self, const Tensor& other, const at::Scalar& al
     const Tensor sum = converted(self, type);  // before it is cast back
     static_cast<void>(std::pair{converted(self, type), converted(other, type)});
     return at::meta::add_(self, other, alpha);
-}
-/// @}
-
-/// @name Products on the CPU, of [.., rows, inner] by [.., inner, columns], for which oneDNN takes memory of its own in 16 bits
-/// @{
-inline constexpr const char* product_scratch = "oneDNN's scratch for a product";  ///< the scope of what it takes at most
-
-/// Its result, while the scratch is there.
-[[nodiscard]] inline Tensor with_scratch(const Tensor& left, const Tensor& right, Tensor product) {
-    if (left.element_size() != 2 || !onednn_has(left.scalar_type()) || Unmetered::in_force()) return product;
-    const std::int64_t count = left.dim() == 3 ? left.size(0) : 1;
-    const std::int64_t of_thread = onednn_product_scratch(count, left.size(-2), right.size(-1), left.size(-1));
-    if (of_thread == 0) return product;
-    TraceRecorder& recorder = TraceRecorder::instance();
-    const TraceRecorder::Ticket scratch = recorder.take(of_thread * at::get_num_threads(), Recorded::device);
-    recorder.name(scratch, product_scratch);
-    recorder.give_back(scratch);
-    return product;
-}
-[[nodiscard]] inline Tensor host_mm(const Tensor& self, const Tensor& other) {
-    return with_scratch(self, other, at::meta::mm(self, other));
-}
-[[nodiscard]] inline Tensor host_bmm(const Tensor& self, const Tensor& other) {
-    return with_scratch(self, other, at::meta::bmm(self, other));
-}
-[[nodiscard]] inline Tensor host_addmm(const Tensor& self, const Tensor& left, const Tensor& right, const at::Scalar& beta,
-                                       const at::Scalar& alpha) {
-    return with_scratch(left, right, at::meta::addmm(self, left, right, beta, alpha));
-}
-[[nodiscard]] inline Tensor host_baddbmm(const Tensor& self, const Tensor& left, const Tensor& right, const at::Scalar& beta,
-                                         const at::Scalar& alpha) {
-    return with_scratch(left, right, at::meta::baddbmm(self, left, right, beta, alpha));
 }
 /// @}
 

@@ -44,8 +44,9 @@ struct ParameterGroup {
     double rate_factor = 1;  ///< of the learning rate
 };
 
-/// The model's parameters that learn, each once. With a decay below 1 a group for each part: the last learns at the full rate, the one before it at
-/// `layer_decay` times that, and so on down to the input (Howard and Ruder 2018, section 3.2). Throws Error where nothing learns.
+/// The model's parameters that learn, each once. With a decay below 1 a group for each part: the last learns at the full rate, the one
+/// before it at `layer_decay` times that, and so on down to the input (Howard and Ruder 2018, section 3.2). Throws Error where nothing
+/// learns.
 [[nodiscard]] inline std::vector<ParameterGroup> parameter_groups(const ::torch::nn::Module& model, const std::vector<std::string>& parts,
                                                                   double layer_decay) {
     std::vector<ParameterGroup> groups(parts.empty() || layer_decay == 1 ? 1 : parts.size());

@@ -22,7 +22,9 @@
 #include "hpo/memory/trace_file.hpp"
 #include "hpo/memory/trace_peak.hpp"
 #include "hpo/memory/trace_repetition.hpp"
+#include "hpo/torch/doubt.hpp"
 #include "hpo/torch/failure_translation.hpp"
+#include "hpo/torch/meta_products.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
@@ -70,6 +72,13 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
     prediction.remark += (prediction.remark.empty() ? "" : "; ") + text;
 }
 
+/// Tells what the dry run knows only roughly.
+inline void add_doubt(PeakPrediction& prediction, const Doubt& doubt) {
+    if (doubt.share <= prediction.uncertainty) return;
+    prediction.uncertainty = doubt.share;
+    add_remark(prediction, doubt.of + "'s memory is known roughly");
+}
+
 /// The peak of a trace on a metered CPU device, which counts what tensors ask for and nothing else.
 [[nodiscard]] inline PeakPrediction metered_prediction(const memory::AllocationTrace& trace) {
     const memory::TracePeak peak = memory::requested_peak(trace);
@@ -78,6 +87,21 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
     prediction.need = prediction.comfort = peak.bytes;
     prediction.parts = memory::parts_after(trace, peak.event);
     return prediction;
+}
+
+/// What oneDNN takes beside the tensors for products of 16 bits is in the trace as an upper bound. Throws Error where it raises the
+/// peak by much.
+inline void tell_product_scratch(PeakPrediction& prediction, const memory::AllocationTrace& trace) {
+    constexpr double much = 0.05;
+    const std::int64_t without = memory::requested_peak(trace, meta::product_scratch).bytes;
+    const std::int64_t scratch = prediction.need - without;
+    if (scratch == 0) return;
+    if (static_cast<double>(scratch) > much * static_cast<double>(without)) {
+        throw Error{Errc::plugin, "a product of 16 bits, for which oneDNN may take up to " + format_bytes(scratch) +
+                                      " of its own: only a probe tells its memory"};
+    }
+    prediction.upper_bound = true;
+    add_remark(prediction, "up to " + format_bytes(scratch) + " of it is oneDNN's own for a product of 16 bits");
 }
 
 /// The same on CUDA, whose caching allocator the trace is replayed through with the rules of this LibTorch and the plan's settings. Throws

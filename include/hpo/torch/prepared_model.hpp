@@ -15,6 +15,7 @@
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/training_plan.hpp"
 #include "hpo/torch/tuning.hpp"
+#include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
 
@@ -46,6 +47,14 @@ inline void check_all_meta(const Model& model) {
     if (attempt.device().is_meta()) check_all_meta(*prepared.model);
     else prepared.model->to(attempt.device());
     return prepared;
+}
+
+/// What a build did wrong, right after prepare_model: seeding LibTorch's generator.
+[[nodiscard]] inline std::vector<TrainerProblem> build_problems(Seed seed) {
+    if (at::detail::getDefaultCPUGenerator().current_seed() == weights_seed(seed)) return {};
+    return {{"build",
+             "it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it leaves the "
+             "generator's seed alone"}};
 }
 
 }  // namespace hpo::torch

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -163,28 +164,10 @@ private:
             });
         });
         PeakPrediction prediction = peak_of(run.trace, job);
-        if (run.doubt.share > prediction.uncertainty) {
-            prediction.uncertainty = run.doubt.share;
-            add_remark(prediction, run.doubt.of + "'s memory is known roughly");
-        }
+        add_doubt(prediction, run.doubt);
         if (target == MetaTarget::cpu) tell_product_scratch(prediction, run.trace);
         claims.tell(prediction);
         return prediction;
-    }
-
-    /// What oneDNN takes beside the tensors for products of 16 bits is in the trace as an upper bound. Throws Error where it raises the
-    /// peak by much.
-    static void tell_product_scratch(PeakPrediction& prediction, const memory::AllocationTrace& trace) {
-        constexpr double much = 0.05;
-        const std::int64_t without = memory::requested_peak(trace, meta::product_scratch).bytes;
-        const std::int64_t scratch = prediction.need - without;
-        if (scratch == 0) return;
-        if (static_cast<double>(scratch) > much * static_cast<double>(without)) {
-            throw Error{Errc::plugin, "a product of 16 bits, for which oneDNN may take up to " + format_bytes(scratch) +
-                                          " of its own: only a probe tells its memory"};
-        }
-        prediction.upper_bound = true;
-        add_remark(prediction, "up to " + format_bytes(scratch) + " of it is oneDNN's own for a product of 16 bits");
     }
 
     PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress) {
@@ -295,7 +278,7 @@ private:
             check_labels(batch.targets, *task.classes());
         }
         PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
-        const bool seeded_in_build = at::detail::getDefaultCPUGenerator().current_seed() != weights_seed(seed);
+        std::vector<TrainerProblem> problems = build_problems(seed);
         if (!task.has_own_step()) {
             attempt.enter("forward");
             const ::torch::NoGradGuard no_gradients;
@@ -307,12 +290,7 @@ private:
             const ::torch::Tensor loss = task.loss_sum(outputs, batch);
             if (loss.defined() && loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
         }
-        std::vector<TrainerProblem> problems = TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics);
-        if (seeded_in_build) {
-            problems.push_back({"build",
-                                "it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it "
-                                "leaves the generator's seed alone"});
-        }
+        std::ranges::move(TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics), std::back_inserter(problems));
         return problems;
     }
 
