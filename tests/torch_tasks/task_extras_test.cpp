@@ -41,6 +41,7 @@ struct Flaws {
     bool wrong_count = false;  ///< augments to another number of examples
     bool of_first = false;     ///< changes all examples by the numbers of the first
     bool sizes = false;        ///< adds an input whose size is drawn
+    bool schedule = false;     ///< adds one whose size follows the epoch, of which there are two
     bool short_batch = false;  ///< leaves out an example of more than two
     bool long_batch = false;   ///< adds one to more than two
 };
@@ -73,6 +74,8 @@ public:
             const auto width = static_cast<std::int64_t>(epoch.rng_of(examples[0]).below(4));
             batch.inputs.push_back(::torch::zeros({batch.examples(), width}));
         }
+        if (flaws_.schedule)
+            batch.inputs.push_back(::torch::zeros({batch.examples(), std::vector<std::int64_t>{3, 1}.at(epoch.number - 1)}));
         if (flaws_.short_batch && examples.size() > 2) batch = {{batch.inputs[0].slice(0, 1)}, batch.targets.slice(0, 1)};
         if (flaws_.long_batch && examples.size() > 2)
             batch = {{::torch::cat({batch.inputs[0], batch.inputs[0].slice(0, 0, 1)})},
@@ -220,6 +223,7 @@ TEST_CASE("a check notices an augmentation that is not the epoch's, or of other 
     CHECK(problems_of({.of_first = true}) ==
           std::vector<std::string>{"augmented_batch: example 1 is changed otherwise alone than together with example 0 in the same epoch; "
                                    "expected random numbers from epoch.rng_of(example) alone"});
+    CHECK(problems_of({.schedule = true}).empty());
     const auto sizes = problems_of({.sizes = true});
     REQUIRE(sizes.size() == 1);
     CHECK_THAT(sizes[0], Catch::StartsWith("augmented_batch: input 1 of the same examples has shape [2, ") &&

@@ -15,7 +15,8 @@
 
 namespace hpo::torch {
 
-/// What Task::augmented_batch promises beyond the number of examples, held against a few examples in a few epochs.
+/// What Task::augmented_batch promises beyond the number of examples, held against a few examples of the first epoch under a few seeds.
+/// Later epochs are not asked for: a training may have fewer, and sizes may follow a schedule.
 class AugmentationProblem {
 public:
     AugmentationProblem(const Task& task, ::torch::Device device) : task_{task}, device_{device} {}
@@ -27,10 +28,10 @@ public:
             return "the same epoch and examples give another batch when asked again; expected random numbers from epoch.rng_of(example) "
                    "alone";
         }
-        for (std::int64_t epoch = 1; epoch <= 5; ++epoch) {
-            const Batch batch = batch_of(examples, epoch);
-            if (const auto text = other_sizes(first, batch, epoch); !text.empty()) return text;
-            if (examples.size() > 1 && !same_last(batch, batch_of(examples.last(1), epoch))) {
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            const Batch batch = batch_of(examples, seed);
+            if (const auto text = other_sizes(first, batch); !text.empty()) return text;
+            if (examples.size() > 1 && !same_last(batch, batch_of(examples.last(1), seed))) {
                 return "example " + std::to_string(examples.back()) + " is changed otherwise alone than together with example " +
                        std::to_string(examples.front()) + " in the same epoch; expected random numbers from epoch.rng_of(example) alone";
             }
@@ -39,9 +40,8 @@ public:
     }
 
 private:
-    [[nodiscard]] Batch batch_of(std::span<const std::int64_t> examples, std::int64_t epoch) const {
-        const Seed seed = Seed{1}.derive(static_cast<std::uint64_t>(epoch));
-        return task_.augmented_batch(examples, device_, Epoch{.number = epoch, .seed = seed});
+    [[nodiscard]] Batch batch_of(std::span<const std::int64_t> examples, std::uint64_t seed) const {
+        return task_.augmented_batch(examples, device_, Epoch{.number = 1, .seed = Seed{1}.derive(seed)});
     }
 
     [[nodiscard]] static std::vector<::torch::Tensor> tensors(const Batch& batch) {
@@ -63,18 +63,18 @@ private:
         }
         return true;
     }
-    [[nodiscard]] static std::string other_sizes(const Batch& first, const Batch& other, std::int64_t epoch) {
+    [[nodiscard]] static std::string other_sizes(const Batch& first, const Batch& other) {
         const std::string expected = "; expected sizes that do not depend on what is drawn";
         const auto a = tensors(first);
         const auto b = tensors(other);
         if (a.size() != b.size()) {
-            return "the same examples are " + std::to_string(a.size() - 1) + " inputs in epoch 1 and " + std::to_string(b.size() - 1) +
-                   " in epoch " + std::to_string(epoch) + expected;
+            return "the same examples are " + std::to_string(a.size() - 1) + " inputs under one seed and " + std::to_string(b.size() - 1) +
+                   " under another" + expected;
         }
         for (std::size_t i = 0; i < a.size(); ++i) {
             if (a[i].sizes() == b[i].sizes()) continue;
             return (i < first.inputs.size() ? "input " + std::to_string(i) : "targets") + " of the same examples has shape " +
-                   shape_text(a[i]) + " in epoch 1 and " + shape_text(b[i]) + " in epoch " + std::to_string(epoch) + expected;
+                   shape_text(a[i]) + " under one seed and " + shape_text(b[i]) + " under another" + expected;
         }
         return {};
     }
