@@ -194,8 +194,7 @@ TEST_CASE("a check notices examples that depend on each other where the task doe
 
 TEST_CASE("a check notices a build that seeds LibTorch's generator") {
     CHECK(only("seed") ==
-          "build: it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it leaves the "
-          "generator's seed alone");
+          "build: it seeds LibTorch's generator; expected that it leaves it alone, since the trial's seed was given to it before");
 }
 
 TEST_CASE("a check tells its phases as it goes, and a training does not") {

@@ -637,30 +637,6 @@ TEST_CASE("memory that somebody else held is no verdict on the configuration") {
     CHECK(long_story.failure->message.size() < 20'000);
 }
 
-TEST_CASE("an out-of-memory of a trainer that keeps what it allocates is a leak, and no verdict on the configuration") {
-    const auto explained = [](std::int64_t kept) {
-        Trial trial;
-        Attempt& attempt = trial.attempts.emplace_back();
-        Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory"};
-        failure.requested_bytes = 1 * mebibyte;
-        failure.memory.allocated = 100 * mebibyte;
-        failure.memory.capacity = 100 * mebibyte;
-        attempt.failure = failure;
-        attempt.peak_allocated = 100 * mebibyte;
-        MemoryMark end{"end", 1, std::nullopt, {}};
-        end.reading.allocated = kept * mebibyte;
-        MemoryMark leak{std::string{leak_mark}, 1, std::nullopt, {}};
-        leak.reading.allocated = kept * mebibyte;
-        attempt.memory = {end, leak};
-        tuner::explain(attempt, std::nullopt);
-        return *attempt.failure;
-    };
-    CHECK(explained(20).cause == OomCause::capacity);
-    CHECK(explained(95).cause == OomCause::leak);
-    CHECK(explained(95).evidence == "the trainer keeps what it allocates: 95.00 MiB were still allocated after the attempt");
-    CHECK_FALSE(follows_from_configuration(*explained(95).cause));
-}
-
 TEST_CASE("a dry run shrinks before launch, asked anew for each plan, and nothing fails") {
     Tuner tuner{sampler::Random{}, pruner::None{}, memory::DryRun{}, recovery::ShrinkMicroBatch{}};
     store::InMemory store;

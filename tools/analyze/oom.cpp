@@ -97,7 +97,7 @@ std::string_view cause_meaning(hpo::OomCause cause) {
     switch (cause) {
         case hpo::OomCause::capacity: return "the trial itself needs more than the device has";
         case hpo::OomCause::fragmentation: return "it would fit into memory that was reserved but not in use";
-        case hpo::OomCause::leak: return "trials left memory behind";
+        case hpo::OomCause::leak: return "earlier trials left memory behind";
         case hpo::OomCause::neighbour: return "other processes held the memory";
         case hpo::OomCause::limit: return "a cap that the process set itself";
         case hpo::OomCause::host: return "host memory, not the device's";

@@ -16,7 +16,6 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/not_run.hpp"
-#include "hpo/memory/residual_observation.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 
@@ -174,10 +173,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The highest memory that the attempt was seen to use on its device, without what its process held before.
+/// The highest memory that the attempt was seen to use on its device.
 [[nodiscard]] inline std::optional<std::int64_t> peak_of(const Attempt& attempt) {
-    const auto peak = std::max(attempt.peak_reserved, attempt.peak_allocated);  // nothing is below any number
-    return peak ? std::optional{std::max<std::int64_t>(0, *peak - memory::held_from_before(attempt))} : std::nullopt;
+    return std::max(attempt.peak_reserved, attempt.peak_allocated);  // nothing is below any number
 }
 
 /// The highest memory that the trial was seen to use on its device, in any of its attempts.

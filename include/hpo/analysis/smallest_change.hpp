@@ -13,7 +13,6 @@
 #include "hpo/analysis/device_share.hpp"
 #include "hpo/analysis/failure_case.hpp"
 #include "hpo/analysis/witnesses.hpp"
-#include "hpo/core/memory_leak.hpp"
 
 namespace hpo::analysis {
 
@@ -56,9 +55,7 @@ namespace detail {
     if (failure.requested_bytes && memory.reserved) needed = *failure.requested_bytes + *memory.reserved;
     switch (failure.cause.value_or(OomCause::unknown)) {
         case OomCause::fragmentation: return change("expandable segments (LibTorch 2.1 or later), or a fresh worker process");
-        case OomCause::leak:
-            return change(entry.attempt && kept_what_it_took(*entry.attempt) ? "a trainer that releases what it allocates"
-                                                                             : "a fresh worker process before the trial");
+        case OomCause::leak: return change("a fresh worker process before the trial");
         case OomCause::host: return change("fewer data loader workers, or less data held in host memory");
         case OomCause::neighbour: return change("waiting until enough of the device is free", needed);
         case OomCause::limit: return change("a higher cap", needed);

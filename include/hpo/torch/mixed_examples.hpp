@@ -27,20 +27,14 @@ public:
         for (const auto& module : model_.modules()) leave_out_dropout(*module);
         const ::torch::NoGradGuard no_gradients;
         const Outputs whole = drawn(batch, 1);
-        const auto noise = difference(whole, drawn(batch, 2));
-        const Outputs first = drawn(slice(batch, 0, half), 1);
-        const Outputs second = drawn(slice(batch, half, batch.examples()), 1);
-        if (first.size() != whole.size() || second.size() != whole.size()) return std::nullopt;
-        std::vector<::torch::Tensor> halves;
-        for (std::size_t i = 0; i < whole.size(); ++i) {
-            const bool rows =
-                first[i].dim() > 0 && first[i].dim() == second[i].dim() && first[i].sizes().slice(1) == second[i].sizes().slice(1);
-            if (!rows) return std::nullopt;
-            halves.push_back(::torch::cat({first[i], second[i]}));
+        const auto halves = in_halves(batch, half, 1);
+        const auto again = in_halves(batch, half, 2);
+        if (!halves || !again) return std::nullopt;
+        for (const auto& noise : {difference(whole, drawn(batch, 2)), difference(whole, drawn(batch, 3)), difference(*halves, *again)}) {
+            constexpr double most_noise = 1e-5;
+            if (!noise || *noise > most_noise) return std::nullopt;
         }
-        constexpr double most_noise = 1e-5;
-        if (!noise || *noise > most_noise) return std::nullopt;
-        return difference(whole, halves);
+        return difference(whole, *halves);
     }
 
 private:
@@ -54,6 +48,20 @@ private:
         Batch part{{}, batch.targets.slice(0, begin, end)};
         for (const ::torch::Tensor& input : batch.inputs) part.inputs.push_back(input.slice(0, begin, end));
         return part;
+    }
+    /// The same examples' outputs, computed in two halves; nullopt where they have no rows.
+    [[nodiscard]] std::optional<Outputs> in_halves(const Batch& batch, std::int64_t half, std::uint64_t seed) {
+        const Outputs first = drawn(slice(batch, 0, half), seed);
+        const Outputs second = drawn(slice(batch, half, batch.examples()), seed);
+        if (first.size() != second.size()) return std::nullopt;
+        std::vector<::torch::Tensor> rows;
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            const bool alike =
+                first[i].dim() > 0 && first[i].dim() == second[i].dim() && first[i].sizes().slice(1) == second[i].sizes().slice(1);
+            if (!alike) return std::nullopt;
+            rows.push_back(::torch::cat({first[i], second[i]}));
+        }
+        return Outputs{rows};
     }
     /// The outputs after this seed.
     [[nodiscard]] Outputs drawn(const Batch& batch, std::uint64_t seed) {

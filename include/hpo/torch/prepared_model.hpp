@@ -52,9 +52,7 @@ inline void check_all_meta(const Model& model) {
 /// What a build did wrong, right after prepare_model: seeding LibTorch's generator.
 [[nodiscard]] inline std::vector<TrainerProblem> build_problems(Seed seed) {
     if (at::detail::getDefaultCPUGenerator().current_seed() == weights_seed(seed)) return {};
-    return {{"build",
-             "it seeds LibTorch's generator, so that the trial's seed does not decide the weights; expected that it leaves the "
-             "generator's seed alone"}};
+    return {{"build", "it seeds LibTorch's generator; expected that it leaves it alone, since the trial's seed was given to it before"}};
 }
 
 }  // namespace hpo::torch

@@ -12,7 +12,6 @@
 
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/bytes.hpp"
-#include "hpo/core/memory_leak.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/source_attributes.hpp"
@@ -159,10 +158,6 @@ inline void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes
         if (mark.name == "trial_start") context.at_start = mark.reading;
     }
     explain_oom(*attempt.failure, context);
-    if (attempt.failure->kind != FailureKind::out_of_memory || !kept_what_it_took(attempt)) return;
-    attempt.failure->cause = OomCause::leak;
-    attempt.failure->evidence =
-        "the trainer keeps what it allocates: " + format_bytes(*leaked_bytes(attempt)) + " were still allocated after the attempt";
 }
 
 /// The user attributes that readers of the field's older tools look for.
