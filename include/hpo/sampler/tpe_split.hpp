@@ -50,13 +50,13 @@ struct TpeSplit {
     const auto observed = [&](const Trial& trial) -> Observation {
         const ParamSet* const params = trial.attempts.empty() ? &trial.params : &params_of(trial, trial.attempts.back());
         if (trial.state == TrialState::running) return {params, Rank::running, 0, 0};
-        if (!trial.feasible()) return {&trial.params, Rank::infeasible, trial.total_violation(), 0};
+        if (!trial.feasible()) return {params, Rank::infeasible, trial.total_violation(), 0};
         if (trial.state == TrialState::complete) {
-            return {&trial.params, Rank::complete, loss(trial.values.empty() ? std::nan("") : trial.values[0]), 0};
+            return {params, Rank::complete, loss(trial.values.empty() ? std::nan("") : trial.values[0]), 0};
         }
-        if (trial.intermediate.empty()) return {&trial.params, Rank::pruned, 1, 0};
+        if (trial.intermediate.empty()) return {params, Rank::pruned, 1, 0};
         const auto& [step, value] = *trial.intermediate.rbegin();
-        return {&trial.params, Rank::pruned, -static_cast<double>(step), loss(value)};
+        return {params, Rank::pruned, -static_cast<double>(step), loss(value)};
     };
 
     std::vector<Observation> observations;
