@@ -131,8 +131,8 @@ namespace detail {
     return told;
 }
 
-/// What is known of another program's trial from its attributes and its log together: what tells more of the cause, and of equal ones the
-/// log, but for figures of an out-of-memory.
+/// What is known of another program's trial from its attributes and its log together. What tells more of the cause counts. Of equal ones it
+/// is the log, but for figures of an out-of-memory.
 [[nodiscard]] inline std::optional<ToldFailure> told_failure(const Trial& trial, const ToldFailures& log, OrdinaryTexts& ordinary) {
     auto told = is_finished(trial.state) ? foreign_failure(trial, ordinary) : std::nullopt;
     const auto found = log.find(trial.number);

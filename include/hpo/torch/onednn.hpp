@@ -32,8 +32,8 @@ namespace hpo::torch {
 
 /// The most bytes that oneDNN takes in each thread beside the tensors, for `count` products of 16 bits: [rows, inner] by [inner, columns].
 ///
-/// It packs blocks of both factors and adds up in fp32. The bound was held against 20,500 products, of 1 to 4,096 rows, columns and
-/// inner lengths, in three layouts and one to three threads (LibTorch 1.13 and 2.11, AVX-512): what was taken is 2 to 99 % of it.
+/// It packs blocks of both factors and adds up in fp32. The bound was held against 20,500 products of 1 to 4,096 rows, columns and inner
+/// lengths. They had three layouts and one to three threads (LibTorch 1.13 and 2.11, AVX-512). What was taken is 2 to 99 % of it.
 [[nodiscard]] inline std::int64_t onednn_product_scratch(std::int64_t count, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
     constexpr std::int64_t smallest = 16 * 16 * 16;  // what is smaller LibTorch multiplies itself
     if (count * rows * columns * inner <= smallest) return 0;
