@@ -72,12 +72,17 @@ TEST_CASE("a CUDA error keeps its bare type and 500 characters, counted as chara
     CHECK_FALSE(attributes.contains("peak_memory_gb"));
 }
 
-TEST_CASE("a success writes its measured peak and nothing else") {
+TEST_CASE("a success writes its measured peak, the parameters that a rule changed, and nothing else") {
     hpo::Trial trial = bert_trial();
     trial.state = hpo::TrialState::complete;
-    const hpo::Attempt attempt = attempt_of(192, 48);
+    hpo::Attempt attempt = attempt_of(192, 48);
     const hpo::Attributes attributes = hpo::source_attributes(trial, &attempt, nullptr);
     CHECK(attributes.size() == 1);
+    attempt.changed_params.emplace();
+    attempt.changed_params->set("lr", hpo::FloatDistribution{0, 1, false, {}}, 0.5);
+    const hpo::Attributes changed = hpo::source_attributes(trial, &attempt, nullptr);
+    CHECK(changed.size() == 2);
+    CHECK(changed.at("changed_params") == R"({"lr": 0.5})");
     CHECK(hpo::source_attributes(trial, nullptr, nullptr).empty());
 }
 

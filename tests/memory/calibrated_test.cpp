@@ -176,11 +176,33 @@ TEST_CASE("memory that earlier trials leaked is no need of a trial, and teaches 
     CHECK(memory::least_need(failed.attempts[0]) == 1200 * mebibyte);
     CHECK(memory::residual_of(failed, failed.attempts[0])->log_ratio == Approx(std::log(1.2)));
 
-    // What libraries keep for good was predicted, in each attempt.
-    Trial kept = leaking(41, 80, {.predicted = 300 * mebibyte, .bytes = 220 * mebibyte});
-    CHECK(memory::residual_of(kept, kept.attempts[0])->log_ratio == Approx(std::log(220.0 / 300)));
-    kept.attempts[0].estimate->parts = {{"activations", 220 * mebibyte}, {"workspace", 80 * mebibyte}};
-    CHECK(memory::residual_of(kept, kept.attempts[0])->log_ratio == 0);
+    // An out-of-memory bounds the need from below, whatever was held.
+    const Trial other = leaking(41, 500, {.bytes = 900 * mebibyte, .out_of_memory = true});
+    CHECK(memory::residual_of(other, other.attempts[0])->log_ratio == Approx(std::log(0.9)));
+}
+
+TEST_CASE("memory from before may be the attempt's own, so it makes no prediction wrong") {
+    const auto residual = [](std::int64_t held, std::int64_t predicted, std::int64_t peak) {
+        Trial trial = finished(0, {.predicted = predicted * mebibyte, .bytes = peak * mebibyte});
+        MemoryMark start{.name = "trial_start", .step = std::nullopt, .reading = {}};
+        start.reading.allocated = held * mebibyte;
+        trial.attempts[0].memory.push_back(start);
+        return memory::residual_of(trial, trial.attempts[0])->log_ratio;
+    };
+    CHECK(residual(80, 300, 300) == 0);                              // libraries' workspaces, predicted in each attempt
+    CHECK(residual(80, 220, 300) == 0);                              // the same bytes, left by a leak
+    CHECK(residual(24, 30, 49) == 0);                                // data that the trainer keeps on purpose
+    CHECK(residual(8, 8, 8) == 0);                                   // a buffer that was released, and taken again
+    CHECK(residual(80, 200, 300) == Approx(std::log(220.0 / 200)));  // too low, whoever held the 80
+    CHECK(residual(80, 400, 300) == Approx(std::log(300.0 / 400)));  // too high, whoever held them
+
+    // One such attempt does not refuse what has just run.
+    const Calibrated guard;
+    std::vector<Trial> trials{finished(0, {.predicted = 8 * mebibyte, .bytes = 8 * mebibyte})};
+    MemoryMark start{.name = "trial_start", .step = std::nullopt, .reading = {}};
+    start.reading.allocated = 8 * mebibyte - 1024;
+    trials[0].attempts[0].memory.push_back(start);
+    CHECK(ratio(ask(guard, trials, "base", 8 * mebibyte), 8 * mebibyte) < 1.5);
 }
 
 TEST_CASE("the room that was not enough bounds the need where the failure does not say what was asked for") {

@@ -254,4 +254,10 @@ TEST_CASE("trials that are RUNNING although their run is gone are told, and nobo
     CHECK_THAT(told({"trial", "2"}), !Contains("gone"));
     CHECK(json::parse(told({"summary", "--json"}))["uncertain"] == true);
     CHECK(json::parse(told({"oom", "--json"}))["without_message"]["running_without_run"] == json{0, 1});
+    {
+        hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+        static_cast<void>(store.open_study("empty", std::vector{hpo::Direction::minimize}, hpo::Store::Open::create));
+    }
+    CHECK_THAT(told({"compare"}), Contains("    RUNNING, their run is gone         2             0\n"));
+    CHECK(json::parse(told({"compare", "--json"}))["studies"][0]["running_without_run"] == 2);
 }

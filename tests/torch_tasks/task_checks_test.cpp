@@ -25,7 +25,8 @@ struct Line final : hpo::torch::Model {
         Tensor inputs = batch.inputs[0];
         if (flaw_.find("dropout") != std::string::npos) inputs = dropout(inputs);
         if (flaw_.find("noise") != std::string::npos) inputs = inputs + ::torch::randn_like(inputs);
-        if (flaw_.find("batch_norm") != std::string::npos) inputs = norm(inputs);
+        if (flaw_.find("frozen_norm") != std::string::npos) norm->eval();
+        if (flaw_.find("_norm") != std::string::npos) inputs = norm(inputs);
         const Tensor outputs = layer(inputs);
         return flaw_ == "column" || flaw_ == "column_handled" ? outputs : outputs.squeeze(1);
     }
@@ -186,7 +187,8 @@ TEST_CASE("a check notices examples that depend on each other where the task doe
         "and the task does not say so; expected mixes_examples() to return true";
     CHECK(only("batch_norm") == problem);
     CHECK(only("dropout batch_norm") == problem);
-    for (const char* const flaw : {"declared batch_norm", "dropout", "noise", "noise batch_norm"}) {
+    CHECK(only("noise batch_norm") == problem);
+    for (const char* const flaw : {"declared batch_norm", "dropout", "noise", "noise frozen_norm"}) {
         CAPTURE(flaw);
         CHECK(broken(flaw).empty());
     }

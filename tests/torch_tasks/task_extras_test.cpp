@@ -221,8 +221,9 @@ TEST_CASE("a check notices an augmentation that is not the epoch's, or of other 
           std::vector<std::string>{
               "augmented_batch: input 0 of shape [1, 4] for 2 examples; expected a first dimension that counts the examples"});
     CHECK(problems_of({.of_first = true}) ==
-          std::vector<std::string>{"augmented_batch: example 1 is changed otherwise alone than together with example 0 in the same epoch; "
-                                   "expected random numbers from epoch.rng_of(example) alone"});
+          std::vector<std::string>{"augmented_batch: example 1 is another one alone than after example 0 in the same epoch; "
+                                   "expected the examples in the order asked for, each by itself and with random numbers from "
+                                   "epoch.rng_of(example) alone, or mixes_examples() to return true"});
     CHECK(problems_of({.schedule = true}).empty());
     const auto sizes = problems_of({.sizes = true});
     REQUIRE(sizes.size() == 1);

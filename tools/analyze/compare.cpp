@@ -78,6 +78,7 @@ Json column_json(const Column& of) {
             {"pruned", of.summary.totals.pruned},
             {"failed", of.summary.totals.failed},
             {"interrupted", of.summary.totals.interrupted},
+            {"running_without_run", of.summary.totals.abandoned_running},
             {"infeasible", of.summary.totals.infeasible},
             {"attempts", or_null(of.attempts)},
             {"oom_attempts", of.summary.totals.oom_attempts},
@@ -156,7 +157,12 @@ std::vector<Row> rows() {
 
 /// Studies side by side as far as the page is wide, the others below.
 void print_text(const Page& page, const std::vector<Column>& all) {
-    const std::vector<Row> table_rows = rows();
+    std::vector<Row> table_rows = rows();
+    if (std::ranges::any_of(all, [](const Column& of) { return of.summary.totals.abandoned_running > 0; })) {
+        const auto after = std::ranges::find(table_rows, "  interrupted", &Row::label) + 1;
+        table_rows.insert(
+            after, {"  RUNNING, their run is gone", [](const Column& of) { return count_text(of.summary.totals.abandoned_running); }});
+    }
     std::size_t label_width = 0;
     for (const Row& row : table_rows) label_width = std::max(label_width, columns(row.label));
     for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {

@@ -62,16 +62,19 @@ bool is_ours(const hpo::Trial& trial) {
     return !trial.attempts.empty() || trial.state == hpo::TrialState::waiting || hpo::analysis::is_interrupted(trial);
 }
 
-enum class Reading { whole, without_reports, brief };
+enum class Reading { whole, without_reports, brief, brief_without_params };
 
 StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading reading) {
     StudyData data{.store = snapshot.path(), .study = study, .trials = {}, .rejections = snapshot.rejections(study)};
     data.abandoned = snapshot.abandoned_trials(study);
-    if (reading == Reading::brief) {
-        data.trials = snapshot.trials(study, {.params = false, .reports = false, .details = false});
-        data.lacks_params = std::ranges::all_of(data.trials, is_ours);
+    bool is_read = false;
+    if (reading == Reading::brief || reading == Reading::brief_without_params) {
+        const bool with_params = reading == Reading::brief;
+        data.trials = snapshot.trials(study, {.params = with_params, .reports = false, .details = false});
+        is_read = std::ranges::all_of(data.trials, is_ours);
+        data.lacks_params = is_read && !with_params;
     }
-    if (!data.lacks_params) data.trials = snapshot.trials(study, {.reports = reading != Reading::without_reports});
+    if (!is_read) data.trials = snapshot.trials(study, {.reports = reading != Reading::without_reports});
     const std::string place = "store '" + data.store + "': study '" + study.name + "': ";
     for (const hpo::Trial& trial : data.trials) {
         for (const hpo::Attempt& attempt : trial.attempts) SizeCheck{place, trial.number, attempt.index}.attempt(attempt);
@@ -111,7 +114,7 @@ StudyData read_study_without_reports(const Query& query) { return read_one(query
 StudyData read_study_in_brief(const Query& query) { return read_one(query, query.logs.empty() ? Reading::brief : Reading::whole); }
 std::vector<StudyData> read_studies(const Query& query) { return read_all(query, Reading::whole); }
 std::vector<StudyData> read_studies_in_brief(const Query& query) {
-    return read_all(query, query.logs.empty() ? Reading::brief : Reading::whole);
+    return read_all(query, query.logs.empty() ? Reading::brief_without_params : Reading::whole);
 }
 
 void add_params(StudyData& data, std::span<hpo::Trial> trials) { hpo::store::Snapshot{data.store}.add_params(data.study, trials); }
@@ -123,11 +126,11 @@ std::vector<std::string> attempt_logs(const StudyData& data, const hpo::Trial& t
     return logs;
 }
 
-void add_params_if_needed(StudyData& data, bool for_any) {
+void add_params_if_needed(StudyData& data) {
     if (!data.lacks_params) return;
     const auto cases = hpo::analysis::failure_cases(data.trials);
-    const bool needed = std::ranges::any_of(
-        cases, [&](const hpo::analysis::FailureCase& entry) { return entry.is_oom() && (for_any || entry.failure.message.empty()); });
+    const bool needed =
+        std::ranges::any_of(cases, [](const hpo::analysis::FailureCase& entry) { return entry.is_oom() && entry.failure.message.empty(); });
     if (!needed) return;
     add_params(data, data.trials);
     data.lacks_params = false;

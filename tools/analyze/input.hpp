@@ -38,8 +38,8 @@ struct StudyData {
 
 /// Adds the parameters to trials of `data` that were read without them.
 void add_params(StudyData& data, std::span<hpo::Trial> trials);
-/// The same for all trials, where the cause of a failure cannot be told without, or `for_any` that ran out of memory.
-void add_params_if_needed(StudyData& data, bool for_any);
+/// The same for all trials, where the cause of a failure cannot be told without.
+void add_params_if_needed(StudyData& data);
 
 /// What each attempt of a trial of `data` wrote; an empty text where nothing is kept.
 [[nodiscard]] std::vector<std::string> attempt_logs(const StudyData& data, const hpo::Trial& trial);
@@ -47,9 +47,10 @@ void add_params_if_needed(StudyData& data, bool for_any);
 /// Reads every study of the store, or only the named one.
 [[nodiscard]] std::vector<StudyData> read_studies(const Query& query);
 
-/// The same, with no more than counts and causes need. A study that our tools ran is read in brief (store/trial_reading.hpp), without
-/// reports and parameters. Any other study is read whole: only its reports and attributes tell what came of it. So is each one with a log.
+/// As read_study, with no more than causes need. A study that our tools ran is read in brief (store/trial_reading.hpp), without reports.
+/// Any other study is read whole: only its reports and attributes tell what came of it. So is each one with a log.
 [[nodiscard]] StudyData read_study_in_brief(const Query& query);
+/// As read_studies, with no more than counts need: in brief, and without parameters.
 [[nodiscard]] std::vector<StudyData> read_studies_in_brief(const Query& query);
 
 }  // namespace hpo_analyze

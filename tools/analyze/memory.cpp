@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/memory_report.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "commands.hpp"
 #include "hpo/core/bytes.hpp"
@@ -35,8 +37,19 @@ hpo::analysis::MemoryLimit parse_limit(const std::string& text) {
     throw hpo::bad_value("--limit", got, "a size such as 20GiB, or a share of the device such as 90%");
 }
 
+/// What was predicted for the attempt that used so much; for the last one where none of them is known to have.
+std::optional<std::int64_t> predicted_bytes(const TrialUse& use) {
+    const auto& attempts = use.trial->attempts;
+    if (attempts.empty()) return std::nullopt;
+    const auto used_so_much = [&](const hpo::Attempt& each) {
+        return hpo::analysis::peak_of(each) == use.bytes || hpo::memory::least_need(each) == use.bytes;
+    };
+    const auto found = std::ranges::find_if(attempts, used_so_much);
+    const hpo::Attempt& attempt = found == attempts.end() ? attempts.back() : *found;
+    return attempt.estimate ? attempt.estimate->need : std::nullopt;
+}
+
 Json use_json(const MemoryReport& report, const TrialUse& use) {
-    const hpo::Attempt* last = use.trial->attempts.empty() ? nullptr : &use.trial->attempts.back();
     return {{"trial", use.trial->number},
             {"state", hpo::analysis::state_word(*use.trial)},
             {"bytes", use.bytes},
@@ -44,7 +57,7 @@ Json use_json(const MemoryReport& report, const TrialUse& use) {
             {"ran_out_of_memory", use.ran_out},
             {"needs_more", use.needs_more},
             {"recovered", use.recovered},
-            {"predicted_bytes", last && last->estimate ? or_null(last->estimate->need) : Json(nullptr)},
+            {"predicted_bytes", or_null(predicted_bytes(use))},
             {"params", to_json(use.trial->params)}};
 }
 
@@ -173,10 +186,9 @@ void print_uses(const Page& page, const MemoryReport& report, const std::vector<
         {{"trial", Align::right}, {"peak", Align::right}, {"share", Align::right}, {"predicted", Align::right}, {"state"}, {"parameters"}}};
     for (std::size_t i = 0; i < uses.size() && i < most; ++i) {
         const TrialUse& use = uses[i];
-        const hpo::Attempt* last = use.trial->attempts.empty() ? nullptr : &use.trial->attempts.back();
-        const bool is_predicted = last && last->estimate && last->estimate->need;
+        const auto predicted = predicted_bytes(use);
         table.row({std::to_string(use.trial->number), (use.needs_more ? "> " : "") + hpo::format_bytes(use.bytes),
-                   share_text(report, use.bytes), is_predicted ? hpo::format_bytes(*last->estimate->need) : "-",
+                   share_text(report, use.bytes), predicted ? hpo::format_bytes(*predicted) : "-",
                    std::string{hpo::analysis::state_word(*use.trial)} + (use.ran_out     ? ", out of memory"
                                                                          : use.recovered ? ", recovered"
                                                                                          : ""),

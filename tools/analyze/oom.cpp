@@ -97,7 +97,7 @@ std::string_view cause_meaning(hpo::OomCause cause) {
     switch (cause) {
         case hpo::OomCause::capacity: return "the trial itself needs more than the device has";
         case hpo::OomCause::fragmentation: return "it would fit into memory that was reserved but not in use";
-        case hpo::OomCause::leak: return "earlier trials left memory behind";
+        case hpo::OomCause::leak: return "its process held memory from before";
         case hpo::OomCause::neighbour: return "other processes held the memory";
         case hpo::OomCause::limit: return "a cap that the process set itself";
         case hpo::OomCause::host: return "host memory, not the device's";
@@ -267,8 +267,7 @@ void print_prediction(const Page& page, const OomReport& report) {
 }  // namespace
 
 void oom(const Query& query, const OomOptions& options) {
-    StudyData data = read_study_in_brief(query);
-    add_params_if_needed(data, true);
+    const StudyData data = read_study_in_brief(query);
     const auto log = read_logs(query.logs, data.trials);
     const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told, data.abandoned);
     if (query.json) {

@@ -113,7 +113,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 
 /// Counts the study, and adds the parameters that are to be shown.
 hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string>& logs) {
-    add_params_if_needed(data, false);
+    add_params_if_needed(data);
     hpo::analysis::Summary summary =
         hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(logs, data.trials).told, data.abandoned);
     constexpr std::size_t few = 100;

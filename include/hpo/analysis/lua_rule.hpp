@@ -80,9 +80,9 @@ namespace detail {
 /// A Lua chunk with the rule that answers what the study shows. `require_fits(trial)`, to be called at the end of `space`, refuses
 /// the regions of which no trial ran at any plan and none is among the best; it says which it leaves alone, and why. Where trials ran with
 /// a smaller micro-batch the space stays whole.
-/// `on_oom`, for the study's table, keeps those: fragmentation and leaks by a fresh worker, the rest by smaller micro-batches of
-/// the same effective batch. It returns both in a table. Empty without causes: those of failures
-/// that a larger share of the device did not answer.
+/// `on_oom`, for the study's table, keeps those: the first failure by fragmentation or a leak by a fresh worker, the rest by smaller
+/// micro-batches of the same effective batch. It returns both in a table. Empty without causes: those of failures that a larger share of
+/// the device did not answer.
 [[nodiscard]] inline std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes) {
     if (causes.empty()) return {};
     std::string text = "local hpo = require \"hpo\"\n";
@@ -113,8 +113,8 @@ namespace detail {
     text += "\n-- Give to hpo.study { on_oom = ... }.\nlocal function on_oom(trial, failure, plan)\n";
     if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
         text +=
-            "  if failure.cause == \"fragmentation\" or failure.cause == \"leak\" then\n    return hpo.retry { fresh_worker = true, "
-            "expandable_segments = true }\n  end\n";
+            "  if failure.attempt == 1 and (failure.cause == \"fragmentation\" or failure.cause == \"leak\") then\n    return hpo.retry { "
+            "fresh_worker = true, expandable_segments = true }\n  end\n";
     }
     text +=
         "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\nend\n";

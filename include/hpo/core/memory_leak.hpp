@@ -9,8 +9,7 @@
 
 namespace hpo {
 
-/// The name of the mark that tells of a leak: its `allocated` is what the attempt's process still held when the attempt was over, above
-/// what it held before its first.
+/// The name of the mark that tells of a leak: its `allocated` is what the attempt's process still held when the attempt was over.
 inline constexpr std::string_view leak_mark = "leak";
 
 /// The name of the mark that tells of a worker whose host memory has grown with each of its latest attempts: by how much is its

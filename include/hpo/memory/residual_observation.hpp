@@ -36,21 +36,29 @@ struct Residual {
     bool censored = false;  ///< right-censored at `log_ratio`
 };
 
-/// The part of an estimate that stands for temporaries, with what libraries take once and keep.
-inline constexpr const char* workspace_part = "workspace";
-
-/// What the attempt's process held of the device when it began, left by earlier attempts: no need of this one. What libraries keep for good
-/// is not left behind: the prediction counts it as workspace.
+/// What the attempt's process held of the device when it began: leaks of earlier attempts, what libraries keep, and what the trainer keeps
+/// on purpose. Nobody knows which; the attempt may have needed it or not.
 [[nodiscard]] inline std::int64_t held_from_before(const Attempt& attempt) {
     const auto start =
         std::find_if(attempt.memory.begin(), attempt.memory.end(), [](const MemoryMark& mark) { return mark.name == "trial_start"; });
-    if (start == attempt.memory.end()) return 0;
-    const std::int64_t predicted = attempt.estimate ? bytes_of_part(*attempt.estimate, workspace_part) : 0;
-    return std::max<std::int64_t>(0, start->reading.allocated.value_or(0) - predicted);
+    return start == attempt.memory.end() ? 0 : std::max<std::int64_t>(0, start->reading.allocated.value_or(0));
+}
+
+/// What an attempt needed of the allocator, in bytes: `least` without what its process held from before, `most` with all of it.
+struct MeasuredNeed {
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+};
+
+/// The measured need of an attempt; nothing where no peak was measured.
+[[nodiscard]] inline std::optional<MeasuredNeed> measured_need(const Attempt& attempt) {
+    const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
+    if (!peak) return std::nullopt;
+    return MeasuredNeed{.least = std::max<std::int64_t>(0, *peak - held_from_before(attempt)), .most = *peak};
 }
 
 /// The least that an attempt which ran out of memory needs of its device: what it held and asked for, and the room that was not enough.
-/// Without what its process held from before. Nothing where the failure says nothing about the configuration.
+/// What its process held from before is taken off. Nothing where the failure says nothing about the configuration.
 [[nodiscard]] inline std::optional<std::int64_t> least_need(const Attempt& attempt) {
     const auto& failure = attempt.failure;
     if (!failure || failure->kind != FailureKind::out_of_memory) return std::nullopt;
@@ -67,10 +75,12 @@ inline constexpr const char* workspace_part = "workspace";
     return std::max<std::int64_t>(0, std::max(held.value_or(0), room.value_or(0)) - held_from_before(attempt));
 }
 
-/// The residual of one attempt, whose parameters are needed where its family was not recorded; nothing when nothing was predicted or nobody
-/// knows what it needed, as with one that kept what it took. Attempts that ended well, or were pruned, are observations; those that ran out
-/// of memory of their own doing are censored ones. What was measured between the predicted need and comfort came about as predicted: more
-/// was taken because there was more.
+/// The residual of one attempt, whose parameters are needed where its family was not recorded. Attempts that ended well, or were pruned,
+/// are observations; those that ran out of memory of their own doing are censored ones. Nothing when nothing was predicted or nobody knows
+/// what it needed, as with one that kept what it took.
+///
+/// It is 0 where the measured need (`measured_need`) can be what was predicted, from need to comfort. Else it is the smallest error that
+/// the measurement leaves possible. So memory from before, which may or may not be the attempt's own, never makes a prediction wrong.
 [[nodiscard]] inline std::optional<Residual> residual_of(const ParamSet& params, const Attempt& attempt) {
     if (!attempt.estimate || !attempt.estimate->need || !attempt.outcome || kept_what_it_took(attempt)) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
@@ -79,14 +89,20 @@ inline constexpr const char* workspace_part = "workspace";
     if (need <= 0) return std::nullopt;
 
     const bool ended = attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped;
-    auto took = ended ? attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated : least_need(attempt);
-    if (took && ended) *took -= held_from_before(attempt);  // earlier attempts leaked it
-    if (!took || *took <= 0) return std::nullopt;
-    *took += bytes_of_part(estimate, context_part);  // predicted, but not of the allocator, which is what is measured
-    const std::int64_t told = ended && *took > need ? std::min(*took, comfort) : need;
+    std::optional<MeasuredNeed> took;
+    if (ended) took = measured_need(attempt);
+    else if (const auto least = least_need(attempt)) took = MeasuredNeed{.least = *least, .most = *least};
+    if (!took || took->most <= 0) return std::nullopt;
+    const std::int64_t context = bytes_of_part(estimate, context_part);  // predicted, but not of the allocator, which is what is measured
+    took->least += context;
+    took->most += context;
+
+    std::int64_t told = need;
+    const std::int64_t needed = std::clamp(need, took->least, took->most);
+    if (ended && needed > need) told = std::min(needed, comfort);
     ResidualGroup group = residual_group(estimate.source, {attempt.device_name, {}}, params, attempt.plan);
     if (!attempt.model_family.empty()) group.family = attempt.model_family;
-    return Residual{std::move(group), std::log(static_cast<double>(*took) / static_cast<double>(told)), !ended};
+    return Residual{std::move(group), std::log(static_cast<double>(needed) / static_cast<double>(told)), !ended};
 }
 [[nodiscard]] inline std::optional<Residual> residual_of(const Trial& trial, const Attempt& attempt) {
     return residual_of(params_of(trial, attempt), attempt);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <set>
 #include <span>
@@ -44,9 +45,21 @@ public:
         }
         throw unknown_name("store '" + path_ + "'", "study", name, names);
     }
-    /// Ordered by number; with attempts where the file has them. Only what `parts` asks for is read.
+    /// Ordered by number; with attempts where the file has them. Only what `parts` asks for is read. The parameters of many trials are read
+    /// in a thread and by a connection of their own, beside the rest: they do not change once a trial has run.
     [[nodiscard]] std::vector<Trial> trials(const Study& study, const TrialParts& parts = {}) {
-        return consistent([&] { return shape().empty ? std::vector<Trial>{} : reader_->trials({study.id}, parts); });
+        return consistent([&] {
+            if (shape().empty) return std::vector<Trial>{};
+            constexpr std::size_t many = 1000;
+            std::vector<Trial> trials = reader_->heads({study.id});
+            TrialParts rest = parts;
+            rest.params = parts.params && trials.size() < many;
+            std::future<void> params;
+            if (rest.params != parts.params) params = std::async(std::launch::async, [&] { Snapshot{path_}.add_params(study, trials); });
+            reader_->read_parts(study.id, trials, rest);
+            if (params.valid()) params.get();
+            return trials;
+        });
     }
     /// Adds the parameters to trials of the study that were read without them, ordered by number.
     void add_params(const Study& study, std::span<Trial> trials) {

@@ -108,22 +108,51 @@ public:
     /// The trials of `range` with everything that belongs to them, ordered by id, which is also the order of their numbers.
     [[nodiscard]] std::vector<Trial> trials(const TrialRange& range, const TrialParts& parts = {}) {
         std::vector<Trial> trials = heads(range);
-        if (trials.empty()) return trials;
-        if (parts.params) read_params(range.study_id, trials);
-        read_values(range.study_id, trials);
-        if (parts.reports) read_reports(range.study_id, trials);
-        if (!parts.details && shape_.has_hpo_tables) {
-            read_attempts_in_brief(connection_, range.study_id, trials, distributions_);
-            read_attributes(range.study_id, trials,
-                            [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
-            read_constraints(range.study_id, trials, [](std::string_view json) { return !json.starts_with('-'); });
-            return trials;
-        }
-        read_attributes(range.study_id, trials, [](const Trial&) { return true; });
-        read_constraints(range.study_id, trials, [](std::string_view) { return true; });
-        if (shape_.has_hpo_tables) read_attempts(connection_, range.study_id, trials, distributions_);
-        if (shape_.has_hpo_tables && parts.reports) read_attempt_reports(connection_, range.study_id, trials);
+        read_parts(range.study_id, trials, parts);
         return trials;
+    }
+    /// The trials of `range`, ordered by id, with number, state and times alone.
+    [[nodiscard]] std::vector<Trial> heads(const TrialRange& range) {
+        std::vector<Trial> trials;
+        {
+            Rows count = connection_.query("SELECT COUNT(*) FROM trials WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3", range.study_id,
+                                           range.first_id, range.last_id);
+            if (count.next()) trials.reserve(static_cast<std::size_t>(count.integer(0)));
+        }
+        Rows row = connection_.query(
+            shape_.has_discarded       ? "SELECT trial_id, state, datetime_start, datetime_complete, number FROM trials "
+                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 AND discarded_at IS NULL ORDER BY trial_id"
+            : shape_.has_trial_numbers ? "SELECT trial_id, state, datetime_start, datetime_complete, number FROM trials "
+                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 ORDER BY trial_id"
+                                       : "SELECT trial_id, state, datetime_start, datetime_complete, NULL FROM trials "
+                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 ORDER BY trial_id",
+            range.study_id, range.first_id, range.last_id);
+        while (row.next()) {
+            Trial& trial = trials.emplace_back();
+            trial.id = row.integer(0);
+            trial.state = parse_state(connection_.place(), row.text_view(1));
+            trial.started = parse_time(row.text_view(2), shape_.zone);
+            trial.completed = parse_time(row.text_view(3), shape_.zone);
+            trial.number = row.maybe_integer(4).value_or(static_cast<std::int64_t>(trials.size()) - 1);
+        }
+        return trials;
+    }
+    /// Adds what belongs to trials of one study, ordered by id, of which the heads are known.
+    void read_parts(std::int64_t study_id, std::span<Trial> trials, const TrialParts& parts) {
+        if (trials.empty()) return;
+        if (parts.params) read_params(study_id, trials);
+        read_values(study_id, trials);
+        if (parts.reports) read_reports(study_id, trials);
+        if (!parts.details && shape_.has_hpo_tables) {
+            read_attempts_in_brief(connection_, study_id, trials, distributions_);
+            read_attributes(study_id, trials, [](const Trial& trial) { return trial.attempts.empty() || trial.state == TrialState::fail; });
+            read_constraints(study_id, trials, [](std::string_view json) { return !json.starts_with('-'); });
+            return;
+        }
+        read_attributes(study_id, trials, [](const Trial&) { return true; });
+        read_constraints(study_id, trials, [](std::string_view) { return true; });
+        if (shape_.has_hpo_tables) read_attempts(connection_, study_id, trials, distributions_);
+        if (shape_.has_hpo_tables && parts.reports) read_attempt_reports(connection_, study_id, trials);
     }
     /// Adds the parameters to trials of one study that were read without them, ordered by id.
     void read_params(std::int64_t study_id, std::span<Trial> trials) {
@@ -201,31 +230,6 @@ private:
         if (trials.size() < few) return false;
         Rows count = connection_.query("SELECT COUNT(*) FROM trials");
         return count.next() && static_cast<std::int64_t>(trials.size()) * 2 > count.integer(0);
-    }
-    [[nodiscard]] std::vector<Trial> heads(const TrialRange& range) {
-        std::vector<Trial> trials;
-        {
-            Rows count = connection_.query("SELECT COUNT(*) FROM trials WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3", range.study_id,
-                                           range.first_id, range.last_id);
-            if (count.next()) trials.reserve(static_cast<std::size_t>(count.integer(0)));
-        }
-        Rows row = connection_.query(
-            shape_.has_discarded       ? "SELECT trial_id, state, datetime_start, datetime_complete, number FROM trials "
-                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 AND discarded_at IS NULL ORDER BY trial_id"
-            : shape_.has_trial_numbers ? "SELECT trial_id, state, datetime_start, datetime_complete, number FROM trials "
-                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 ORDER BY trial_id"
-                                       : "SELECT trial_id, state, datetime_start, datetime_complete, NULL FROM trials "
-                                         "WHERE study_id = ?1 AND trial_id BETWEEN ?2 AND ?3 ORDER BY trial_id",
-            range.study_id, range.first_id, range.last_id);
-        while (row.next()) {
-            Trial& trial = trials.emplace_back();
-            trial.id = row.integer(0);
-            trial.state = parse_state(connection_.place(), row.text_view(1));
-            trial.started = parse_time(row.text_view(2), shape_.zone);
-            trial.completed = parse_time(row.text_view(3), shape_.zone);
-            trial.number = row.maybe_integer(4).value_or(static_cast<std::int64_t>(trials.size()) - 1);
-        }
-        return trials;
     }
     void read_values(std::int64_t study_id, std::span<Trial> trials) {
         each(study_id, trials, shape_.has_objectives ? "trial_values" : "trials",

@@ -32,8 +32,10 @@ public:
             const Batch batch = batch_of(examples, seed);
             if (const auto text = other_sizes(first, batch); !text.empty()) return text;
             if (examples.size() > 1 && !task_.mixes_examples() && !same_last(batch, batch_of(examples.last(1), seed))) {
-                return "example " + std::to_string(examples.back()) + " is changed otherwise alone than together with example " +
-                       std::to_string(examples.front()) + " in the same epoch; expected random numbers from epoch.rng_of(example) alone";
+                return "example " + std::to_string(examples.back()) + " is another one alone than after example " +
+                       std::to_string(examples.front()) +
+                       " in the same epoch; expected the examples in the order asked for, each by itself and with random numbers from "
+                       "epoch.rng_of(example) alone, or mixes_examples() to return true";
             }
         }
         return {};

@@ -16,10 +16,24 @@ namespace hpo::torch {
 
 /// How far the outputs of examples change where other examples are in their micro-batch, as a share of the largest output. The batch is
 /// held against its two halves, without gradients. Nullopt where that cannot be told: of fewer than four examples, and where the model
-/// draws random numbers elsewhere than in dropout. Takes LibTorch's modules with dropout out of training mode.
+/// draws random numbers elsewhere than in dropout: batch norm is found there all the same. Takes LibTorch's modules with dropout out of
+/// training mode.
 class MixedExamples {
 public:
     explicit MixedExamples(Model& model) : model_{model} {}
+
+    /// Whether a module of LibTorch's batch norm takes its statistics from the micro-batch in a forward pass, whatever else is random.
+    [[nodiscard]] bool has_batch_norm(const Batch& batch) {
+        const auto before = statistics();
+        const ::torch::NoGradGuard no_gradients;
+        static_cast<void>(model_.forward(batch));
+        const auto after = statistics();
+        if (before.size() != after.size()) return false;
+        for (std::size_t i = 0; i < after.size(); ++i) {
+            if (!after[i] || after[i] != before[i]) return true;
+        }
+        return false;
+    }
 
     [[nodiscard]] std::optional<double> share(const Batch& batch) {
         const std::int64_t half = batch.examples() / 2;
@@ -43,6 +57,21 @@ private:
             module.as<::torch::nn::AlphaDropout>() || module.as<::torch::nn::FeatureAlphaDropout>() || module.as<::torch::nn::RNN>() ||
             module.as<::torch::nn::LSTM>() || module.as<::torch::nn::GRU>() || module.as<::torch::nn::MultiheadAttention>())
             module.eval();
+    }
+    /// Of each batch norm in training mode, how many micro-batches its running statistics have seen; nullopt where it keeps none.
+    [[nodiscard]] std::vector<std::optional<std::int64_t>> statistics() const {
+        std::vector<std::optional<std::int64_t>> seen;
+        const auto add = [&](const auto* norm) {
+            if (!norm || !norm->is_training()) return;
+            seen.push_back(norm->num_batches_tracked.defined() ? std::optional{norm->num_batches_tracked.template item<std::int64_t>()}
+                                                               : std::nullopt);
+        };
+        for (const auto& module : model_.modules()) {
+            add(module->as<::torch::nn::BatchNorm1d>());
+            add(module->as<::torch::nn::BatchNorm2d>());
+            add(module->as<::torch::nn::BatchNorm3d>());
+        }
+        return seen;
     }
     [[nodiscard]] static Batch slice(const Batch& batch, std::int64_t begin, std::int64_t end) {
         Batch part{{}, batch.targets.slice(0, begin, end)};

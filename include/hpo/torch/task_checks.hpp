@@ -246,8 +246,8 @@ private:
         const Batch batch = task_.training_batch(few, attempt_.device());
         if (!counts_examples("training_batch", batch, few.size())) return;
         attempt_.enter("forward");
-        const std::optional<double> share = MixedExamples{model_}.share(batch);
-        if (!share || !(*share > least)) return;
+        MixedExamples mixed{model_};
+        if (!mixed.has_batch_norm(batch) && !(mixed.share(batch).value_or(0) > least)) return;
         add("mixes_examples",
             "an example's outputs in training change with the other examples of its micro-batch, as those of batch norm "
             "do, and the task does not say so; expected mixes_examples() to return true");

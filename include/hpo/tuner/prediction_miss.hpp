@@ -18,7 +18,8 @@ namespace hpo::tuner {
 /// came about, and where nobody knows: only attempts that reached their end, or the end of the memory, tell it.
 ///
 /// What is held against the measurement is what was predicted for the allocator: the guard's margin and what lies outside it (the
-/// device's context) are taken off. Between need and comfort everything was predicted.
+/// device's context) are taken off. Between need and comfort everything was predicted. Memory that the process held from before may be the
+/// attempt's own or not: the smaller difference counts.
 [[nodiscard]] inline std::optional<std::string> prediction_miss(const Attempt& attempt) {
     constexpr double tolerance = 0.1;
     constexpr std::int64_t too_small_to_tell = 1 << 20;
@@ -28,21 +29,22 @@ namespace hpo::tuner {
     const std::int64_t low = memory::bare_need(estimate) - memory::bytes_of_part(estimate, memory::context_part);
     const std::int64_t high = std::max(low, estimate.comfort.value_or(low) - (*estimate.need - low));
     const bool complete = attempt.outcome == OutcomeKind::complete;
-    std::optional<std::int64_t> took = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
-    if (!complete) {
-        const auto& failure = attempt.failure;
-        if (!failure || failure->kind != FailureKind::out_of_memory || !failure->memory.allocated) return std::nullopt;
-        took = *failure->memory.allocated + failure->requested_bytes.value_or(0);
+    std::optional<memory::MeasuredNeed> need;
+    if (complete) {
+        need = memory::measured_need(attempt);
+    } else if (const auto& failure = attempt.failure; failure && failure->kind == FailureKind::out_of_memory && failure->memory.allocated) {
+        const std::int64_t asked = *failure->memory.allocated + failure->requested_bytes.value_or(0);
+        need = {.least = asked - memory::held_from_before(attempt), .most = asked};
     }
-    if (!took) return std::nullopt;
-    *took -= memory::held_from_before(attempt);
-    const std::int64_t told = *took > high ? high : low;
-    const bool beyond = *took > high || (complete && *took < low);
-    const auto difference = static_cast<double>(*took - told);
-    if (!beyond || std::fabs(difference) <= too_small_to_tell || std::fabs(difference) <= tolerance * static_cast<double>(told))
-        return std::nullopt;
+    if (!need) return std::nullopt;
+    const bool above = need->least > high;
+    if (!above && (!complete || need->most >= low)) return std::nullopt;
+    const std::int64_t told = above ? high : low;
+    const std::int64_t took = above ? need->least : need->most;
+    const auto difference = static_cast<double>(took - told);
+    if (std::fabs(difference) <= too_small_to_tell || std::fabs(difference) <= tolerance * static_cast<double>(told)) return std::nullopt;
     return "its " + estimate.source + " predicted " + format_bytes(told) + ", and it " + (complete ? "took " : "asked for ") +
-           format_bytes(*took);
+           format_bytes(took);
 }
 
 }  // namespace hpo::tuner
