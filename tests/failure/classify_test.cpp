@@ -97,21 +97,37 @@ TEST_CASE("device memory is told from host memory") {
           FailureKind::host_out_of_memory);
 }
 
+TEST_CASE("words of memory and resources alone are no out-of-memory") {
+    for (const char* message : {"index out of bounds", "out of patience, memory of 5 epochs", "Resource exhausted: too many open files",
+                                "the replay memory is out of date", "not out of memory yet"}) {
+        CAPTURE(message);
+        CHECK(kind_of("RuntimeError", message) == FailureKind::trainer_error);
+    }
+}
+
 TEST_CASE("out-of-memory has many wordings") {
-    for (const char* message :
-         {"CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported at some other API call",
-          "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
-          "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
-          "Not enough memory for workspace!", "CUDA out of memory. Tried to allocate more than 1EB memory.",
-          "HIP out of memory. Tried to allocate 2.00 GiB", "XPU out of memory, tried to allocate 4 GB",
-          "MPS backend out of memory (MPS allocated: 5.05 GB, other allocations: 3.5 GB, max allowed: 9.07 GB).",
-          "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123 bytes.",
-          "ResourceExhaustedError: OOM when allocating tensor with shape[64,512]", "Hip error: hipErrorOutOfMemory",
-          "Memory object allocation failure, code: -4", "Ran out of memory in memory space hbm. Used 18.20G of 15.48G hbm.",
-          "Error: Out of memory. Requested 4096.0 MB; Free 1024.0 MB",
-          "Attempting to allocate 3.00G. That was not possible. There are 2.12G free.; (0x0x0_HBM0)",
-          "Allocation on device 0 would exceed allowed memory. (out of memory)",
-          "CPU out of memory. Tried to allocate 64.00 MiB. Device 0 has a total capacity of 600.00 MiB"}) {
+    for (const char* message : {"CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported at some other API call",
+                                "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+                                "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+                                "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+                                "Not enough memory for workspace!",
+                                "CUDA out of memory. Tried to allocate more than 1EB memory.",
+                                "HIP out of memory. Tried to allocate 2.00 GiB",
+                                "XPU out of memory, tried to allocate 4 GB",
+                                "MPS backend out of memory (MPS allocated: 5.05 GB, other allocations: 3.5 GB, max allowed: 9.07 GB).",
+                                "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123 bytes.",
+                                "Resource exhausted: Out of memory while trying to allocate 2147483648 bytes.",
+                                "Resource exhausted: Failed to allocate request for 2.00GiB (2147483648B) on device ordinal 0",
+                                "Out of memory",
+                                "lightgbm.basic.LightGBMError: Out of memory.",
+                                "ResourceExhaustedError: OOM when allocating tensor with shape[64,512]",
+                                "Hip error: hipErrorOutOfMemory",
+                                "Memory object allocation failure, code: -4",
+                                "Ran out of memory in memory space hbm. Used 18.20G of 15.48G hbm.",
+                                "Error: Out of memory. Requested 4096.0 MB; Free 1024.0 MB",
+                                "Attempting to allocate 3.00G. That was not possible. There are 2.12G free.; (0x0x0_HBM0)",
+                                "Allocation on device 0 would exceed allowed memory. (out of memory)",
+                                "CPU out of memory. Tried to allocate 64.00 MiB. Device 0 has a total capacity of 600.00 MiB"}) {
         CAPTURE(message);
         CHECK(kind_of("RuntimeError", message) == FailureKind::out_of_memory);
     }

@@ -181,7 +181,7 @@ TEST_CASE("memory that earlier trials leaked is no need of a trial, and teaches 
     CHECK(memory::residual_of(other, other.attempts[0])->log_ratio == Approx(std::log(0.9)));
 }
 
-TEST_CASE("memory from before may be the attempt's own, so it makes no prediction wrong") {
+TEST_CASE("memory from before an attempt may be no need of it, so it makes no prediction wrong") {
     const auto residual = [](std::int64_t held, std::int64_t predicted, std::int64_t peak) {
         Trial trial = finished(0, {.predicted = predicted * mebibyte, .bytes = peak * mebibyte});
         MemoryMark start{.name = "trial_start", .step = std::nullopt, .reading = {}};
@@ -234,26 +234,36 @@ TEST_CASE("a recovered trial tells twice") {
     CHECK(second->log_ratio == Approx(std::log(1.1)));
 }
 
-TEST_CASE("an attempt whose process kept nearly all that it took says nothing of its prediction") {
-    const auto residual = [](std::int64_t kept, bool out_of_memory) {
-        Trial trial = finished(0, {.predicted = 500 * mebibyte, .bytes = 1200 * mebibyte, .out_of_memory = out_of_memory});
-        Attempt& attempt = trial.attempts[0];
-        attempt.peak_allocated = 1000 * mebibyte;
-        MemoryMark start{"trial_start", 0, std::nullopt, {}};
-        start.reading.allocated = 100 * mebibyte;
+TEST_CASE("what a process keeps after an attempt may be no need of it, so it makes no prediction wrong") {
+    const auto trial_that_keeps = [](std::int64_t kept, Took took) {
+        Trial trial = finished(0, took);
         MemoryMark end{"end", 1, std::nullopt, {}};
-        end.reading.allocated = (100 + kept) * mebibyte;
-        MemoryMark leak{std::string{leak_mark}, 1, std::nullopt, {}};
-        leak.reading.allocated = (100 + kept) * mebibyte;  // earlier attempts' part too
-        attempt.memory = {start, end, leak};
-        return memory::residual_of(trial, attempt);
+        end.reading.allocated = kept * mebibyte;
+        trial.attempts[0].memory = {end};
+        return trial;
     };
-    for (const bool out_of_memory : {false, true}) {
-        CAPTURE(out_of_memory);
-        CHECK_FALSE(residual(820, out_of_memory));
-        CHECK(residual(780, out_of_memory));
-        CHECK(residual(2, out_of_memory));
+    const auto residual = [&](std::int64_t kept, Took took) {
+        const Trial trial = trial_that_keeps(kept, took);
+        return memory::residual_of(trial, trial.attempts[0])->log_ratio;
+    };
+    CHECK(residual(20, {.predicted = 2 * mebibyte, .bytes = 22 * mebibyte}) == 0);  // data that the trainer keeps on purpose
+    CHECK(residual(20, {.predicted = 2 * mebibyte, .bytes = 25 * mebibyte}) == Approx(std::log(5.0 / 2)));
+    CHECK(residual(20, {.predicted = 50 * mebibyte, .bytes = 25 * mebibyte}) == Approx(-std::log(2)));
+    CHECK(residual(1, {.predicted = 10 * mebibyte, .bytes = 11 * mebibyte}) == Approx(std::log(1.1)));  // too little to count
+    // One that leaks all that it takes ran out of memory: what it asked for last is all that is known of its need.
+    Trial failed = trial_that_keeps(990, {.predicted = 500 * mebibyte, .bytes = 1200 * mebibyte, .out_of_memory = true});
+    CHECK(memory::least_need(failed.attempts[0]) == 210 * mebibyte);
+    failed.attempts[0].memory.clear();
+    CHECK(memory::least_need(failed.attempts[0]) == 1200 * mebibyte);
+
+    // A trainer that keeps 20 MiB is not refused larger configurations for it.
+    const Calibrated guard;
+    std::vector<Trial> trials;
+    for (std::int64_t i = 0; i < 10; ++i) {
+        trials.push_back(trial_that_keeps(20, {.predicted = (2 + i) * mebibyte, .bytes = (22 + i) * mebibyte}));
+        trials.back().number = i;
     }
+    CHECK(ratio(ask(guard, trials, "base", 40 * mebibyte), 40 * mebibyte) < 1.2);
 }
 
 TEST_CASE("what was taken between need and comfort came about as predicted") {

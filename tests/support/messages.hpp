@@ -47,7 +47,8 @@ inline std::vector<worker::Event> all_events() {
                              .problems = {{"a", "b"}},
                              .remarks = {"c"},
                              .error = "e",
-                             .no_memory = true}};
+                             .no_memory = true,
+                             .held_bytes = 5}};
 }
 
 /// The line with a few bytes changed, doubled or lost, or cut short, or nothing but random bytes.

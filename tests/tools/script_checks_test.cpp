@@ -255,6 +255,22 @@ TEST_CASE("space counts what is left under fixed values, and refuses those that 
     CHECK_THAT(tune(workshop, {"space", "s.lua"}).error, Contains("fixed parameter 'x': got 77; expected int [1, 10]"));
 }
 
+TEST_CASE("a fixed value that no branch has is refused, although other branches do not ask for its parameter") {
+    const Workshop workshop;
+    write_study(workshop, R"(trial:float("x", -5, 5)
+    local kind = trial:categorical("kind", { "mlp", "cnn" })
+    if kind == "mlp" then trial:int("width", 64, 512, { step = 64 }) else trial:int("channels", 1, 4) end)");
+    for (const char* const command : {"space", "check", "run"}) {
+        CAPTURE(command);
+        const auto result = tune(workshop, {command, "s.lua", "--fix", "width=65"});
+        CHECK(result.status == 2);
+        CHECK_THAT(result.error, Contains("fixed parameter 'width': got 65; expected int [64, 512] step 64"));
+    }
+    const auto part = tune(workshop, {"space", "s.lua", "--fix", "width=128", "--json"});
+    CHECK(part.status == 0);
+    CHECK(part.error.empty());
+}
+
 TEST_CASE("a fixed name that is an option of the trainer is told where it goes") {
     const Workshop workshop;
     write_study(workshop, point);

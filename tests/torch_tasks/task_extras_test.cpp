@@ -44,12 +44,14 @@ struct Flaws {
     bool schedule = false;     ///< adds one whose size follows the epoch, of which there are two
     bool short_batch = false;  ///< leaves out an example of more than two
     bool long_batch = false;   ///< adds one to more than two
+    bool own_data = false;     ///< keeps a mebibyte on the device beside its data
 };
 
 /// 60 points whose sum is to be learnt. Each is moved a little at random in every epoch.
 class NoisyTask final : public hpo::torch::Task {
 public:
     explicit NoisyTask(Flaws flaws = {}) : flaws_{flaws} {
+        if (flaws_.own_data) own_ = ::torch::zeros({1 << 18});
         const hpo::torch::Unmetered data_set;
         x_ = ::torch::linspace(-1, 1, 4 * 60).reshape({60, 4});
         y_ = x_.sum(1);
@@ -113,6 +115,7 @@ public:
 
 private:
     Flaws flaws_;
+    Tensor own_;
     Tensor x_;  ///< [60, 4]
     Tensor y_;  ///< [60]
 };
@@ -209,6 +212,13 @@ TEST_CASE("a dry run predicts a model of two outputs, and at most the gradient o
         7 * 256 * 4;  // LibTorch 2 adds the outputs' shares in a new block on the meta device, and in place elsewhere
     CHECK(predicted >= measured);
     CHECK(predicted <= measured + gradient);
+
+    NoisyTrainer keeper;
+    keeper.flaws = {.own_data = true};
+    const hpo::PeakPrediction with_data = keeper.predict(noisy_job(7), hpo::PeakSource::dry_run, nobody);
+    CHECK(with_data.need == predicted + (1 << 20));
+    CHECK(with_data.parts.back().name == "held");
+    CHECK(complete_noisy(keeper, noisy_job(7)).peak_allocated == measured + (1 << 20));
 }
 
 TEST_CASE("a check notices an augmentation that is not the epoch's, or of other examples") {

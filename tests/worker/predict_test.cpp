@@ -55,6 +55,20 @@ TEST_CASE("a worker predicts an attempt's peak under its plan, from the source t
     CHECK(noted.notes.empty());
 }
 
+TEST_CASE("a worker that keeps memory after a prediction runs no attempt with it") {
+    Noted noted;
+    noted.config.device_budget_bytes = 64 << 20;
+    worker::Pool pool{noted.config};
+    const auto keep = [](std::int64_t bytes) {
+        return with(fault_job(0, "keep_in_predict"), "weights", static_cast<double>(bytes)).params;
+    };
+    const std::int64_t first = run(pool, fault_job(0)).worker_pid;
+    REQUIRE(pool.evidence(keep(1 << 20), batch(8), Evidence::dry_run).prediction);
+    CHECK(run(pool, fault_job(1)).worker_pid == first);
+    REQUIRE(pool.evidence(keep(20 << 20), batch(8), Evidence::dry_run).prediction);
+    CHECK(run(pool, fault_job(2)).worker_pid != first);
+}
+
 TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and each reason is named once") {
     Noted noted;
     worker::Pool pool{noted.config};

@@ -66,15 +66,16 @@ enum class Reading { whole, without_reports, brief, brief_without_params };
 
 StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading reading) {
     StudyData data{.store = snapshot.path(), .study = study, .trials = {}, .rejections = snapshot.rejections(study)};
-    data.abandoned = snapshot.abandoned_trials(study);
     bool is_read = false;
-    if (reading == Reading::brief || reading == Reading::brief_without_params) {
+    if (snapshot.has_attempts() && (reading == Reading::brief || reading == Reading::brief_without_params)) {
         const bool with_params = reading == Reading::brief;
         data.trials = snapshot.trials(study, {.params = with_params, .reports = false, .details = false});
         is_read = std::ranges::all_of(data.trials, is_ours);
         data.lacks_params = is_read && !with_params;
     }
     if (!is_read) data.trials = snapshot.trials(study, {.reports = reading != Reading::without_reports});
+    const auto is_running = [](const hpo::Trial& trial) { return trial.state == hpo::TrialState::running; };
+    if (std::ranges::any_of(data.trials, is_running)) data.abandoned = snapshot.abandoned_trials(study);
     const std::string place = "store '" + data.store + "': study '" + study.name + "': ";
     for (const hpo::Trial& trial : data.trials) {
         for (const hpo::Attempt& attempt : trial.attempts) SizeCheck{place, trial.number, attempt.index}.attempt(attempt);

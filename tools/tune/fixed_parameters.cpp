@@ -141,19 +141,40 @@ void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
     throw Error{Errc::unknown_name, unknown.what() + trainer_hint(settings, *wrong, known)};
 }
 
+/// A value that no branch has would quietly drop the branches that ask for its parameter. It is refused where no combination has it, or
+/// where very many proposals asked for the parameter and none had the value.
+void require_fixed_value(const Settings& settings, const FixedValues& one) {
+    constexpr std::size_t often = 1000;
+    FixedUses uses{one};
+    AroundFixed sampler{&uses};
+    const Space space = settings.probe_space();
+    const History nothing{settings.description().name, {}, {}, {}};
+    for (std::int64_t draw = 0; draw < 1000 && !uses.all_met() && uses.refusals() < often; ++draw) {
+        try {
+            (void)suggest_params(sampler, space, TrialContext{draw, nothing}, Seed{0});
+        } catch (const Error&) {
+            if (uses.refusals() == 0) throw;
+        }
+    }
+    if (uses.all_met() || uses.refusals() == 0) return;
+    const Enumerated all = for_each_combination(with_fixed(space, uses), 20'000, [](const ParamSet& /*params*/, bool /*refused*/) {});
+    if (!uses.all_met() && (all.complete || uses.refusals() >= often)) throw uses.nothing_left();
+}
+
 }  // namespace
 
 void require_fixed(const Settings& settings) {
     const FixedValues fixed = settings.fixed();
     if (fixed.empty()) return;
     require_fixed_names(settings, fixed);
+    for (const auto& each : fixed) require_fixed_value(settings, {each});
     FixedUses uses{fixed};
     AroundFixed sampler{&uses};
     const History nothing{settings.description().name, {}, {}, {}};
     try {
         (void)suggest_params(sampler, settings.probe_space(), TrialContext{0, nothing}, Seed{0});
     } catch (const Error&) {
-        if (!uses.refused()) throw;
+        if (uses.refusals() == 0) throw;
         throw uses.nothing_left();
     }
 }

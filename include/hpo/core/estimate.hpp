@@ -8,7 +8,7 @@
 
 namespace hpo {
 
-/// One addend of an estimate: weights, gradients, optimizer, activations, workspace, context, margin.
+/// One addend of an estimate: weights, gradients, optimizer, activations, workspace, held, context, margin.
 struct EstimatePart {
     std::string name;
     std::int64_t bytes = 0;

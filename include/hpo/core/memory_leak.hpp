@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -24,19 +25,18 @@ inline constexpr std::string_view host_growth_mark = "host_growth";
     return std::nullopt;
 }
 
-/// Whether the attempt's process still held nearly all afterwards that the attempt had taken. Its figures are then those of a leak, and
-/// say little of its configuration.
-[[nodiscard]] inline bool kept_what_it_took(const Attempt& attempt) {
-    std::optional<std::int64_t> peak = attempt.peak_allocated;
-    if (!peak && attempt.failure) peak = attempt.failure->memory.allocated;
-    std::optional<std::int64_t> after;
-    std::int64_t before = 0;
+/// Less than this is no matter to any device: what is held after an attempt counts from here.
+inline constexpr std::int64_t least_held = 1 << 20;
+
+/// What the attempt's process held of the device before the attempt or after it, whichever is more: leaks, what libraries keep, and what
+/// the trainer keeps on purpose. Nobody knows which, nor whether the attempt needed it.
+[[nodiscard]] inline std::int64_t held_beyond(const Attempt& attempt) {
+    std::int64_t held = 0;
     for (const MemoryMark& mark : attempt.memory) {
-        if (mark.name == "trial_start") before = mark.reading.allocated.value_or(0);
-        if (mark.name == "end") after = mark.reading.allocated;
+        const std::int64_t allocated = mark.reading.allocated.value_or(0);
+        if (mark.name == "trial_start" || (mark.name == "end" && allocated > least_held)) held = std::max(held, allocated);
     }
-    if (!peak || !after || !leaked_bytes(attempt)) return false;
-    return *after > before && static_cast<double>(*after - before) >= 0.9 * static_cast<double>(*peak - before);
+    return held;
 }
 
 }  // namespace hpo

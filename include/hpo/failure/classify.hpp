@@ -85,13 +85,24 @@ namespace detail {
             message.find("cublascreate") != std::string_view::npos);
 }
 
+/// True where "out of memory" is all that the message says, after an exception's type perhaps.
+[[nodiscard]] inline bool says_only_out_of_memory(std::string_view message) {
+    constexpr std::string_view words = "out of memory";
+    const auto end = message.find_last_not_of(".! \n\r\t");
+    message = message.substr(0, end == std::string_view::npos ? 0 : end + 1);
+    if (!message.ends_with(words)) return false;
+    message.remove_suffix(words.size());
+    return message.empty() || message.ends_with(": ") || message.ends_with('\n');
+}
+
 /// A device allocator's refusal, ours and other frameworks'.
 [[nodiscard]] inline bool speaks_of_device_memory(std::string_view type, std::string_view message) {
     return type.find("outofmemoryerror") != std::string_view::npos || message.find("outofmemoryerror") != std::string_view::npos ||
            (message.find("out of memory") != std::string_view::npos &&
-            mentions_any(message, {"tried to allocate", "cuda", "hip ", "xpu ", "mps backend", "gpu", "device", "resource_exhausted",
+            mentions_any(message, {"to allocate", "cuda", "hip ", "xpu ", "mps backend", "gpu", "device", "resource_exhausted",
                                    "out of memory. requested "})) ||
-           (message.find("resource_exhausted") != std::string_view::npos && message.find("alloc") != std::string_view::npos) ||
+           says_only_out_of_memory(message) ||
+           (mentions_any(message, {"resource_exhausted", "resource exhausted"}) && message.find("alloc") != std::string_view::npos) ||
            message.find("out of memory allocating ") != std::string_view::npos ||
            (message.find("attempting to allocate ") != std::string_view::npos &&
             message.find("that was not possible") != std::string_view::npos) ||

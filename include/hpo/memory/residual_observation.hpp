@@ -36,15 +36,7 @@ struct Residual {
     bool censored = false;  ///< right-censored at `log_ratio`
 };
 
-/// What the attempt's process held of the device when it began: leaks of earlier attempts, what libraries keep, and what the trainer keeps
-/// on purpose. Nobody knows which; the attempt may have needed it or not.
-[[nodiscard]] inline std::int64_t held_from_before(const Attempt& attempt) {
-    const auto start =
-        std::find_if(attempt.memory.begin(), attempt.memory.end(), [](const MemoryMark& mark) { return mark.name == "trial_start"; });
-    return start == attempt.memory.end() ? 0 : std::max<std::int64_t>(0, start->reading.allocated.value_or(0));
-}
-
-/// What an attempt needed of the allocator, in bytes: `least` without what its process held from before, `most` with all of it.
+/// What an attempt needed of the allocator, in bytes: `least` without what its process held beyond it, `most` with that.
 struct MeasuredNeed {
     std::int64_t least = 0;
     std::int64_t most = 0;
@@ -54,11 +46,11 @@ struct MeasuredNeed {
 [[nodiscard]] inline std::optional<MeasuredNeed> measured_need(const Attempt& attempt) {
     const auto peak = attempt.peak_reserved ? attempt.peak_reserved : attempt.peak_allocated;
     if (!peak) return std::nullopt;
-    return MeasuredNeed{.least = std::max<std::int64_t>(0, *peak - held_from_before(attempt)), .most = *peak};
+    return MeasuredNeed{.least = std::max<std::int64_t>(0, *peak - held_beyond(attempt)), .most = *peak};
 }
 
 /// The least that an attempt which ran out of memory needs of its device: what it held and asked for, and the room that was not enough.
-/// What its process held from before is taken off. Nothing where the failure says nothing about the configuration.
+/// What its process held beyond the attempt is taken off. Nothing where the failure says nothing about the configuration.
 [[nodiscard]] inline std::optional<std::int64_t> least_need(const Attempt& attempt) {
     const auto& failure = attempt.failure;
     if (!failure || failure->kind != FailureKind::out_of_memory) return std::nullopt;
@@ -72,17 +64,17 @@ struct MeasuredNeed {
     else if (memory.reserved && memory.free) room = *memory.reserved + *memory.free;
     else if (!held) room = memory.capacity ? memory.capacity : attempt.capacity_bytes;
     if (!held && !room) return std::nullopt;
-    return std::max<std::int64_t>(0, std::max(held.value_or(0), room.value_or(0)) - held_from_before(attempt));
+    return std::max<std::int64_t>(0, std::max(held.value_or(0), room.value_or(0)) - held_beyond(attempt));
 }
 
 /// The residual of one attempt, whose parameters are needed where its family was not recorded. Attempts that ended well, or were pruned,
 /// are observations; those that ran out of memory of their own doing are censored ones. Nothing when nothing was predicted or nobody knows
-/// what it needed, as with one that kept what it took.
+/// what it needed.
 ///
 /// It is 0 where the measured need (`measured_need`) can be what was predicted, from need to comfort. Else it is the smallest error that
-/// the measurement leaves possible. So memory from before, which may or may not be the attempt's own, never makes a prediction wrong.
+/// the measurement leaves possible. So memory that is held beyond the attempt never makes a prediction wrong.
 [[nodiscard]] inline std::optional<Residual> residual_of(const ParamSet& params, const Attempt& attempt) {
-    if (!attempt.estimate || !attempt.estimate->need || !attempt.outcome || kept_what_it_took(attempt)) return std::nullopt;
+    if (!attempt.estimate || !attempt.estimate->need || !attempt.outcome) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
     const std::int64_t need = bare_need(estimate);
     const std::int64_t comfort = std::max(need, estimate.comfort.value_or(0) - (*estimate.need - need));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -29,7 +30,7 @@ public:
             note(name, distribution, within);
             const auto internal = to_internal(distribution, fixed_[i].second);
             if (!internal || !within.admits(*internal)) {
-                refused_ = true;
+                ++refusals_;
                 throw OutsideFixed{{"a fixed value that this branch has not"}};
             }
             met_[i] = true;
@@ -38,8 +39,10 @@ public:
         return std::nullopt;
     }
 
-    /// True when a proposal was refused for a fixed value.
-    [[nodiscard]] bool refused() const noexcept { return refused_; }
+    /// How many proposals were refused for a fixed value.
+    [[nodiscard]] std::size_t refusals() const noexcept { return refusals_; }
+    /// True when each fixed value was taken by some proposal.
+    [[nodiscard]] bool all_met() const { return std::find(met_.begin(), met_.end(), false) == met_.end(); }
     /// What is wrong where no proposal had the values: one that none has, with all that the proposals had, else all of them together.
     [[nodiscard]] Error nothing_left() const {
         std::vector<std::string> met;
@@ -83,7 +86,7 @@ private:
     const std::vector<std::pair<std::string, Value>>& fixed_;
     std::vector<bool> met_;  ///< by fixed value: some proposal took it
     std::vector<Known> known_;
-    bool refused_ = false;
+    std::size_t refusals_ = 0;
 };
 
 }  // namespace hpo

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/core/memory_leak.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/store/attempt_rows.hpp"
 #include "hpo/store/distribution_json.hpp"
@@ -192,7 +193,7 @@ inline void read_attempt_reports(Connection& connection, std::int64_t study_id, 
 }
 
 /// As read_attempts. Of trials without a failure only how their attempts ended, what they took, what was predicted, the plan, and what was
-/// held when they began.
+/// held before and after them.
 inline void read_attempts_in_brief(Connection& connection, std::int64_t study_id, std::span<Trial> trials,
                                    DistributionCache& distributions) {
     read_attempts(connection, study_id, trials, distributions, WholeAttempts::of_trials_with_failures);
@@ -224,17 +225,18 @@ inline void read_attempts_in_brief(Connection& connection, std::int64_t study_id
                  attempt.capacity_bytes = row.maybe_integer(9);
                  if (!row.is_null(10)) attempt.plan = plan_of(row.text_view(10));
              });
+    static_assert(least_held == 1048576, "the number in the statement");
     each_row(connection, study_id, trials, "hpo_memory",
-             "SELECT m.trial_id, m.attempt, m.allocated_bytes, m.capacity_bytes FROM hpo_memory m WHERE m.trial_id BETWEEN ?1 AND ?2 AND "
-             "NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = m.trial_id) AND m.name = 'trial_start' "
-             "ORDER BY m.trial_id, m.attempt",
+             "SELECT m.trial_id, m.attempt, m.allocated_bytes, m.capacity_bytes, m.name FROM hpo_memory m "
+             "WHERE m.trial_id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM hpo_failures f WHERE f.trial_id = m.trial_id) "
+             "AND (m.name = 'trial_start' OR (m.name = 'end' AND m.allocated_bytes > 1048576)) ORDER BY m.trial_id, m.attempt",
              [&](Trial& trial, const Rows& row) {
                  Attempt* attempt = attempt_of(trial, row.integer(1));
                  if (!attempt) return;
-                 MemoryMark& start = attempt->memory.emplace_back();
-                 start.name = "trial_start";
-                 start.reading.allocated = row.maybe_integer(2);
-                 start.reading.capacity = row.maybe_integer(3);
+                 MemoryMark& mark = attempt->memory.emplace_back();
+                 mark.name = row.text(4);
+                 mark.reading.allocated = row.maybe_integer(2);
+                 mark.reading.capacity = row.maybe_integer(3);
              });
 }
 

@@ -37,15 +37,14 @@ namespace hpo::store {
     std::vector<Attempt> attempts;
     attempts.reserve(latest.size());
     for (auto& [trial_id, attempt] : latest) {
-        if (!attempt.fresh_worker) {  // what its process held from before is no need of the attempt
-            Rows mark = connection.query(
-                "SELECT allocated_bytes FROM hpo_memory WHERE trial_id = ?1 AND attempt = ?2 AND name = 'trial_start' LIMIT 1", trial_id,
-                attempt.index);
-            if (mark.next()) {
-                MemoryMark& start = attempt.memory.emplace_back();
-                start.name = "trial_start";
-                start.reading.allocated = mark.maybe_integer(0);
-            }
+        Rows marks = connection.query(
+            "SELECT name, allocated_bytes FROM hpo_memory WHERE trial_id = ?1 AND attempt = ?2 AND (name = 'trial_start' OR name = 'end') "
+            "AND allocated_bytes > 0 ORDER BY mark_id",
+            trial_id, attempt.index);
+        while (marks.next()) {  // what its process held beyond the attempt may be no need of it
+            MemoryMark& mark = attempt.memory.emplace_back();
+            mark.name = marks.text(0);
+            mark.reading.allocated = marks.maybe_integer(1);
         }
         if (attempt.outcome == OutcomeKind::failed) {
             Rows failed = connection.query(

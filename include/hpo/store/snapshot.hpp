@@ -25,14 +25,16 @@
 namespace hpo::store {
 
 /// A view of a store that never writes to it: our files and Optuna's of any revision, also while a study runs, also in a
-/// read-only directory. Each call reads one consistent state. What the version that made the file did not store is not known.
-/// Thread safety: one thread an object.
+/// read-only directory. Each call reads one consistent state, but for the parameters of many trials. What the version that made the file
+/// did not store is not known. Thread safety: one thread an object.
 class Snapshot {
 public:
     /// Opens the file of a path or `sqlite:///` address. Throws Error{Errc::store} or {Errc::store_schema}.
     explicit Snapshot(const std::string& address) : path_{file_of(address)} { open(); }
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    /// Whether the file has our tables, with attempts.
+    [[nodiscard]] bool has_attempts() const { return shape().has_hpo_tables; }
     [[nodiscard]] std::vector<Study> studies() {
         return consistent([&] { return shape().empty ? std::vector<Study>{} : reader_->studies(); });
     }
@@ -46,7 +48,8 @@ public:
         throw unknown_name("store '" + path_ + "'", "study", name, names);
     }
     /// Ordered by number; with attempts where the file has them. Only what `parts` asks for is read. The parameters of many trials are read
-    /// in a thread and by a connection of their own, beside the rest: they do not change once a trial has run.
+    /// by a thread and a connection of their own, beside the rest, and may be of a slightly later state: they change only before a trial
+    /// runs.
     [[nodiscard]] std::vector<Trial> trials(const Study& study, const TrialParts& parts = {}) {
         return consistent([&] {
             if (shape().empty) return std::vector<Trial>{};
@@ -55,7 +58,8 @@ public:
             TrialParts rest = parts;
             rest.params = parts.params && trials.size() < many;
             std::future<void> params;
-            if (rest.params != parts.params) params = std::async(std::launch::async, [&] { Snapshot{path_}.add_params(study, trials); });
+            if (rest.params != parts.params)
+                params = std::async(std::launch::async | std::launch::deferred, [&] { Snapshot{path_}.add_params(study, trials); });
             reader_->read_parts(study.id, trials, rest);
             if (params.valid()) params.get();
             return trials;

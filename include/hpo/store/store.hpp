@@ -87,7 +87,7 @@ public:
     virtual void reject(std::int64_t study_id, const Rejection& rejection) = 0;
 
     /// The attempts of all other studies that ended on a device of this name after a prediction of their need, from the oldest to the
-    /// latest and of these at most `most`. Changed parameters, reports, and memory marks but `trial_start` may be left out.
+    /// latest and of these at most `most`. Changed parameters, reports, and memory marks but `trial_start` and `end` may be left out.
     [[nodiscard]] virtual std::vector<Attempt> attempts_elsewhere(std::int64_t study_id, const std::string& device_name,
                                                                   std::size_t most) = 0;
 

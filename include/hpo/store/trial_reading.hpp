@@ -65,8 +65,8 @@ struct TrialParts {
     bool params = true;
     bool reports = true;  ///< intermediate values, and those that attempts superseded
     /// False: of a trial whose attempts all went well no attributes, no constraints that hold, and of its attempts only how they ended,
-    /// what they took, what was predicted, the plan, and what was held when they began. Failures, and trials of other programs, are read
-    /// whole.
+    /// what they took, what was predicted, the plan, and what was held before and after them. Failures, and trials of other programs, are
+    /// read whole.
     bool details = true;
 };
 

@@ -81,6 +81,14 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Nobody who listens.
+struct Silence final : Progress {
+    bool report(std::int64_t, double) override { return true; }
+    [[nodiscard]] bool stop_requested() const override { return false; }
+    void memory(const MemoryMark&) override {}
+    void log(std::string_view) override {}
+};
+
 /// Runs `body(attempt)`, which returns an AttemptOutcome, in a thread of its own and waits for it; what it throws becomes
 /// the outcome's failure. Marks trial_start, oom and end.
 ///

@@ -22,7 +22,8 @@ class MixedExamples {
 public:
     explicit MixedExamples(Model& model) : model_{model} {}
 
-    /// Whether a module of LibTorch's batch norm takes its statistics from the micro-batch in a forward pass, whatever else is random.
+    /// Whether a module of LibTorch's batch norm takes its statistics from the micro-batch in a forward pass, whatever else is random. Seen
+    /// by its running statistics: one without is left to share().
     [[nodiscard]] bool has_batch_norm(const Batch& batch) {
         const auto before = statistics();
         const ::torch::NoGradGuard no_gradients;
@@ -30,7 +31,7 @@ public:
         const auto after = statistics();
         if (before.size() != after.size()) return false;
         for (std::size_t i = 0; i < after.size(); ++i) {
-            if (!after[i] || after[i] != before[i]) return true;
+            if (after[i] != before[i]) return true;
         }
         return false;
     }

@@ -104,7 +104,16 @@ inline void tell_product_scratch(PeakPrediction& prediction, const memory::Alloc
     add_remark(prediction, "up to " + format_bytes(scratch) + " of it is oneDNN's own for a product of 16 bits");
 }
 
-/// The same on CUDA, whose caching allocator the trace is replayed through with the rules of this LibTorch and the plan's settings. Throws
+/// Adds what the process holds beside the recorded training, for as long as that lasts: the task's own tensors, and what its code keeps.
+inline void add_held(PeakPrediction& prediction, std::int64_t bytes) {
+    if (bytes <= 0) return;
+    for (std::int64_t* const sum :
+         {&prediction.requested_bytes, &prediction.allocated_bytes, &prediction.reserved_bytes, &prediction.need, &prediction.comfort})
+        *sum += bytes;
+    prediction.parts.push_back({"held", bytes});
+}
+
+/// The peak on CUDA, whose caching allocator the trace is replayed through with the rules of this LibTorch and the plan's settings. Throws
 /// Error for settings that it refuses.
 [[nodiscard]] inline PeakPrediction cuda_prediction(const memory::AllocationTrace& trace, const TrainerJob& job) {
     const ExecutionPlan& plan = job.plan;

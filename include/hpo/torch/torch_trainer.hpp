@@ -94,7 +94,9 @@ public:
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final {
         TrainerJob shapes = job;
         shapes.shapes_only = true;
-        return source == PeakSource::dry_run ? predict_by_dry_run(shapes, progress) : predict_by_probe(shapes, progress);
+        PeakPrediction peak = source == PeakSource::dry_run ? predict_by_dry_run(shapes, progress) : predict_by_probe(shapes, progress);
+        if (job.plan.device == "cpu") progress.memory({"end", 0, std::nullopt, read_memory(::torch::kCPU)});
+        return peak;
     }
 
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {
@@ -125,13 +127,6 @@ protected:
     [[nodiscard]] virtual std::unique_ptr<Task> make_task(const Settings& settings, const TrainerJob& job) = 0;
 
 private:
-    struct Silence final : Progress {
-        bool report(std::int64_t, double) override { return true; }
-        [[nodiscard]] bool stop_requested() const override { return false; }
-        void memory(const MemoryMark&) override {}
-        void log(std::string_view) override {}
-    };
-
     /// What the task logs is a line of the attempt's log.
     static void keep_log(Task& task, RunningAttempt& attempt) {
         task.log_to([&attempt](std::string_view line) { attempt.progress().log(line); });
@@ -156,16 +151,20 @@ private:
         const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
         const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
         DataClaims claims;
+        std::int64_t held = 0;  // by the task and by what its model keeps: real tensors, which a recording on the meta device does not see
         const DryRun run = apart([&] {
             return with_task(job, [&](Task& task, const TrainingPlan& plan) {
                 claims = DataClaims::of(task);
                 pin_threads(threads_of(Settings{info(), job}));
-                return dry_run(task, plan, Seed{job.seed}, target, detail, progress);
+                DryRun recorded = dry_run(task, plan, Seed{job.seed}, target, detail, progress);
+                held = read_memory(::torch::kCPU).allocated.value_or(0);
+                return recorded;
             });
         });
         PeakPrediction prediction = peak_of(run.trace, job);
         add_doubt(prediction, run.doubt);
         if (target == MetaTarget::cpu) tell_product_scratch(prediction, run.trace);
+        if (target == MetaTarget::cpu) add_held(prediction, held);
         claims.tell(prediction);
         return prediction;
     }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hpo/core/bytes.hpp"
+#include "hpo/core/memory_leak.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
@@ -18,8 +19,8 @@ namespace hpo::tuner {
 /// came about, and where nobody knows: only attempts that reached their end, or the end of the memory, tell it.
 ///
 /// What is held against the measurement is what was predicted for the allocator: the guard's margin and what lies outside it (the
-/// device's context) are taken off. Between need and comfort everything was predicted. Memory that the process held from before may be the
-/// attempt's own or not: the smaller difference counts.
+/// device's context) are taken off. Between need and comfort everything was predicted. Memory that the process held beyond the attempt
+/// may be the attempt's own or not: the smaller difference counts.
 [[nodiscard]] inline std::optional<std::string> prediction_miss(const Attempt& attempt) {
     constexpr double tolerance = 0.1;
     constexpr std::int64_t too_small_to_tell = 1 << 20;
@@ -34,7 +35,7 @@ namespace hpo::tuner {
         need = memory::measured_need(attempt);
     } else if (const auto& failure = attempt.failure; failure && failure->kind == FailureKind::out_of_memory && failure->memory.allocated) {
         const std::int64_t asked = *failure->memory.allocated + failure->requested_bytes.value_or(0);
-        need = {.least = asked - memory::held_from_before(attempt), .most = asked};
+        need = {.least = asked - held_beyond(attempt), .most = asked};
     }
     if (!need) return std::nullopt;
     const bool above = need->least > high;

@@ -20,6 +20,7 @@
 #include "hpo/worker/check_answer.hpp"
 #include "hpo/worker/device_now.hpp"
 #include "hpo/worker/happening.hpp"
+#include "hpo/worker/leak_watch.hpp"
 #include "hpo/worker/memory_questions.hpp"
 #include "hpo/worker/metered_account.hpp"
 #include "hpo/worker/oom_killer.hpp"
@@ -27,6 +28,7 @@
 #include "hpo/worker/pool_config.hpp"
 #include "hpo/worker/remote_worker.hpp"
 #include "hpo/worker/reply.hpp"
+#include "hpo/worker/run_until.hpp"
 #include "hpo/worker/seat.hpp"
 
 namespace hpo::worker {
@@ -45,7 +47,7 @@ public:
         }
         seats_[0].worker = start_worker(ExecutionPlan{.device = config_.device}, 0);
         seats_[0].environment = environment_of(ExecutionPlan{.device = config_.device});
-        run_until(2 * config_.start_timeout, [&] { return info_.has_value() || !seats_[0].worker; });
+        run_until(loop_, 2 * config_.start_timeout, [&] { return info_.has_value() || !seats_[0].worker; });
         if (info_) return;
         dismiss_all();
         throw cannot_start(config_.trainer, latest_death_);
@@ -89,7 +91,7 @@ public:
         loop_.restart();
         loop_.poll();
         if (deliver(events)) return;
-        run_until(std::chrono::duration<double>{timeout_seconds}, [&] { return !happened_.empty(); });
+        run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return !happened_.empty(); });
         deliver(events);
     }
 
@@ -265,22 +267,20 @@ private:
         answer_.reset();
         asked->send(std::move(question));
         bool stop = false;
-        run_until(timeout, [&] { return answer_ || (asked != scout_ && !seat_of(seats_, *asked)) || (stop = stopped()); });
-        if (answer_) return {.answer = std::exchange(answer_, std::nullopt)};
-        if (Seat* seat = seat_of(seats_, *asked)) dismiss(*seat);
-        else if (asked == scout_) std::exchange(scout_, nullptr)->dismiss();
-        else if (!stop) return {.silence = "no answer: " + latest_death_.message};
+        run_until(loop_, timeout, [&] { return answer_ || (asked != scout_ && !seat_of(seats_, *asked)) || (stop = stopped()); });
+        if (answer_) {  // one that keeps memory of the device after a question would lay it to its next attempt
+            if (answer_->held_bytes > LeakWatch::most_one_time(config_.device_budget_bytes)) let_go(asked);
+            return {.answer = std::exchange(answer_, std::nullopt)};
+        }
+        if (!let_go(asked) && !stop) return {.silence = "no answer: " + latest_death_.message};
         return stop ? Reply::given_up() : Reply{.silence = "no answer within " + seconds_text(timeout)};
     }
-
-    /// Runs the event loop until `done` says so or the time is over.
-    template <class F>
-    void run_until(std::chrono::duration<double> timeout, F&& done) {
-        auto now = std::chrono::steady_clock::now();
-        const auto deadline = now + std::chrono::ceil<std::chrono::nanoseconds>(timeout);
-        constexpr std::chrono::milliseconds longest{100};  // `done` may look at more than what happens in the loop
-        loop_.restart();
-        for (; !done() && now < deadline; now = std::chrono::steady_clock::now()) loop_.run_one_until(std::min(deadline, now + longest));
+    /// Ends a worker that does nothing; false: it is gone already.
+    bool let_go(const std::shared_ptr<RemoteWorker>& worker) {
+        if (Seat* seat = seat_of(seats_, *worker)) dismiss(*seat);
+        else if (worker == scout_) std::exchange(scout_, nullptr)->dismiss();
+        else return false;
+        return true;
     }
 
     PoolConfig config_;

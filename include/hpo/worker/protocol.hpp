@@ -96,7 +96,8 @@ struct Answered {  ///< to AskProfile, AskPeak and AskCheck
     std::vector<TrainerProblem> problems;
     std::vector<std::string> remarks;  ///< what the trainer logged while it checked
     std::optional<std::string> error;
-    bool no_memory = false;  ///< the error: the host's memory, as far as it may be used, did not suffice
+    bool no_memory = false;                  ///< the error: the host's memory, as far as it may be used, did not suffice
+    std::optional<std::int64_t> held_bytes;  ///< what the process held of the device afterwards, where the trainer marks it
 };
 using Event = std::variant<Ready, Refused, Started, Reported, Measured, Checkpointed, Ended, Answered>;
 /// @}
@@ -207,7 +208,8 @@ struct JsonMembers<worker::Answered> {
                                      JsonMember{"problems", &worker::Answered::problems},
                                      JsonMember{"remarks", &worker::Answered::remarks},
                                      JsonMember{"error", &worker::Answered::error},
-                                     JsonMember{"no_memory", &worker::Answered::no_memory}};
+                                     JsonMember{"no_memory", &worker::Answered::no_memory},
+                                     JsonMember{"held_bytes", &worker::Answered::held_bytes}};
 };
 
 }  // namespace hpo

@@ -90,13 +90,16 @@ private:
     std::atomic<bool> stop_ = false;
 };
 
-/// What a question's trainer sees: it may be stopped, and has nothing to report. The first lines that it logs are kept.
+/// What a question's trainer sees: it may be stopped, and has nothing to report. The first lines that it logs are kept, and what it says
+/// that the process holds in the end.
 class QuestionProgress final : public Progress {
 public:
     explicit QuestionProgress(RemoteProgress& attempt) : attempt_{attempt} {}
     [[nodiscard]] bool report(std::int64_t, double) override { return !attempt_.stop_requested(); }
     [[nodiscard]] bool stop_requested() const override { return attempt_.stop_requested(); }
-    void memory(const MemoryMark&) override {}
+    void memory(const MemoryMark& mark) override {
+        if (mark.name == "end") held_bytes_ = mark.reading.allocated;
+    }
     void log(std::string_view line) override {
         constexpr std::size_t most_lines = 100;
         {
@@ -106,11 +109,13 @@ public:
         attempt_.log(line);
     }
     [[nodiscard]] std::vector<std::string> take_lines() { return std::exchange(lines_, {}); }
+    [[nodiscard]] std::optional<std::int64_t> held_bytes() const { return held_bytes_; }
 
 private:
     RemoteProgress& attempt_;
     std::mutex mutex_;
     std::vector<std::string> lines_;
+    std::optional<std::int64_t> held_bytes_;  ///< told by the question's thread
 };
 
 /// A worker's life: says Ready, then obeys until the supervisor quits, vanishes or talks nonsense. Every request runs
@@ -222,6 +227,7 @@ private:
         } catch (const std::exception& error) {
             answered.error = error.what();
         }
+        answered.held_bytes = progress.held_bytes();
         finish(std::move(answered));
     }
 

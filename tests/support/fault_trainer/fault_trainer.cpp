@@ -188,8 +188,9 @@ public:
                             .activation_bytes_per_example = 4};
     }
 
-    /// The weights and 10 bytes for each example; "SOMETHING_in_dry_run", "SOMETHING_in_probe" and "SOMETHING_in_predict" go wrong.
-    [[nodiscard]] hpo::PeakPrediction predict(const TrainerJob& job, hpo::PeakSource source, hpo::Progress&) override {
+    /// The weights and 10 bytes for each example; "SOMETHING_in_dry_run", "SOMETHING_in_probe" and "SOMETHING_in_predict" go wrong,
+    /// and "keep_in_predict" keeps the weights.
+    [[nodiscard]] hpo::PeakPrediction predict(const TrainerJob& job, hpo::PeakSource source, hpo::Progress& progress) override {
         const hpo::Settings settings{info(), job};
         std::string fault = settings.text("fault");
         for (const std::string place : {"_in_predict", source == hpo::PeakSource::dry_run ? "_in_dry_run" : "_in_probe"}) {
@@ -205,6 +206,11 @@ public:
             throw std::runtime_error("a terabyte was given");
         }
         const std::int64_t weights = settings.whole("weights");
+        if (fault == "keep") {
+            hpo::MemoryMark end{"end", 0, std::nullopt, {}};
+            end.reading.allocated = weights;
+            progress.memory(end);
+        }
         const std::int64_t activations = 10 * job.plan.effective_micro_batch().value_or(settings.whole("batch"));
         hpo::PeakPrediction prediction{.source = source, .uncertainty = source == hpo::PeakSource::dry_run ? 0 : 0.1};
         prediction.parts = {{"weights", weights}, {"activations", activations}};
