@@ -68,6 +68,19 @@ TEST_CASE("the block of a study fits every width, and 80 columns show the time l
     }
 }
 
+TEST_CASE("a running trial is shown with the parameters that its attempt runs with") {
+    Progress progress{settings(ProgressStyle::none)};
+    begin(progress, "s");
+    Trial trial = complete_trial(13, 0);
+    trial.state = TrialState::running;
+    Attempt attempt;
+    attempt.changed_params.emplace().set("optim.lr", FloatDistribution{1e-4, 1e-1}, 0.05);  // by a rule
+    progress.attempt_started(trial, attempt);
+    std::string text;
+    for (const std::string& each : progress.block(120)) text += each + "\n";
+    CHECK_THAT(text, Contains("trial 13") && Contains("lr=0.05"));
+}
+
 TEST_CASE("no count is cut off: what does not fit stands on a line of its own") {
     Progress progress{settings(ProgressStyle::none)};
     begin(progress, "s");

@@ -159,10 +159,10 @@ void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     Running& running = running_[trial.number];
     running = {};
     running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
-                   summary_of(trial.params);
+                   summary_of(params_of(trial, attempt));
     if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
         const std::string pieces = attempt.plan.accumulation_steps() > 1 ? "; " + plan_of(attempt.plan) : "";
-        line("trial " + std::to_string(trial.number) + ": " + summary_of(trial.params) + pieces);
+        line("trial " + std::to_string(trial.number) + ": " + summary_of(params_of(trial, attempt)) + pieces);
     }
     idle();
 }
