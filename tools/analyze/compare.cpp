@@ -133,6 +133,7 @@ std::string count_text(std::size_t count) { return std::to_string(count); }
 struct Row {
     std::string label;
     std::function<std::string(const Column&)> cell;
+    bool only_where_any = false;  ///< left out where all studies have 0
 };
 
 std::vector<Row> rows() {
@@ -141,6 +142,7 @@ std::vector<Row> rows() {
             {"  pruned", [](const Column& of) { return count_text(of.summary.totals.pruned); }},
             {"  failed", [](const Column& of) { return count_text(of.summary.totals.failed); }},
             {"  interrupted", [](const Column& of) { return count_text(of.summary.totals.interrupted); }},
+            {"  RUNNING, their run is gone", [](const Column& of) { return count_text(of.summary.totals.abandoned_running); }, true},
             {"  infeasible", [](const Column& of) { return count_text(of.summary.totals.infeasible); }},
             {"attempts", [](const Column& of) { return number_or_dash(of.attempts); }},
             {"  out of memory", oom_text},
@@ -158,11 +160,9 @@ std::vector<Row> rows() {
 /// Studies side by side as far as the page is wide, the others below.
 void print_text(const Page& page, const std::vector<Column>& all) {
     std::vector<Row> table_rows = rows();
-    if (std::ranges::any_of(all, [](const Column& of) { return of.summary.totals.abandoned_running > 0; })) {
-        const auto after = std::ranges::find(table_rows, "  interrupted", &Row::label) + 1;
-        table_rows.insert(
-            after, {"  RUNNING, their run is gone", [](const Column& of) { return count_text(of.summary.totals.abandoned_running); }});
-    }
+    std::erase_if(table_rows, [&](const Row& row) {
+        return row.only_where_any && std::ranges::all_of(all, [&](const Column& of) { return row.cell(of) == "0"; });
+    });
     std::size_t label_width = 0;
     for (const Row& row : table_rows) label_width = std::max(label_width, columns(row.label));
     for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {

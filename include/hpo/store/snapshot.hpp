@@ -48,8 +48,8 @@ public:
         throw unknown_name("store '" + path_ + "'", "study", name, names);
     }
     /// Ordered by number; with attempts where the file has them. Only what `parts` asks for is read. The parameters of many trials are read
-    /// by a thread and a connection of their own, beside the rest, and may be of a slightly later state: they change only before a trial
-    /// runs.
+    /// beside the rest, by a thread and a connection of their own. They may be of a slightly later state. A trial's parameters change only
+    /// before it runs.
     [[nodiscard]] std::vector<Trial> trials(const Study& study, const TrialParts& parts = {}) {
         return consistent([&] {
             if (shape().empty) return std::vector<Trial>{};

@@ -25,15 +25,10 @@ public:
     /// Whether a module of LibTorch's batch norm takes its statistics from the micro-batch in a forward pass, whatever else is random. Seen
     /// by its running statistics: one without is left to share().
     [[nodiscard]] bool has_batch_norm(const Batch& batch) {
-        const auto before = statistics();
+        const auto before = batches_seen();
         const ::torch::NoGradGuard no_gradients;
         static_cast<void>(model_.forward(batch));
-        const auto after = statistics();
-        if (before.size() != after.size()) return false;
-        for (std::size_t i = 0; i < after.size(); ++i) {
-            if (after[i] != before[i]) return true;
-        }
-        return false;
+        return batches_seen() != before;
     }
 
     [[nodiscard]] std::optional<double> share(const Batch& batch) {
@@ -59,13 +54,11 @@ private:
             module.as<::torch::nn::LSTM>() || module.as<::torch::nn::GRU>() || module.as<::torch::nn::MultiheadAttention>())
             module.eval();
     }
-    /// Of each batch norm in training mode, how many micro-batches its running statistics have seen; nullopt where it keeps none.
-    [[nodiscard]] std::vector<std::optional<std::int64_t>> statistics() const {
-        std::vector<std::optional<std::int64_t>> seen;
+    /// How many micro-batches the running statistics of each batch norm have seen.
+    [[nodiscard]] std::vector<std::int64_t> batches_seen() const {
+        std::vector<std::int64_t> seen;
         const auto add = [&](const auto* norm) {
-            if (!norm || !norm->is_training()) return;
-            seen.push_back(norm->num_batches_tracked.defined() ? std::optional{norm->num_batches_tracked.template item<std::int64_t>()}
-                                                               : std::nullopt);
+            if (norm && norm->num_batches_tracked.defined()) seen.push_back(norm->num_batches_tracked.template item<std::int64_t>());
         };
         for (const auto& module : model_.modules()) {
             add(module->as<::torch::nn::BatchNorm1d>());
