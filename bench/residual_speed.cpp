@@ -9,6 +9,8 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/core/time.hpp"
 #include "hpo/memory/calibrated.hpp"
+#include "hpo/memory/normal_tail.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 
 namespace {
 

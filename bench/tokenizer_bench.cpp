@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 
+#include "hpo/text/json_file.hpp"
+#include "hpo/text/model_files.hpp"
 #include "hpo/text/model_folder.hpp"
 
 int main(int argc, char** argv) {

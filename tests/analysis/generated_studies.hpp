@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/bytes.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "generated_studies.hpp"
+#include "hpo/analysis/best.hpp"
+#include "hpo/analysis/demand.hpp"
 #include "hpo/analysis/oom.hpp"
+#include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/study_script.hpp"
 #include "support/catch.hpp"
 

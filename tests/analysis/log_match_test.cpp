@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/log_match.hpp"
+#include "hpo/analysis/running_trials.hpp"
 
 #include <random>
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/memory_report.hpp"
+#include "hpo/failure/cause.hpp"
 
 #include <limits>
 #include <string>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/oom.hpp"
+#include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/script/recovery_answer.hpp"
 
 #include <chrono>
 #include <ctime>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/dataset/sha256.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "support/catch.hpp"

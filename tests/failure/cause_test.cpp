@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
 
 #include <string>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/cuda_codes.hpp"
+#include "hpo/failure/stack_frames.hpp"
 
 #include <set>
 #include <string>

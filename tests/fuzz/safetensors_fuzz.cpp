@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/core/error.hpp"
 #include "hpo/core/plain_text.hpp"
 #include "hpo/weights/safetensors.hpp"
 

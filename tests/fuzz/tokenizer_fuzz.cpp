@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "hpo/core/plain_text.hpp"
+#include "hpo/text/bert_words.hpp"
+#include "hpo/text/byte_level_words.hpp"
 #include "hpo/text/model_folder.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -18,6 +18,7 @@
 #include "bench/prediction_errors.hpp"
 #include "gpu/free_memory.hpp"
 #include "gpu/jobs.hpp"
+#include "hpo/core/error.hpp"
 #include "hpo/memory/allocator_replay.hpp"
 #include "hpo/memory/cuda_overheads.hpp"
 #include "hpo/torch/cuda_history.hpp"

@@ -14,6 +14,7 @@
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/loss_scale.hpp"
+#include "hpo/torch/memory_reading.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "torch/points.hpp"
@@ -98,6 +99,19 @@ double gradients_in_fp16(double factor) {
 }
 
 }  // namespace
+
+TEST_CASE("after an attempt nothing is held on the GPU, cuBLAS's workspaces neither") {
+    const auto found = bench::tried_in_own_process([] {
+        std::vector<double> held;
+        for (int attempt = 0; attempt < 3; ++attempt) {
+            static_cast<void>(train(job_in(hpo::Precision::fp32), 1));
+            held.push_back(static_cast<double>(hpo::torch::read_memory(torch::Device{torch::kCUDA, 0}).allocated.value()));
+        }
+        return held;
+    });
+    REQUIRE(found);
+    CHECK(*found == std::vector<double>(3, 0.0));
+}
 
 TEST_CASE("without a scale fp16's gradients vanish or overflow, and with it the same losses are learned from") {
     constexpr double vanishing = 1e-9;

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/text/bert_words.hpp"
+#include "hpo/text/byte_level_words.hpp"
 #include "hpo/text/model_folder.hpp"
 #include "hpo/weights/weights.hpp"
 #include "hpo/weights/write_safetensors.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/allocator_conf.hpp"
+#include "hpo/core/error.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hpo/core/seed.hpp"
 #include "hpo/memory/allocator_replay.hpp"
 #include "hpo/memory/capacity_need.hpp"
 #include "memory/random_trace.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/caching_allocator.hpp"
+#include "hpo/core/seed.hpp"
 
 #include "hpo/memory/allocator_replay.hpp"
 #include "hpo/memory/capacity_need.hpp"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/calibrated.hpp"
+#include "hpo/memory/model_family.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/memory/risk_budget.hpp"
 
 #include <cmath>
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/cuda_overheads.hpp"
+#include "hpo/memory/cublas_workspace.hpp"
 
 #include <numeric>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
+#include "hpo/memory/normal_tail.hpp"
 #include "hpo/memory/residual_posterior.hpp"
 
 namespace hpo::tests {

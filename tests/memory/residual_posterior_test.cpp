@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/residual_posterior.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/trace_extrapolation.hpp"
+#include "hpo/memory/trace_peak.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/trace_file.hpp"
+#include "hpo/core/seed.hpp"
 
 #include <sys/stat.h>
 

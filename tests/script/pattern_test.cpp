@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/script/pattern.hpp"
+#include "hpo/script/lua_state.hpp"
 
+#include <chrono>
 #include <string>
+#include <utility>
 
 #include "hpo/core/seed.hpp"
 #include "hpo/script/string_library.hpp"

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "hpo/script/study_reader.hpp"
 #include "hpo/script/study_script.hpp"
 #include "hpo/space/count.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/script/study_script.hpp"
+#include "hpo/script/study_reader.hpp"
 
 #include <ctime>
 #include <map>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/space/count.hpp"
+#include "hpo/core/seed.hpp"
+#include "hpo/space/enumeration.hpp"
 
 #include <cstdint>
 #include <ctime>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
+
 #include "hpo/space/narrowing.hpp"
 
 #include "support/catch.hpp"

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"

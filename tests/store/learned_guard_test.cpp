@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/calibrated.hpp"
+#include "hpo/memory/model_family.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "store/directions.hpp"

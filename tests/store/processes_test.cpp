@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <chrono>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <thread>

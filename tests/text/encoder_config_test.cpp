@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/text/encoder_config.hpp"
+#include "hpo/core/error.hpp"
 
 #include <fstream>
 #include <nlohmann/json.hpp>

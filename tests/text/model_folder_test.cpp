@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/text/model_folder.hpp"
+#include "hpo/text/json_file.hpp"
 
 #include <filesystem>
 #include <fstream>

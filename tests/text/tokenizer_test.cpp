@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/text/tokenizer.hpp"
+#include "hpo/text/byte_level_words.hpp"
+#include "hpo/text/byte_symbols.hpp"
 
 #include <string>
 #include <thread>

@@ -74,6 +74,25 @@ TEST_CASE("a run takes the card that its environment shows for the one it trains
     CHECK_THAT(machine.kept("chosen.db"), Contains("large test card") && Contains("cuda:1"));
 }
 
+TEST_CASE("a trainer says itself whether it can use a card, whatever its LibTorch is called") {
+    const CardMachine machine;
+    const auto words = [&](const std::string& trainer, const std::string& device) {
+        machine.workshop.write("own.lua", "local hpo = require \"hpo\"\nreturn hpo.study { name = \"own\", trainer = \"" + trainer +
+                                              "\", objective = { metric = \"value\", direction = \"minimize\" },\n"
+                                              "sampler = \"random\", trials = 1, space = function(trial) trial:float(\"x\", 0, 1) end }\n");
+        return machine.tune({}, {"run", "own.lua", "--store", trainer + device + ".db", "--device", device, "--progress", "plain",
+                                 "--save-best=false", "--plugin-dir", std::string{HPO_BINARY_DIR} + "/tests/cuda_trainers", "--plugin-dir",
+                                 std::string{HPO_BINARY_DIR} + "/tests/trainers"});
+    };
+    const auto refused = words("fault", "cuda:0");
+    CHECK(refused.status == 4);
+    CHECK_THAT(refused.error, Contains("--device: trainer fault does not use a GPU; known: cpu"));
+    CHECK(words("fault", "auto").status == 0);
+    CHECK_THAT(machine.kept("faultauto.db"), Contains("\"cpu\""));
+    CHECK(words("cuda_fault", "auto").status == 0);  // built against a LibTorch whose version has no "+cu", as PyPI's
+    CHECK_THAT(machine.kept("cuda_faultauto.db"), Contains("large test card"));
+}
+
 TEST_CASE("a card that is not shown, or that nobody can tell, is refused") {
     const CardMachine machine;
     const auto beyond = machine.run({"CUDA_VISIBLE_DEVICES=1,-1,2"}, "hpo.db", "cuda:1");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "hpo/store/snapshot.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "hpo/store/retries.hpp"
 #include "hpo/store/snapshot.hpp"

@@ -4,6 +4,7 @@
 #include <termios.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "hpo/store/snapshot.hpp"

@@ -17,6 +17,7 @@
 #include "hpo/memory/trace_peak.hpp"
 #include "hpo/torch/dry_run.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/onednn.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "points.hpp"

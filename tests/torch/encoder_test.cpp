@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "hpo/core/value.hpp"
+#include "hpo/torch/batch_checks.hpp"
+#include "hpo/torch/distance_rows.hpp"
+#include "hpo/torch/load_weights.hpp"
 #include "hpo/torch/read_encoder.hpp"
+#include "hpo/weights/weights.hpp"
 
 #include <torch/torch.h>
 

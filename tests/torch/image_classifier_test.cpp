@@ -225,6 +225,11 @@ TEST_CASE("the plugin's list of parameters is what its attempts accept") {
     CHECK(info.effective_batch_parameter == "train.batch_size");
     CHECK(info.levers == std::vector<std::string>{"micro_batch", "precision", "activation_checkpointing"});
     CHECK(info.libtorch_version == TORCH_VERSION);
+#ifdef HPO_TORCH_CUDA
+    CHECK(info.uses_cuda);
+#else
+    CHECK_FALSE(info.uses_cuda);
+#endif
     hpo::TrainerJob defaults;
     CHECK(hpo::Settings::problems(info, defaults).empty());
     CHECK(trainer.check(small_job("mlp")).empty());

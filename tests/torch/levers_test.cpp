@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/torch/adafactor.hpp"
 #include "hpo/torch/adapted_conv2d.hpp"
 #include "hpo/torch/adapted_linear.hpp"
 #include "hpo/torch/autocast.hpp"
@@ -20,6 +21,7 @@
 #include "hpo/torch/finish_gradients.hpp"
 #include "hpo/torch/loss_scale.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/model_parts.hpp"
 #include "hpo/torch/optimizer.hpp"
 #include "hpo/torch/tuning.hpp"
 #include "points.hpp"

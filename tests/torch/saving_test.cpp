@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "hpo/testing/saving_contract.hpp"
+#include "hpo/torch/load_weights.hpp"
+#include "hpo/torch/save_weights.hpp"
 #include "hpo/torch/saved_model.hpp"
 #include "hpo/weights/weights.hpp"
 #include "points.hpp"

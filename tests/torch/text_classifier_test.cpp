@@ -17,8 +17,10 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/testing/saving_contract.hpp"
+#include "hpo/torch/epoch_order.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/optimizer.hpp"
+#include "hpo/torch/training_step.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/torch/training_loop.hpp"
+#include "hpo/torch/dry_run.hpp"
+#include "hpo/torch/training_step.hpp"
 
 #include <torch/torch.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // LibTorch's own history of its caching allocator, over a CUDA runtime that only counts. No card is needed.
 #include "hpo/torch/cuda_history.hpp"
+#include "hpo/core/error.hpp"
+#include "hpo/torch/trace_recorder.hpp"
 
 #include <cstdint>
 #include <iostream>

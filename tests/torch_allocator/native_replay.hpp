@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/core/seed.hpp"
 #include "hpo/memory/allocator_conf.hpp"
 #include "hpo/memory/allocator_replay.hpp"
 #include "memory/random_trace.hpp"

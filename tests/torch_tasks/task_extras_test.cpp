@@ -8,6 +8,7 @@
 
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
+#include "hpo/torch/dry_run.hpp"
 #include "hpo/torch/torch_trainer.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"

@@ -179,13 +179,15 @@ TEST_CASE("info, profile, problems and reports come back whole") {
                            .effective_batch_parameter = "b",
                            .length_parameter = "l",
                            .libtorch_version = "1.13.1",
+                           .uses_cuda = true,
                            .checkpoints = true,
                            .saves_models = true,
                            .peak_sources = {"dry_run"}};
     CHECK(encode(there_and_back(info)) == encode(info));
-    CHECK(encode(info).size() == 11);
+    CHECK(encode(info).size() == 12);
     CHECK(there_and_back(info).checkpoints);
     CHECK(there_and_back(info).saves_models);
+    CHECK(there_and_back(info).uses_cuda);
     CHECK(there_and_back(info).parameters[0].standard == Value{0.5});
     CHECK(there_and_back(info).metrics[0].direction == Direction::minimize);
     const Profile profile{.parameters = 1,

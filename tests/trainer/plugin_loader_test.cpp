@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/trainer/plugin_loader.hpp"
+#include "hpo/trainer/plugin_trainer.hpp"
 
 #include "hpo/trainer/plugin.hpp"
 

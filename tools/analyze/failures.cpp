@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "failure_words.hpp"
 #include "hpo/analysis/failure_name.hpp"
+#include "hpo/analysis/history_cause.hpp"
 #include "log.hpp"
 #include "silent_page.hpp"
 #include "support/json.hpp"

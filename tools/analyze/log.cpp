@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "hpo/core/bytes.hpp"
 #include "hpo/core/error.hpp"

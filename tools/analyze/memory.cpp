@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <system_error>
 
 #include "commands.hpp"
 #include "hpo/core/bytes.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/summary.hpp"
+#include "hpo/core/bytes.hpp"
 
 #include "brief_json.hpp"
 #include "commands.hpp"

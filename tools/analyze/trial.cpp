@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <iterator>
 
 #include "attempt_log.hpp"
 #include "brief_json.hpp"
 #include "change_words.hpp"
 #include "commands.hpp"
 #include "hpo/analysis/changed_params.hpp"
+#include "hpo/analysis/failure_name.hpp"
 #include "hpo/analysis/oom.hpp"
+#include "hpo/core/error.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/failure/stack_frames.hpp"
+#include "hpo/memory/model_family.hpp"
 #include "hpo/store/retries.hpp"
 #include "log.hpp"
 #include "silent_page.hpp"

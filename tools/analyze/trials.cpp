@@ -6,6 +6,8 @@
 #include "hpo/analysis/failure_name.hpp"
 #include "hpo/analysis/history_cause.hpp"
 #include "hpo/analysis/study_counts.hpp"
+#include "hpo/core/bytes.hpp"
+#include "hpo/core/error.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <utility>
 
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/store/stored_time.hpp"

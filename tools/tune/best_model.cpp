@@ -14,6 +14,7 @@
 #include <fstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hpo/core/error.hpp"
 #include "hpo/worker/descriptor.hpp"

@@ -10,7 +10,10 @@
 
 #include "commands.hpp"
 #include "fixed_parameters.hpp"
+#include "hpo/core/bytes.hpp"
 #include "hpo/core/time.hpp"
+#include "hpo/space/enumeration.hpp"
+#include "hpo/store/json_text.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/stored_predictions.hpp"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "progress.hpp"
+#include "hpo/core/history.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/store/store.hpp"
 
 #include <unistd.h>
 

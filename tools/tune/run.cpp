@@ -18,6 +18,7 @@
 #include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/store/location.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "hpo/store/stored_predictions.hpp"
 #include "hpo/trainer/levers.hpp"

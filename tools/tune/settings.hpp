@@ -18,6 +18,7 @@
 #include "hpo/memory/compute_capability.hpp"
 #include "hpo/registry/builtins.hpp"
 #include "hpo/script/recovery_rules.hpp"
+#include "hpo/script/study_reader.hpp"
 #include "hpo/tuner/session.hpp"
 
 namespace hpo::tune {

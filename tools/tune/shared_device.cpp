@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "shared_device.hpp"
+#include "hpo/core/error.hpp"
 
 #include <unistd.h>
 

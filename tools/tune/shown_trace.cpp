@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "shown_trace.hpp"
+#include "hpo/core/error.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "hpo/core/bytes.hpp"
 #include "support/json.hpp"

@@ -137,17 +137,18 @@ ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) 
 }
 
 std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
-    const bool uses_cuda = info.libtorch_version.find("+cu") != std::string::npos;
+    // Trainers that were built before uses_cuda was known say it by their LibTorch's version alone.
+    const bool uses_cuda = info.uses_cuda || info.libtorch_version.find("+cu") != std::string::npos;
     if (text == "cpu") return text;
     const auto number = device::card_number(text);
     if (text != "auto" && !number) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
     const auto cards = visible_cards();
     if (number && cards.empty()) throw Error{Errc::no_device, place + ": " + missing_cards() + "; known: cpu"};
     if (number && !uses_cuda) {
-        throw Error{Errc::no_device, place + ": trainer " + info.name +
-                                         (info.libtorch_version.empty()
-                                              ? " does not use a GPU; known: cpu"
-                                              : " was built with LibTorch " + info.libtorch_version + ", which has no CUDA; known: cpu")};
+        throw Error{Errc::no_device,
+                    place + ": trainer " + info.name +
+                        (info.libtorch_version.empty() ? " does not use a GPU; known: cpu"
+                                                       : " was not built for CUDA (LibTorch " + info.libtorch_version + "); known: cpu")};
     }
     if (!number && (cards.empty() || !uses_cuda)) return "cpu";
     if (text.starts_with("cuda:") && *number >= cards.size()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "survey.hpp"
+#include "hpo/space/enumeration.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "check_plugin.hpp"
+#include "hpo/trainer/parameter_type.hpp"
 
 #include <dlfcn.h>
 
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "hpo/testing/saving_contract.hpp"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/last_line.hpp"

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "hpo/analysis/failure_case.hpp"
-#include "hpo/analysis/failure_name.hpp"
 #include "hpo/analysis/silent_report.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
@@ -54,49 +49,15 @@ struct FailureTotals : StudyCounts {
 namespace detail {
 
 /// The most frequent device capacity among all readings; of equally frequent ones the largest.
-[[nodiscard]] inline std::optional<std::int64_t> usual_capacity(std::span<const Trial> trials, std::span<const FailureCase> cases) {
-    std::map<std::int64_t, std::size_t> counts;
-    const auto add = [&](const MemoryReading& reading) {
-        if (reading.capacity) ++counts[*reading.capacity];
-    };
-    for (const FailureCase& entry : cases) add(entry.failure.memory);
-    for (const Trial& trial : trials) {
-        if (const auto start = start_of(trial, nullptr)) add(*start);
-        for (const Attempt& attempt : trial.attempts) {
-            if (!attempt.memory.empty()) add(attempt.memory.front().reading);
-        }
-    }
-    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return std::pair{entry.second, entry.first}; });
-    return most == counts.end() ? std::nullopt : std::optional{most->first};
-}
+[[nodiscard]] std::optional<std::int64_t> usual_capacity(std::span<const Trial> trials, std::span<const FailureCase> cases);
 
 }  // namespace detail
 
 /// `cases`: failure_cases of these trials, in their order, with what their history tells. `silent`: their silent_report.
-[[nodiscard]] inline FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases,
-                                                  const SilentReport& silent) {
-    FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}};
-    totals.vanished_running = silent.stale.size();
-    totals.abandoned_running = silent.abandoned.size();
-    totals.unreported_prunes = silent.pruned.size();
-    std::set<const Trial*> failed;
-    for (const FailureCase& entry : cases) {
-        failed.insert(entry.trial);
-        if (entry.silent()) ++totals.silent_failures;
-        Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
-                                      : totals.others[std::string{failure_name(entry)}];
-        ++tally.count;
-        tally.seconds += entry.seconds.value_or(0);
-        if (entry.is_oom()) totals.wasted_seconds += entry.seconds.value_or(0);
-    }
-    for (const Trial& trial : trials) {
-        totals.total_seconds += detail::trial_seconds(trial).value_or(0);
-        if (const auto peak = peak_of(trial); peak && (!totals.highest_peak || *peak > totals.highest_peak->bytes))
-            totals.highest_peak = PeakUse{.trial = trial.number, .bytes = *peak};
-        if (trial.state == TrialState::complete && !trial.values.empty() && std::isinf(trial.values.front()) && !failed.contains(&trial))
-            ++totals.unexplained_infinite;
-    }
-    return totals;
-}
+[[nodiscard]] FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases, const SilentReport& silent);
 
 }  // namespace hpo::analysis
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/impl/failure_totals_inl.hpp"
+#endif

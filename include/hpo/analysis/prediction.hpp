@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/memory/residual_observation.hpp"
 
 namespace hpo::analysis {
@@ -49,11 +50,7 @@ void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
         }
     }
 }
-[[nodiscard]] inline std::vector<PredictedUse> predicted_uses(std::span<const Trial> trials) {
-    std::vector<PredictedUse> uses;
-    each_predicted_use(trials, [&](const PredictedUse& use) { uses.push_back(use); });
-    return uses;
-}
+[[nodiscard]] std::vector<PredictedUse> predicted_uses(std::span<const Trial> trials);
 
 /// How good the memory guard's predictions were.
 struct PredictionQuality {
@@ -66,34 +63,10 @@ struct PredictionQuality {
 };
 
 /// Compares predictions with what attempts took that reached their end, without what was held before they began.
-[[nodiscard]] inline PredictionQuality prediction_quality(std::span<const Trial> trials, std::span<const Rejection> rejections) {
-    PredictionQuality quality;
-    quality.refused_before_launch = rejections.size();
-    std::vector<double> errors;
-    for (const Trial& trial : trials) {
-        for (const Attempt& attempt : trial.attempts) {
-            const std::int64_t need = attempt.estimate ? attempt.estimate->need.value_or(-1) : -1;  // -1: no prediction
-            const bool oom = attempt.failure && attempt.failure->kind == FailureKind::out_of_memory;
-            if (oom && need < 0) ++quality.oom_attempts_without_prediction;
-            if (oom && need >= 0) {
-                const auto& memory = attempt.failure->memory;
-                const auto room = memory.limit ? memory.limit : memory.capacity;
-                if (!room || need <= *room) ++quality.oom_attempts_predicted_to_fit;
-            }
-        }
-    }
-    each_predicted_use(trials, [&](const PredictedUse& use) {
-        if (use.ran_out) return;
-        ++quality.attempts;
-        quality.underestimated += use.too_low() ? 1 : 0;
-        errors.push_back(std::fabs(static_cast<double>(use.predicted) - static_cast<double>(use.used)) / static_cast<double>(use.used));
-    });
-    if (!errors.empty()) {
-        const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-        std::ranges::nth_element(errors, middle);
-        quality.median_relative_error = *middle;
-    }
-    return quality;
-}
+[[nodiscard]] PredictionQuality prediction_quality(std::span<const Trial> trials, std::span<const Rejection> rejections);
 
 }  // namespace hpo::analysis
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/impl/prediction_inl.hpp"
+#endif

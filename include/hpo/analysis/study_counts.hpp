@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
 #include "hpo/analysis/failure_case.hpp"
-#include "hpo/store/store.hpp"
 
 namespace hpo::analysis {
 
 /// True for a trial that was given up or whose run was gone: no result, and no failure of its own. Optuna sees it failed.
-[[nodiscard]] inline bool is_interrupted(const Trial& trial) { return trial.state == TrialState::fail && !counts_as_done(trial); }
+[[nodiscard]] bool is_interrupted(const Trial& trial);
 
 /// The one word for how a trial stands: complete, pruned, failed, interrupted, running or waiting.
-[[nodiscard]] inline std::string_view state_word(const Trial& trial) {
-    switch (trial.state) {
-        case TrialState::running: return "running";
-        case TrialState::complete: return "complete";
-        case TrialState::pruned: return "pruned";
-        case TrialState::fail: return is_interrupted(trial) ? "interrupted" : "failed";
-        case TrialState::waiting: return "waiting";
-    }
-    return "";
-}
+[[nodiscard]] std::string_view state_word(const Trial& trial);
 
 /// A study's trials and attempts by what came of them: what every tool counts with, so that no two tell different numbers.
 struct StudyCounts {
@@ -44,47 +33,19 @@ struct StudyCounts {
     [[nodiscard]] double oom_share() const { return ended() > 0 ? static_cast<double>(oom_ended) / static_cast<double>(ended()) : 0; }
 
     /// `cases`: failure_cases of this trial, all of them.
-    void add(const Trial& trial, std::span<const FailureCase> cases) {
-        ++trials;
-        ++of(trial);
-        const bool has_ended = is_finished(trial.state) && !is_interrupted(trial);
-        if (has_ended && !trial.feasible()) ++infeasible;
-        attempts += trial.attempts.size();
-        killed_attempts += static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::killed));
-        const auto ran_out = static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::is_oom));
-        if (ran_out == 0) return;
-        oom_attempts += ran_out;
-        ++oom_trials;
-        if (has_ended) ++oom_ended;
-        if (std::ranges::any_of(cases, [](const FailureCase& entry) { return entry.is_oom() && entry.recovered; })) ++recovered_trials;
-    }
+    void add(const Trial& trial, std::span<const FailureCase> cases);
     void add(const Trial& trial) { add(trial, failure_cases({&trial, 1})); }
 
 private:
-    [[nodiscard]] std::size_t& of(const Trial& trial) {
-        switch (trial.state) {
-            case TrialState::complete: return complete;
-            case TrialState::pruned: return pruned;
-            case TrialState::running: return running;
-            case TrialState::waiting: return waiting;
-            case TrialState::fail: break;
-        }
-        return is_interrupted(trial) ? interrupted : failed;
-    }
+    [[nodiscard]] std::size_t& of(const Trial& trial);
 };
 
 /// `cases`: failure_cases of these trials, in their order.
-[[nodiscard]] inline StudyCounts count(std::span<const Trial> trials, std::span<const FailureCase> cases) {
-    StudyCounts counts;
-    std::size_t begin = 0;
-    for (const Trial& trial : trials) {
-        std::size_t end = begin;
-        while (end < cases.size() && cases[end].trial == &trial) ++end;
-        counts.add(trial, cases.subspan(begin, end - begin));
-        begin = end;
-    }
-    return counts;
-}
+[[nodiscard]] StudyCounts count(std::span<const Trial> trials, std::span<const FailureCase> cases);
 [[nodiscard]] inline StudyCounts count(std::span<const Trial> trials) { return count(trials, failure_cases(trials)); }
 
 }  // namespace hpo::analysis
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/impl/study_counts_inl.hpp"
+#endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -11,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo {
@@ -83,114 +80,30 @@ template <class T>
 [[nodiscard]] T* get_if(Distribution* distribution) noexcept;
 
 /// Checks a distribution and lowers `high` to the last point of its grid. Throws bad_value naming `place`.
-[[nodiscard]] inline Distribution checked(std::string_view place, Distribution distribution) {
-    const auto refuse = [&](const std::string& got, const char* expected) { throw bad_value(place, got, expected); };
-    if (auto* real = get_if<FloatDistribution>(&distribution)) {
-        const std::string range = "low " + number_text(real->low) + ", high " + number_text(real->high);
-        if (!std::isfinite(real->low) || !std::isfinite(real->high)) refuse(range, "finite bounds");
-        if (real->low > real->high) refuse(range, "low <= high");
-        if (real->log && real->low <= 0) refuse(range + " on a log scale", "low > 0");
-        if (real->step) {
-            if (real->log) refuse("both log and step", "one of them");
-            if (!(*real->step > 0) || !std::isfinite(*real->step)) refuse("step " + number_text(*real->step), "step > 0");
-            const double steps = (real->high - real->low) / *real->step;
-            // A high that is a grid point but for rounding stays as it was written.
-            if (std::fabs(steps - std::round(steps)) >= 1e-8) real->high = real->low + std::floor(steps) * *real->step;
-        }
-    } else if (auto* whole = get_if<IntDistribution>(&distribution)) {
-        const std::string range = "low " + std::to_string(whole->low) + ", high " + std::to_string(whole->high);
-        if (whole->low > whole->high) refuse(range, "low <= high");
-        if (whole->step < 1) refuse("step " + std::to_string(whole->step), "step >= 1");
-        if (whole->log && whole->low < 1) refuse(range + " on a log scale", "low >= 1");
-        if (whole->log && whole->step != 1) refuse("both log and step", "one of them");
-        constexpr std::int64_t exact = std::int64_t{1} << 53;  // values travel as doubles
-        if (whole->low < -exact || whole->high > exact) refuse(range, "bounds within +-2^53");
-        whole->high = whole->low + (whole->high - whole->low) / whole->step * whole->step;
-    } else if (get<CategoricalDistribution>(distribution).choices.empty()) {
-        refuse("no choices", "at least one");
-    }
-    return distribution;
-}
+[[nodiscard]] Distribution checked(std::string_view place, Distribution distribution);
 
 /// True when only one value is possible.
-[[nodiscard]] inline bool is_single(const Distribution& distribution) {
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) return real->low == real->high;
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) return whole->low == whole->high;
-    return get<CategoricalDistribution>(distribution).choices.size() == 1;
-}
+[[nodiscard]] bool is_single(const Distribution& distribution);
 
 /// True when `internal` is a value of the distribution (stepped values within 1e-8 of a grid point).
-[[nodiscard]] inline bool contains(const Distribution& distribution, double internal) {
-    if (std::isnan(internal)) return false;
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
-        if (internal < real->low || internal > real->high) return false;
-        if (!real->step) return true;
-        const double k = (internal - real->low) / *real->step;
-        return std::fabs(k - std::round(k)) < 1e-8;
-    }
-    if (internal != std::floor(internal)) return false;
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) {
-        if (internal < static_cast<double>(whole->low) || internal > static_cast<double>(whole->high)) return false;
-        return (static_cast<std::int64_t>(internal) - whole->low) % whole->step == 0;
-    }
-    return internal >= 0 && internal < static_cast<double>(get<CategoricalDistribution>(distribution).choices.size());
-}
+[[nodiscard]] bool contains(const Distribution& distribution, double internal);
 
 /// The value a person sees for an internal one that the distribution contains.
-[[nodiscard]] inline Value to_value(const Distribution& distribution, double internal) {
-    if (distribution.kind() == Distribution::Kind::real) return internal;
-    if (distribution.kind() == Distribution::Kind::whole) return static_cast<std::int64_t>(internal);
-    return get<CategoricalDistribution>(distribution).choices.at(static_cast<std::size_t>(internal));
-}
+[[nodiscard]] Value to_value(const Distribution& distribution, double internal);
 
 /// The internal value of what a person wrote, or nothing when the distribution does not contain it. Whole numbers are
 /// accepted for reals and reals without fraction for whole numbers; choices compare by type, numbers by value.
-[[nodiscard]] inline std::optional<double> to_internal(const Distribution& distribution, const Value& value) {
-    const auto number = [&]() -> std::optional<double> {
-        if (const auto* real = get_if<double>(&value)) return *real;
-        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-        return std::nullopt;
-    }();
-    if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
-        for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
-            const Value& choice = categorical->choices[i];
-            bool same = choice == value;
-            if (!same && number) {
-                if (const auto* real = get_if<double>(&choice)) same = *real == *number;
-                else if (const auto* whole = get_if<std::int64_t>(&choice)) same = static_cast<double>(*whole) == *number;
-            }
-            if (same) return static_cast<double>(i);
-        }
-        return std::nullopt;
-    }
-    if (!number || !contains(distribution, *number)) return std::nullopt;
-    return number;
-}
+[[nodiscard]] std::optional<double> to_internal(const Distribution& distribution, const Value& value);
 
 /// True when a study may hold both for one parameter, by Optuna's rule: the same kind and log scale; ranges of numbers
 /// may differ, choices may not.
-[[nodiscard]] inline bool compatible(const Distribution& a, const Distribution& b) {
-    if (a.kind() != b.kind()) return false;
-    if (const auto* real = get_if<FloatDistribution>(&a)) return real->log == get<FloatDistribution>(b).log;
-    if (const auto* whole = get_if<IntDistribution>(&a)) return whole->log == get<IntDistribution>(b).log;
-    return a == b;
-}
+[[nodiscard]] bool compatible(const Distribution& a, const Distribution& b);
 
 /// "float [1e-05, 0.1] log", "int [8, 64] step 8", "one of 8, 16, 32".
-[[nodiscard]] inline std::string describe(const Distribution& distribution) {
-    if (const auto* real = get_if<FloatDistribution>(&distribution)) {
-        return "float [" + display_text(real->low) + ", " + display_text(real->high) + "]" + (real->log ? " log" : "") +
-               (real->step ? " step " + display_text(*real->step) : "");
-    }
-    if (const auto* whole = get_if<IntDistribution>(&distribution)) {
-        return "int [" + std::to_string(whole->low) + ", " + std::to_string(whole->high) + "]" + (whole->log ? " log" : "") +
-               (whole->step != 1 ? " step " + std::to_string(whole->step) : "");
-    }
-    std::string text = "one of ";
-    for (const Value& choice : get<CategoricalDistribution>(distribution).choices) {
-        text += (text.size() > 7 ? ", " : "") + display_text(choice);
-    }
-    return text;
-}
+[[nodiscard]] std::string describe(const Distribution& distribution);
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/core/impl/distribution_inl.hpp"
+#endif

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace hpo {
 
@@ -56,56 +54,13 @@ private:
 
 /// The name among `known` that `name` was probably meant to be, or an empty view.
 /// Optimal string alignment distance of at most a third of the name's length.
-[[nodiscard]] inline std::string_view nearest_name(std::string_view name, std::span<const std::string> known) {
-    std::string_view best;
-    std::size_t best_distance = name.size() / 3 + 1;
-    for (const std::string& candidate : known) {
-        const std::size_t rows = name.size() + 1;
-        const std::size_t columns = candidate.size() + 1;
-        std::vector<std::size_t> d(rows * columns);
-        for (std::size_t i = 0; i < rows; ++i) {
-            for (std::size_t j = 0; j < columns; ++j) {
-                if (i == 0 || j == 0) {
-                    d[i * columns + j] = i + j;
-                    continue;
-                }
-                const bool same = name[i - 1] == candidate[j - 1];
-                std::size_t cost = d[(i - 1) * columns + j - 1] + (same ? 0 : 1);
-                cost = std::min(cost, d[(i - 1) * columns + j] + 1);
-                cost = std::min(cost, d[i * columns + j - 1] + 1);
-                if (i > 1 && j > 1 && name[i - 1] == candidate[j - 2] && name[i - 2] == candidate[j - 1]) {
-                    cost = std::min(cost, d[(i - 2) * columns + j - 2] + 1);
-                }
-                d[i * columns + j] = cost;
-            }
-        }
-        if (d.back() < best_distance) {
-            best_distance = d.back();
-            best = candidate;
-        }
-    }
-    return best;
-}
+[[nodiscard]] std::string_view nearest_name(std::string_view name, std::span<const std::string> known);
 
 /// "a, b, c"; "none" for an empty list.
-[[nodiscard]] inline std::string join_names(std::span<const std::string> names) {
-    std::string text;
-    for (const std::string& name : names) {
-        if (!text.empty()) text += ", ";
-        text += name;
-    }
-    return text.empty() ? "none" : text;
-}
+[[nodiscard]] std::string join_names(std::span<const std::string> names);
 
 /// `place: unknown KIND 'name'; did you mean 'x'?; known: a, b, c` (an empty place is left out).
-[[nodiscard]] inline Error unknown_name(std::string_view place, std::string_view kind, std::string_view name,
-                                        std::span<const std::string> known) {
-    std::string text = place.empty() ? std::string{} : std::string{place} + ": ";
-    text += "unknown " + std::string{kind} + " '" + std::string{name} + "'";
-    if (const auto near = nearest_name(name, known); !near.empty()) text += "; did you mean '" + std::string{near} + "'?";
-    text += "; known: " + join_names(known);
-    return Error{Errc::unknown_name, text};
-}
+[[nodiscard]] Error unknown_name(std::string_view place, std::string_view kind, std::string_view name, std::span<const std::string> known);
 
 /// `place: got WHAT; expected EXPECTED` (an empty place is left out).
 [[nodiscard]] inline Error bad_value(std::string_view place, std::string_view got, std::string_view expected) {
@@ -114,3 +69,7 @@ private:
 }
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/core/impl/error_inl.hpp"
+#endif

@@ -24,12 +24,7 @@ struct Param {
 /// ExecutionPlan's (core/plan.hpp).
 class ParamSet {
 public:
-    [[nodiscard]] const Param* find(std::string_view name) const noexcept {
-        for (const Param& param : params_) {
-            if (param.name == name) return &param;
-        }
-        return nullptr;
-    }
+    [[nodiscard]] const Param* find(std::string_view name) const noexcept;
     /// As `find`; looks at place `expected` first, as trials mostly agree on the order of their parameters.
     [[nodiscard]] const Param* find(std::string_view name, std::size_t expected) const noexcept {
         return expected < params_.size() && params_[expected].name == name ? &params_[expected] : find(name);
@@ -39,24 +34,9 @@ public:
         return param ? std::optional{param->value()} : std::nullopt;
     }
     /// The parameter as a number (truth values as 0 and 1); nothing when it is absent or a text.
-    [[nodiscard]] std::optional<double> number(std::string_view name) const {
-        const auto found = value(name);
-        if (!found) return std::nullopt;
-        if (const auto* real = get_if<double>(&*found)) return *real;
-        if (const auto* whole = get_if<std::int64_t>(&*found)) return static_cast<double>(*whole);
-        if (const auto* truth = get_if<bool>(&*found)) return *truth ? 1.0 : 0.0;
-        return std::nullopt;
-    }
+    [[nodiscard]] std::optional<double> number(std::string_view name) const;
     /// Adds a parameter, or replaces the value of one that is there.
-    void set(Param param) {
-        for (Param& present : params_) {
-            if (present.name == param.name) {
-                present = std::move(param);
-                return;
-            }
-        }
-        params_.push_back(std::move(param));
-    }
+    void set(Param param);
     /// Makes room for `count` parameters in all.
     void reserve(std::size_t count) { params_.reserve(count); }
     /// Adds a parameter that is known not to be there.
@@ -86,13 +66,10 @@ private:
 };
 
 /// {"x": 0.5, "model": "base"}
-[[nodiscard]] inline std::string json_text(const ParamSet& params) {
-    std::string text = "{";
-    for (const Param& param : params) {
-        if (text.size() > 1) text += ", ";
-        text += json_quote(param.name) + ": " + json_text(param.value());
-    }
-    return text + "}";
-}
+[[nodiscard]] std::string json_text(const ParamSet& params);
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/core/impl/param_set_inl.hpp"
+#endif

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
-#include <string>
-#include <string_view>
 
 namespace hpo {
 
@@ -29,35 +22,7 @@ struct ProcessAnswer {
     bool is_missing = false;  ///< /proc shows no such process
 };
 
-[[nodiscard]] inline ProcessAnswer ask_about_process(std::int64_t pid) {
-    // Where /proc hides other users' processes (hidepid), a signal tells whether there is one, though not when it began.
-    const auto says_missing = [pid] {
-        if (errno != ENOENT && errno != ESRCH) return false;
-        return pid <= 0 || (::kill(static_cast<::pid_t>(pid), 0) != 0 && errno == ESRCH);
-    };
-    std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
-    if (!file) return {.state = {}, .is_missing = says_missing()};
-    std::array<char, 1024> buffer{};  // more than the first 22 fields can fill
-    errno = 0;
-    const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file);
-    const bool missing = size == 0 && says_missing();  // it ended meanwhile
-    std::fclose(file);
-    if (missing) return {.state = {}, .is_missing = true};
-    const std::string_view text{buffer.data(), size};
-    const auto name_end = text.rfind(')');  // the name in parentheses may hold spaces and parentheses itself
-    if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return {};
-    ProcessState process;
-    std::size_t at = name_end + 2;  // each field follows one space
-    process.state = text[at];
-    for (int field = 4; field <= 22; ++field) {
-        at = text.find(' ', at);
-        if (at == std::string_view::npos) return {};
-        ++at;
-    }
-    const auto parsed = std::from_chars(text.data() + at, text.data() + text.size(), process.start_ticks);
-    if (parsed.ec != std::errc{}) return {};
-    return {.state = process};
-}
+[[nodiscard]] ProcessAnswer ask_about_process(std::int64_t pid);
 
 /// Nothing when there is no such process, when /proc does not show it, or when it cannot be asked.
 [[nodiscard]] inline std::optional<ProcessState> process_state(std::int64_t pid) { return ask_about_process(pid).state; }
@@ -70,18 +35,10 @@ struct ProcessIdentity {
 };
 
 /// The living process that has this id now; nothing when there is none, only a dead one, or when it cannot be asked.
-[[nodiscard]] inline std::optional<ProcessIdentity> identify_process(std::int64_t pid) {
-    const auto process = process_state(pid);
-    if (!process || process->is_dead()) return std::nullopt;
-    return ProcessIdentity{pid, process->start_ticks};
-}
+[[nodiscard]] std::optional<ProcessIdentity> identify_process(std::int64_t pid);
 
 /// False only for what is known to be dead: what it holds is taken away from it.
-[[nodiscard]] inline bool is_alive(const ProcessIdentity& process) {
-    const ProcessAnswer answer = ask_about_process(process.pid);
-    if (!answer.state) return !answer.is_missing;
-    return !answer.state->is_dead() && (process.start_ticks == 0 || process.start_ticks == answer.state->start_ticks);
-}
+[[nodiscard]] bool is_alive(const ProcessIdentity& process);
 
 /// Tells apart the spaces in which the ids of processes mean something: the host's, each container's. 0: not known.
 [[nodiscard]] inline std::uint64_t process_id_space() {
@@ -92,3 +49,7 @@ struct ProcessIdentity {
 [[nodiscard]] inline ProcessIdentity this_process() { return identify_process(::getpid()).value_or(ProcessIdentity{::getpid(), 0}); }
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/core/impl/process_identity_inl.hpp"
+#endif

@@ -24,17 +24,7 @@ public:
     RecordReader(LineReader& lines, Dialect dialect) : lines_{lines}, dialect_{dialect} {}
 
     /// Goes on to the next record; false at the end. Throws Error that names file, line and field.
-    bool next() {
-        do {
-            if (!lines_.next()) return false;
-        } while (lines_.blank());
-        line_ = lines_.number();
-        count_ = 0;
-        std::string_view rest = lines_.text();
-        while (read_field(rest)) {
-        }
-        return true;
-    }
+    bool next();
 
     /// Valid until the next call of next().
     [[nodiscard]] std::span<const std::string> fields() const noexcept { return std::span{fields_}.first(count_); }
@@ -44,48 +34,10 @@ public:
 
 private:
     /// Takes a field and the separator behind it from `rest`; false when it was the record's last.
-    bool read_field(std::string_view& rest) {
-        if (count_ == fields_.size()) fields_.emplace_back();
-        std::string& field = fields_[count_++];
-        field.clear();
-        if (dialect_.quotes && rest.starts_with('"')) {
-            rest.remove_prefix(1);
-            read_quoted(field, rest);
-            if (rest.empty() || rest == "\r") return false;
-            if (rest.front() != dialect_.separator) {
-                throw refusal(lines_.number(), "text after the closing quote; a quote inside a quoted field is written twice");
-            }
-        } else {
-            const std::size_t end = rest.find(dialect_.separator);
-            field = rest.substr(0, end);
-            if (end == std::string_view::npos) {
-                if (field.ends_with('\r')) field.pop_back();
-                return false;
-            }
-            rest.remove_prefix(end);
-        }
-        rest.remove_prefix(1);
-        return true;
-    }
+    bool read_field(std::string_view& rest);
 
     /// From behind the opening quote to behind the closing one, over as many lines as it takes.
-    void read_quoted(std::string& field, std::string_view& rest) {
-        const std::int64_t opened = lines_.number();
-        for (;;) {
-            const std::size_t quote = rest.find('"');
-            field += rest.substr(0, quote);
-            if (quote == std::string_view::npos) {
-                field += '\n';
-                if (!lines_.next()) throw refusal(opened, "its quote is never closed");
-                rest = lines_.text();
-                continue;
-            }
-            rest.remove_prefix(quote + 1);
-            if (!rest.starts_with('"')) return;
-            field += '"';
-            rest.remove_prefix(1);
-        }
-    }
+    void read_quoted(std::string& field, std::string_view& rest);
 
     [[nodiscard]] Error refusal(std::int64_t line, const std::string& what) const {
         return Error{Errc::bad_value, lines_.place(line) + ", field " + std::to_string(count_) + ": " + what};
@@ -99,3 +51,7 @@ private:
 };
 
 }  // namespace hpo::dataset
+
+#ifndef HPO_COMPILED
+#include "hpo/dataset/impl/record_reader_inl.hpp"
+#endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,30 +14,11 @@ using Digest = std::array<std::uint8_t, 32>;
 /// SHA-256 (FIPS 180-4) of bytes that are given piece by piece; what `sha256sum` prints, so that anybody can check it.
 class Sha256 {
 public:
-    Sha256& add(std::string_view bytes) {
-        length_ += bytes.size();
-        while (!bytes.empty()) {
-            const std::size_t piece = std::min(bytes.size(), block_.size() - held_);
-            std::copy_n(bytes.data(), piece, block_.begin() + static_cast<std::ptrdiff_t>(held_));
-            bytes.remove_prefix(piece);
-            held_ += piece;
-            if (held_ == block_.size()) compress();
-        }
-        return *this;
-    }
+    Sha256& add(std::string_view bytes);
     Sha256& add(const Digest& digest) { return add({reinterpret_cast<const char*>(digest.data()), digest.size()}); }
 
     /// Ends the hash: nothing may be added afterwards.
-    [[nodiscard]] Digest finish() {
-        const std::uint64_t bits = length_ * 8;
-        add(std::string_view{"\x80", 1});
-        while (held_ != 56) add(std::string_view{"\0", 1});
-        for (int shift = 56; shift >= 0; shift -= 8) block_[held_++] = static_cast<char>(bits >> shift);
-        compress();
-        Digest digest{};
-        for (std::size_t i = 0; i < digest.size(); ++i) digest[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
-        return digest;
-    }
+    [[nodiscard]] Digest finish();
 
 private:
     using Words = std::array<std::uint32_t, 8>;
@@ -53,26 +32,7 @@ private:
         0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
         0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-    void compress() {
-        std::array<std::uint32_t, 64> w{};
-        for (std::size_t i = 0; i < 16; ++i) {
-            for (std::size_t k = 0; k < 4; ++k) w[i] = w[i] << 8 | static_cast<std::uint8_t>(block_[4 * i + k]);
-        }
-        for (std::size_t i = 16; i < 64; ++i) {
-            const std::uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ w[i - 15] >> 3;
-            const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ w[i - 2] >> 10;
-            w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-        }
-        auto [a, b, c, d, e, f, g, h] = state_;
-        for (std::size_t i = 0; i < 64; ++i) {
-            const std::uint32_t t1 = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) + rounds[i] + w[i];
-            const std::uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-            h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
-        }
-        const Words added{a, b, c, d, e, f, g, h};
-        for (std::size_t i = 0; i < state_.size(); ++i) state_[i] += added[i];
-        held_ = 0;
-    }
+    void compress();
 
     Words state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     std::array<char, 64> block_{};
@@ -83,14 +43,10 @@ private:
 [[nodiscard]] inline Digest sha256(std::string_view bytes) { return Sha256{}.add(bytes).finish(); }
 
 /// 64 characters, as `sha256sum` prints them.
-[[nodiscard]] inline std::string hex_text(const Digest& digest) {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const std::uint8_t byte : digest) {
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
-    }
-    return text;
-}
+[[nodiscard]] std::string hex_text(const Digest& digest);
 
 }  // namespace hpo::dataset
+
+#ifndef HPO_COMPILED
+#include "hpo/dataset/impl/sha256_inl.hpp"
+#endif

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <string>
-#include <string_view>
 
 namespace hpo::device {
 
@@ -18,76 +14,12 @@ struct HostMemory {
     bool limited_by_cgroup = false;
 };
 
-namespace detail {
-
-[[nodiscard]] inline std::optional<std::int64_t> number_in(const std::filesystem::path& file) {
-    std::ifstream in{file};
-    std::int64_t value = 0;
-    if (in >> value) return value;  // "max" is no number: no limit
-    return std::nullopt;
-}
-
-/// What the kernel takes back from a control group when memory runs short, by its memory.stat: the pages of files, read once or often,
-/// and caches of names. Memory of processes, tmpfs and shared memory is no part of it. These are the kinds that MemAvailable of
-/// /proc/meminfo counts for the whole machine.
-[[nodiscard]] inline std::int64_t reclaimable_bytes(const std::filesystem::path& memory_stat) {
-    std::ifstream in{memory_stat};
-    std::int64_t sum = 0;
-    std::int64_t sum_with_children = 0;
-    std::string name;
-    std::int64_t bytes = 0;
-    while (in >> name >> bytes) {
-        const bool with_children = name.starts_with("total_");  // version 1; in version 2 each figure is with them
-        const std::string_view kind = std::string_view{name}.substr(with_children ? 6 : 0);
-        if (kind != "inactive_file" && kind != "active_file" && kind != "slab_reclaimable") continue;
-        (with_children ? sum_with_children : sum) += bytes;
-    }
-    return std::max(sum, sum_with_children);
-}
-
-/// Lowers `memory` to what one control group leaves. `machine_bytes`: a limit from there on is none.
-inline void limit_by_cgroup(HostMemory& memory, const std::filesystem::path& folder, bool unified, std::int64_t machine_bytes) {
-    const auto limit = number_in(folder / (unified ? "memory.max" : "memory.limit_in_bytes"));
-    if (!limit || *limit >= machine_bytes) return;
-    memory.total = std::min(memory.total, *limit);
-    memory.limited_by_cgroup = true;
-    const auto used = number_in(folder / (unified ? "memory.current" : "memory.usage_in_bytes"));
-    const std::int64_t kept = used ? std::max<std::int64_t>(0, *used - reclaimable_bytes(folder / "memory.stat")) : 0;
-    memory.available = std::clamp<std::int64_t>(*limit - kept, 0, memory.available);
-}
-
-}  // namespace detail
-
 /// Reads /proc/meminfo and the limits of the process's own control group and of all above it (version 2, or version 1's memory
 /// controller): a slice, a job or a pod may have less left than what is in it. Nothing where /proc is not mounted.
-[[nodiscard]] inline std::optional<HostMemory> host_memory(const std::filesystem::path& root = "/") {
-    std::ifstream in{root / "proc/meminfo"};
-    HostMemory memory;
-    std::string word;
-    while (in >> word) {
-        std::int64_t kib = 0;
-        if (word == "MemTotal:" && in >> kib) memory.total = kib * 1024;
-        if (word == "MemAvailable:" && in >> kib) memory.available = kib * 1024;
-    }
-    if (memory.total <= 0) return std::nullopt;
-
-    const std::int64_t machine_bytes = memory.total;
-    std::ifstream membership{root / "proc/self/cgroup"};
-    std::string line;
-    while (std::getline(membership, line)) {
-        const auto first = line.find(':');
-        const auto second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const bool unified = controllers.empty();
-        if (!unified && controllers.find("memory") == std::string::npos) continue;
-        const auto top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
-        // A container may see its own group as the top, and the path that the host knows: then only the top is there.
-        for (std::filesystem::path path = line.substr(second + 1); path.has_relative_path(); path = path.parent_path())
-            detail::limit_by_cgroup(memory, top / path.relative_path(), unified, machine_bytes);
-        detail::limit_by_cgroup(memory, top, unified, machine_bytes);
-    }
-    return memory;
-}
+[[nodiscard]] std::optional<HostMemory> host_memory(const std::filesystem::path& root = "/");
 
 }  // namespace hpo::device
+
+#ifndef HPO_COMPILED
+#include "hpo/device/impl/host_memory_inl.hpp"
+#endif

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <unistd.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "hpo/core/error.hpp"
 #include "hpo/core/process_identity.hpp"
 #include "hpo/device/occupancy.hpp"
 #include "hpo/device/shared_record.hpp"
@@ -42,18 +38,9 @@ public:
     static constexpr std::size_t max_processes = 128;
 
     /// Makes the account; `file` must not exist. The object that made it removes the file.
-    [[nodiscard]] static MeteredDevice create(const std::filesystem::path& file, std::int64_t capacity_bytes) {
-        if (capacity_bytes < 0) throw bad_value("device memory", std::to_string(capacity_bytes) + " bytes", "0 or more");
-        MeteredDevice device{SharedRecord<Account>::make_new(file, kind, Account{.capacity_bytes = capacity_bytes})};
-        device.created_ = true;
-        return device;
-    }
+    [[nodiscard]] static MeteredDevice create(const std::filesystem::path& file, std::int64_t capacity_bytes);
     /// Opens the account that another process made. Throws no_device when there is none or the file is something else.
-    [[nodiscard]] static MeteredDevice open(const std::filesystem::path& file) {
-        MeteredDevice device{SharedRecord<Account>::open(file, kind)};
-        device.reclaim_dead();
-        return device;
-    }
+    [[nodiscard]] static MeteredDevice open(const std::filesystem::path& file);
 
     MeteredDevice(MeteredDevice&& other) noexcept
         : record_{std::move(other.record_)}, created_{std::exchange(other.created_, false)}, slot_{other.slot_} {}
@@ -64,25 +51,9 @@ public:
 
     /// Takes bytes for this process; nothing is taken when the device has too few left, or this process may not have so many.
     /// Throws no_device when max_processes processes hold memory of it already.
-    [[nodiscard]] Charge charge(std::int64_t bytes) {
-        return record_.with([&](Account& account) {
-            Slot& slot = own_slot(account);
-            // By what is left: an absurd request, added up, would wrap around.
-            if (slot.cap_bytes != no_cap && bytes > slot.cap_bytes - slot.bytes) return Charge{Charge::Answer::above_cap};
-            if (bytes > account.capacity_bytes - account.used_bytes) reclaim_dead(account);
-            if (bytes > account.capacity_bytes - account.used_bytes) return Charge{Charge::Answer::full};
-            slot.bytes += bytes;
-            account.used_bytes += bytes;
-            return Charge{};
-        });
-    }
+    [[nodiscard]] Charge charge(std::int64_t bytes);
     /// Gives back bytes that this process took.
-    void release(std::int64_t bytes) {
-        record_.with([&](Account& account) {
-            own_slot(account).bytes -= bytes;
-            account.used_bytes -= bytes;
-        });
-    }
+    void release(std::int64_t bytes);
 
     /// What a living process may have of the device from now on, whether it has taken any yet or not; nothing: no cap. What it has above
     /// that stays until it gives it back. Anybody on the device may say so: it is meant for the supervisor. Throws as charge.
@@ -95,15 +66,7 @@ public:
         return cap_bytes == no_cap ? std::nullopt : std::optional{cap_bytes};
     }
 
-    [[nodiscard]] Occupancy occupancy() const {
-        return record_.with([](const Account& account) {
-            Occupancy occupancy{account.capacity_bytes, account.used_bytes, {}};
-            for (const Slot& slot : account.slots) {
-                if (slot.bytes != 0) occupancy.processes.push_back({slot.process.pid, slot.bytes});
-            }
-            return occupancy;
-        });
-    }
+    [[nodiscard]] Occupancy occupancy() const;
     /// Takes back what processes that no longer live held. Returns those bytes.
     std::int64_t reclaim_dead() {
         return record_.with([](Account& account) { return reclaim_dead(account); });
@@ -137,31 +100,8 @@ private:
         return account.slots[slot_];
     }
     /// The process's slot, which it gets where it has none.
-    [[nodiscard]] std::size_t index_of(Account& account, const ProcessIdentity& process) const {
-        for (std::size_t pass = 0; pass < 2; ++pass) {
-            std::size_t free = max_processes;
-            for (std::size_t i = 0; i < max_processes; ++i) {
-                if (account.slots[i].process == process) return i;
-                if (account.slots[i].process.pid == 0 && free == max_processes) free = i;
-            }
-            if (free < max_processes) {
-                account.slots[free] = Slot{.process = process};
-                return free;
-            }
-            reclaim_dead(account);
-        }
-        throw Error{Errc::no_device, file().string() + ": " + std::to_string(max_processes) + " processes are on this device already"};
-    }
-    static std::int64_t reclaim_dead(Account& account) {
-        std::int64_t reclaimed = 0;
-        for (Slot& slot : account.slots) {
-            if (slot.process.pid == 0 || is_alive(slot.process)) continue;
-            reclaimed += slot.bytes;
-            account.used_bytes -= slot.bytes;
-            slot = Slot{};
-        }
-        return reclaimed;
-    }
+    [[nodiscard]] std::size_t index_of(Account& account, const ProcessIdentity& process) const;
+    static std::int64_t reclaim_dead(Account& account);
 
     SharedRecord<Account> record_;
     bool created_ = false;
@@ -169,3 +109,7 @@ private:
 };
 
 }  // namespace hpo::device
+
+#ifndef HPO_COMPILED
+#include "hpo/device/impl/metered_device_inl.hpp"
+#endif

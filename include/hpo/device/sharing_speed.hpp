@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -23,26 +22,8 @@ public:
     explicit SharingSpeed(ThroughputGate::Options options) : gate_{options} {}
 
     /// So many attempts are on the device from `now` on, in seconds of any steady clock.
-    void shared_by(std::size_t attempts, double now) {
-        if (attempts == attempts_) return;
-        attempts_ = attempts;
-        since_ = now;
-    }
-    void reported(std::int64_t trial, std::int64_t step, double now) {
-        Track& track = tracks_[trial];
-        const double seconds = now - track.latest;
-        const auto steps = static_cast<double>(step - track.step);
-        if (track.begun && track.latest >= since_ && steps > 0 && seconds > 0) {
-            auto& speeds = track.speeds[attempts_];
-            if (speeds.size() == most_speeds) speeds.erase(speeds.begin());
-            speeds.push_back(steps / seconds);
-            compare(trial, track, attempts_);
-            compare(trial, track, attempts_ + 1);
-        }
-        track.begun = true;
-        track.step = step;
-        track.latest = now;
-    }
+    void shared_by(std::size_t attempts, double now);
+    void reported(std::int64_t trial, std::int64_t step, double now);
     void ended(std::int64_t trial) {
         tracks_.erase(trial);
         gate_.ended();
@@ -66,29 +47,9 @@ private:
         std::size_t speeds = 0;  ///< that speak for it, on the side that has fewer
     };
 
-    [[nodiscard]] static double median(std::vector<double> values) {
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::nth_element(values.begin(), middle, values.end());
-        return *middle;
-    }
+    [[nodiscard]] static double median(std::vector<double> values);
     /// Learns from an attempt that was on the device as one of `more` and as one of one less.
-    void compare(std::int64_t trial, const Track& track, std::size_t more) {
-        const auto among_more = track.speeds.find(more);
-        const auto among_less = track.speeds.find(more - 1);
-        if (among_more == track.speeds.end() || among_less == track.speeds.end()) return;
-        auto& ratios = ratios_[more];
-        ratios[trial] = {median(among_more->second) / median(among_less->second),
-                         std::min(among_more->second.size(), among_less->second.size())};
-        std::size_t speeds = 0;
-        std::vector<double> heard;
-        for (const auto& [of, ratio] : ratios) {
-            speeds += ratio.speeds;
-            heard.push_back(ratio.speed);
-        }
-        if (speeds < least_speeds) return;
-        gate_.joined(more, heard);
-        ratios.clear();
-    }
+    void compare(std::int64_t trial, const Track& track, std::size_t more);
 
     ThroughputGate gate_;
     std::size_t attempts_ = 0;
@@ -98,3 +59,7 @@ private:
 };
 
 }  // namespace hpo::device
+
+#ifndef HPO_COMPILED
+#include "hpo/device/impl/sharing_speed_inl.hpp"
+#endif

@@ -1,185 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
-#include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
-#include <utility>
 
 #include "hpo/failure/oom_message.hpp"
 
 namespace hpo {
 
-namespace detail {
-
-/// The whole number that a text begins with; digits may be grouped by commas ("8,589,934,592"). Nothing for figures that nobody can have.
-[[nodiscard]] inline std::optional<std::int64_t> leading_whole_number(std::string_view text) {
-    double number = 0;
-    bool any = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] >= '0' && text[i] <= '9') number = number * 10 + (text[i] - '0');
-        else if (text[i] != ',' || !any || i + 1 == text.size() || text[i + 1] < '0' || text[i + 1] > '9') break;
-        any = true;
-    }
-    if (!any || number > largest_credible_bytes) return std::nullopt;
-    return static_cast<std::int64_t>(number);
-}
-
-/// What a program means by "MB": many write it for 2^20 bytes.
-enum class Megabyte { decimal, binary };
-
-/// The size that a text begins with: "2147483648 bytes", "2.00GiB", "12.0 GiB", "2147483648B", "3.00G". Without a unit it is no size.
-[[nodiscard]] inline std::optional<std::int64_t> leading_size(std::string_view text, Megabyte megabyte = Megabyte::decimal) {
-    double number = 0;
-    const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    if (status != std::errc{}) return std::nullopt;
-    std::string_view unit = text.substr(static_cast<std::size_t>(stop - text.data()));
-    if (unit.starts_with(',')) {
-        const auto whole = leading_whole_number(text);
-        const auto end = text.find_first_not_of("0123456789,");
-        if (!whole || end == std::string_view::npos) return std::nullopt;
-        number = static_cast<double>(*whole);
-        unit = text.substr(end);
-    }
-    if (unit.starts_with(' ')) unit.remove_prefix(1);
-    const bool binary = megabyte == Megabyte::binary;
-    for (const auto& [name, scale] :
-         {std::pair{std::string_view{"bytes"}, 1.0}, std::pair{std::string_view{"KiB"}, 0x1.0p10},
-          std::pair{std::string_view{"MiB"}, 0x1.0p20}, std::pair{std::string_view{"GiB"}, 0x1.0p30},
-          std::pair{std::string_view{"TiB"}, 0x1.0p40}, std::pair{std::string_view{"KB"}, binary ? 0x1.0p10 : 1e3},
-          std::pair{std::string_view{"MB"}, binary ? 0x1.0p20 : 1e6}, std::pair{std::string_view{"GB"}, binary ? 0x1.0p30 : 1e9},
-          std::pair{std::string_view{"B"}, 1.0}, std::pair{std::string_view{"K"}, 0x1.0p10}, std::pair{std::string_view{"M"}, 0x1.0p20},
-          std::pair{std::string_view{"G"}, 0x1.0p30}}) {
-        if (!unit.starts_with(name)) continue;
-        if (unit.size() > name.size() && std::isalpha(static_cast<unsigned char>(unit[name.size()])) != 0) continue;  // another word
-        const double bytes = std::round(number * scale);
-        return bytes >= 0 && bytes <= largest_credible_bytes ? std::optional{static_cast<std::int64_t>(bytes)} : std::nullopt;
-    }
-    return std::nullopt;
-}
-
-/// The bytes of the tensor in "tensor with shape[64,128,56,56] and type float".
-[[nodiscard]] inline std::optional<std::int64_t> tensor_bytes(std::string_view text) {
-    constexpr std::string_view shape = "tensor with shape[";
-    const auto at = text.find(shape);
-    if (at == std::string_view::npos) return std::nullopt;
-    text.remove_prefix(at + shape.size());
-    const auto close = text.find(']');
-    constexpr std::string_view typed = "] and type ";
-    if (close == std::string_view::npos || !text.substr(close).starts_with(typed)) return std::nullopt;
-    const std::string_view type = text.substr(close + typed.size());
-    double bytes = 0;
-    for (const auto& [name, size] :
-         {std::pair{std::string_view{"float8"}, 1.0}, std::pair{std::string_view{"float"}, 4.0}, std::pair{std::string_view{"half"}, 2.0},
-          std::pair{std::string_view{"bfloat16"}, 2.0}, std::pair{std::string_view{"double"}, 8.0},
-          std::pair{std::string_view{"complex64"}, 8.0}, std::pair{std::string_view{"complex128"}, 16.0},
-          std::pair{std::string_view{"int64"}, 8.0}, std::pair{std::string_view{"int32"}, 4.0}, std::pair{std::string_view{"int16"}, 2.0},
-          std::pair{std::string_view{"int8"}, 1.0}, std::pair{std::string_view{"uint8"}, 1.0}, std::pair{std::string_view{"bool"}, 1.0}}) {
-        if (type.starts_with(name)) {
-            bytes = size;
-            break;
-        }
-    }
-    for (std::string_view sizes = text.substr(0, close); !sizes.empty();) {
-        const auto comma = std::min(sizes.find(','), sizes.size());
-        double size = 0;
-        const auto [stop, status] = std::from_chars(sizes.data(), sizes.data() + comma, size, std::chars_format::fixed);
-        if (status != std::errc{} || stop != sizes.data() + comma) return std::nullopt;
-        bytes *= size;
-        sizes.remove_prefix(std::min(comma + 1, sizes.size()));
-    }
-    if (bytes < 1 || bytes > largest_credible_bytes) return std::nullopt;
-    return static_cast<std::int64_t>(bytes);
-}
-
-/// The first size that follows `phrase`; blanks, line ends and a colon may stand between.
-[[nodiscard]] inline std::optional<std::int64_t> size_after(std::string_view text, std::string_view phrase,
-                                                            Megabyte megabyte = Megabyte::decimal) {
-    for (auto at = text.find(phrase); at != std::string_view::npos; at = text.find(phrase, at + 1)) {
-        const auto begin = text.find_first_not_of(" :\n", at + phrase.size());
-        if (begin == std::string_view::npos) return std::nullopt;
-        if (const auto bytes = leading_size(text.substr(begin), megabyte)) return bytes;
-    }
-    return std::nullopt;
-}
-
-/// PyTorch with the backend cudaMallocAsync: one figure a line, each behind its label.
-[[nodiscard]] inline std::optional<OomMessage> parse_async_message(std::string_view text) {
-    if (text.find("would exceed allowed memory") == std::string_view::npos) return std::nullopt;
-    OomMessage message;
-    message.requested_bytes = size_after(text, "Requested ");
-    message.memory.allocated = size_after(text, "Currently allocated ");
-    message.memory.capacity = size_after(text, "Device limit ");
-    message.memory.free = size_after(text, "Free (according to CUDA)");
-    message.memory.limit = size_after(text, "memory fraction)");
-    return message;
-}
-
-/// PyTorch on Apple's devices. What it may take at most is a share of the memory that all programs have together.
-[[nodiscard]] inline std::optional<OomMessage> parse_mps_message(std::string_view text) {
-    if (text.find("MPS backend out of memory") == std::string_view::npos) return std::nullopt;
-    OomMessage message;
-    message.requested_bytes = size_after(text, "Tried to allocate ", Megabyte::binary);
-    message.memory.allocated = size_after(text, "MPS allocated:", Megabyte::binary);
-    message.memory.capacity = size_after(text, "max allowed:", Megabyte::binary);
-    return message;
-}
-
-/// XLA's compiler for TPUs: "Used 18.20G of 15.48G hbm".
-[[nodiscard]] inline std::optional<OomMessage> parse_tpu_message(std::string_view text) {
-    const auto begin = text.find("Ran out of memory in memory space ");
-    if (begin == std::string_view::npos) return std::nullopt;
-    text.remove_prefix(begin);
-    OomMessage message;
-    message.requested_bytes = size_after(text, "Used ");
-    message.memory.capacity = size_after(text, " of ");
-    return message;
-}
-
-}  // namespace detail
-
 /// Reads the figures of out-of-memory messages of other frameworks: JAX and XLA ("while trying to allocate 2147483648 bytes"), TensorFlow
 /// (from the tensor's shape and type), CuPy, CatBoost, XGBoost, numpy, PyTorch's other allocators. Nothing where the text has none.
-[[nodiscard]] inline std::optional<OomMessage> parse_framework_message(std::string_view text) {
-    for (const auto parse : {detail::parse_async_message, detail::parse_mps_message, detail::parse_tpu_message}) {
-        if (auto message = parse(text); message && (message->requested_bytes || message->memory.allocated)) return message;
-    }
-    OomMessage message;
-    const auto number_after = [&](std::string_view phrase) -> std::optional<std::int64_t> {
-        const auto at = text.find(phrase);
-        return at == std::string_view::npos ? std::nullopt : detail::leading_whole_number(text.substr(at + phrase.size()));
-    };
-    for (const std::string_view phrase :
-         {"trying to allocate ", "Out of memory allocating ", "out of memory allocating ", "Failed to allocate request for ",
-          "failed to allocate ", "Unable to allocate ", "Attempting to allocate "}) {
-        if (!message.requested_bytes) message.requested_bytes = detail::size_after(text, phrase);
-    }
-    if (!message.requested_bytes) {
-        message.requested_bytes = detail::size_after(text, "Out of memory. Requested ", detail::Megabyte::binary);
-        if (message.requested_bytes) message.memory.free = detail::size_after(text, "MB; Free ", detail::Megabyte::binary);
-    }
-    if (!message.requested_bytes) message.requested_bytes = detail::tensor_bytes(text);
-    if (!message.requested_bytes) message.requested_bytes = number_after("- Requested memory: ");
-    message.memory.allocated = detail::size_after(text, "(allocated so far: ");
-    message.memory.limit = detail::size_after(text, "limit set to: ");
-    if (!message.memory.free) message.memory.free = number_after("- Free memory: ");
-    if (!message.memory.free && message.requested_bytes)
-        message.memory.free = detail::size_after(text, "That was not possible. There are ");
-    if (!message.requested_bytes && !message.memory.allocated && !message.memory.free) return std::nullopt;
-    return message;
-}
+[[nodiscard]] std::optional<OomMessage> parse_framework_message(std::string_view text);
 
 /// The figures of an out-of-memory message, whoever wrote it.
-[[nodiscard]] inline std::optional<OomMessage> read_oom_figures(std::string_view text) {
-    auto torch = parse_oom_message(text);
-    if (torch && (torch->memory.allocated || torch->memory.capacity || torch->memory.free)) return torch;
-    auto other = parse_framework_message(text);
-    return other ? other : torch;
-}
+[[nodiscard]] std::optional<OomMessage> read_oom_figures(std::string_view text);
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/failure/impl/framework_message_inl.hpp"
+#endif

@@ -60,70 +60,18 @@ public:
     [[nodiscard]] const AllocatorBlock& operator[](Index block) const { return blocks_[static_cast<std::size_t>(block)]; }
     [[nodiscard]] Pool& pool(bool small) { return small ? small_ : large_; }
 
-    [[nodiscard]] Index add(const AllocatorBlock& block) {
-        if (unused_.empty()) {
-            blocks_.push_back(block);
-            return static_cast<Index>(blocks_.size() - 1);
-        }
-        const Index index = unused_.back();
-        unused_.pop_back();
-        (*this)[index] = block;
-        return index;
-    }
+    [[nodiscard]] Index add(const AllocatorBlock& block);
     void drop(Index block) { unused_.push_back(block); }
 
     /// Puts a block that is in no set into the one of `state`.
-    void put(Index index, AllocatorBlock::State state) {
-        AllocatorBlock& block = (*this)[index];
-        Pool& home = pool(block.small);
-        block.state = state;
-        block.since = home.searches;
-        if (state == AllocatorBlock::State::cached) home.cached.insert({block.bytes, block.segment, block.offset, index});
-        else home.unmapped.insert({block.segment, block.offset, index});
-    }
+    void put(Index index, AllocatorBlock::State state);
     /// Takes a block out of its set.
-    void take(Index index) {
-        AllocatorBlock& block = (*this)[index];
-        Pool& home = pool(block.small);
-        if (block.state == AllocatorBlock::State::cached) home.cached.erase({block.bytes, block.segment, block.offset, index});
-        else home.unmapped.erase({block.segment, block.offset, index});
-        block.state = AllocatorBlock::State::taken;
-    }
+    void take(Index index);
 
     /// Cuts a taken block behind its first `bytes`; returns the rest, taken too.
-    [[nodiscard]] Index split(Index index, std::int64_t bytes) {
-        AllocatorBlock rest = (*this)[index];
-        rest.bytes -= bytes;
-        rest.offset += bytes;
-        rest.previous = index;
-        const Index added = add(rest);
-        AllocatorBlock& front = (*this)[index];
-        front.bytes = bytes;
-        if (front.next != none) (*this)[front.next].previous = added;
-        front.next = added;
-        return added;
-    }
+    [[nodiscard]] Index split(Index index, std::int64_t bytes);
     /// Makes a taken block swallow those neighbours that are in the set of `state`.
-    void merge(Index index, AllocatorBlock::State state) {
-        AllocatorBlock& block = (*this)[index];
-        if (const Index before = block.previous; before != none && (*this)[before].state == state) {
-            take(before);
-            const AllocatorBlock& gone = (*this)[before];
-            block.offset = gone.offset;
-            block.bytes += gone.bytes;
-            block.previous = gone.previous;
-            if (block.previous != none) (*this)[block.previous].next = index;
-            drop(before);
-        }
-        if (const Index after = block.next; after != none && (*this)[after].state == state) {
-            take(after);
-            const AllocatorBlock& gone = (*this)[after];
-            block.bytes += gone.bytes;
-            block.next = gone.next;
-            if (block.next != none) (*this)[block.next].previous = index;
-            drop(after);
-        }
-    }
+    void merge(Index index, AllocatorBlock::State state);
 
 private:
     std::vector<AllocatorBlock> blocks_;
@@ -133,3 +81,7 @@ private:
 };
 
 }  // namespace hpo::memory
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/impl/allocator_blocks_inl.hpp"
+#endif

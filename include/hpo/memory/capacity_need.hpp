@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -28,18 +26,7 @@ public:
     CapacitySearch(const AllocationTrace& trace, const AllocatorSettings& settings, std::int64_t outside_bytes)
         : trace_{trace}, settings_{settings}, outside_bytes_{outside_bytes} {}
 
-    [[nodiscard]] CapacityNeed find() {
-        CapacityNeed found;
-        found.unlimited = simulate(trace_, settings_, {.outside_bytes = outside_bytes_});
-        const std::int64_t floor = found.unlimited.counts.allocated_peak + outside_bytes_;
-        std::int64_t enough = found.unlimited.counts.reserved_peak + outside_bytes_;
-        if (settings_.memory_fraction)
-            enough = static_cast<std::int64_t>(std::ceil(static_cast<double>(enough) / *settings_.memory_fraction));
-        found.comfort = least({floor, std::clamp(enough, floor, unlimited_bytes)}, [](const Tried& tried) { return tried.retries == 0; });
-        found.need = least({floor, found.comfort}, [](const Tried&) { return true; });
-        found.replays = replays_ + 1;
-        return found;
-    }
+    [[nodiscard]] CapacityNeed find();
 
 private:
     static constexpr std::int64_t step_bytes = own_segment_step_bytes;
@@ -57,45 +44,11 @@ private:
     };
 
     template <class Wanted>
-    [[nodiscard]] std::int64_t least(Bounds bounds, const Wanted& wanted) {
-        const auto good = [&](const Tried& tried) { return tried.survived && wanted(tried); };
-        std::int64_t enough = on_grid(bounds.enough + step_bytes - 1);
-        while (enough < unlimited_bytes && !good(tried(enough))) enough = std::min(2 * enough + step_bytes, unlimited_bytes);
-        if (!good(tried(enough))) return unlimited_bytes;
-        std::int64_t bad = on_grid(bounds.floor) - 1;
-        for (;;) {
-            std::int64_t best = tried(enough).from;
-            while (best - bad > 1) {
-                const Tried middle = tried(std::max(on_grid(bad + (best - bad) / 2), bad + 1));
-                if (good(middle)) best = std::max(middle.from, bad + 1);
-                else bad = middle.to;
-            }
-            std::int64_t next = best;
-            while (next < std::min(best + verified_bytes, enough)) {
-                const Tried above = tried(next);
-                if (!good(above)) {
-                    bad = above.to;
-                    break;
-                }
-                next = above.to + 1;
-            }
-            if (bad < best) return best;
-        }
-    }
+    [[nodiscard]] std::int64_t least(Bounds bounds, const Wanted& wanted);
     [[nodiscard]] std::int64_t on_grid(std::int64_t capacity) const {
         return outside_bytes_ + (capacity - outside_bytes_) / step_bytes * step_bytes;
     }
-    [[nodiscard]] Tried tried(std::int64_t capacity) {
-        for (const Tried& each : tried_) {
-            if (each.from <= capacity && capacity <= each.to) return each;
-        }
-        const ReplayedTrace replay = simulate(trace_, settings_, {.total_bytes = capacity, .outside_bytes = outside_bytes_});
-        ++replays_;
-        Tried now{replay.same_from_bytes, replay.same_to_bytes, replay.survived(), replay.counts.retries};
-        if (now.from == now.to) now.to = now.from + step_bytes - 1;
-        tried_.push_back(now);
-        return now;
-    }
+    [[nodiscard]] Tried tried(std::int64_t capacity);
 
     const AllocationTrace& trace_;
     const AllocatorSettings& settings_;
@@ -111,3 +64,7 @@ private:
 }
 
 }  // namespace hpo::memory
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/impl/capacity_need_inl.hpp"
+#endif

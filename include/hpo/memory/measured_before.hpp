@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hpo/core/history.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/memory/residual_observation.hpp"
 
 namespace hpo::memory {

@@ -25,27 +25,12 @@ public:
     ResidualHistory(Prior prior, double memory) : prior_{prior}, memory_{memory} {}
 
     /// What is known of a pool's residuals after `history`; valid until the next call.
-    [[nodiscard]] const ResidualPosterior& after(const History& history, const std::string& pool) {
-        advance(history);
-        latest_.reset();
-        for (std::size_t i = folded_; i < history.trials.size(); ++i) {
-            each_residual(history.trials[i], [&](const Residual& residual) {
-                if (residual.group.pool != pool) return;
-                if (!latest_) latest_ = posterior(pool);
-                latest_->observe(residual.group.family, residual.log_ratio, residual.censored);
-            });
-        }
-        return latest_ ? *latest_ : posterior(pool);
-    }
+    [[nodiscard]] const ResidualPosterior& after(const History& history, const std::string& pool);
 
 private:
     /// What tells a folded trial from another of the same place.
     using Mark = std::tuple<std::int64_t, TrialState, std::optional<Time>, std::size_t, std::optional<std::int64_t>>;
-    [[nodiscard]] static Mark mark_of(const Trial& trial) {
-        const bool ran = !trial.attempts.empty();
-        return {trial.id, trial.state, trial.completed, trial.attempts.size(),
-                ran ? trial.attempts.back().peak_allocated : std::optional<std::int64_t>{}};
-    }
+    [[nodiscard]] static Mark mark_of(const Trial& trial);
 
     /// The same of what other studies measured.
     using Past = std::tuple<std::size_t, std::optional<Time>, std::optional<std::int64_t>>;
@@ -55,35 +40,12 @@ private:
     }
 
     template <class Visit>
-    static void each_residual(const Trial& trial, const Visit& visit) {
-        for (const Attempt& attempt : trial.attempts) {
-            if (const auto residual = residual_of(trial, attempt)) visit(*residual);
-        }
-    }
+    static void each_residual(const Trial& trial, const Visit& visit);
     [[nodiscard]] ResidualPosterior& posterior(const std::string& pool) {
         return posteriors_.try_emplace(pool, prior_(pool), memory_).first->second;
     }
 
-    void advance(const History& history) {
-        const Past past = past_of(history);
-        const bool goes_on = history.study == study_ && past == past_ && folded_ <= history.trials.size() &&
-                             (folded_ == 0 || (mark_of(history.trials[0]) == first_ && mark_of(history.trials[folded_ - 1]) == last_));
-        if (!goes_on) {
-            posteriors_.clear();
-            folded_ = 0;
-            study_ = history.study;
-            past_ = past;
-            for (const Attempt& attempt : history.elsewhere) {
-                if (const auto residual = residual_of(ParamSet{}, attempt)) observe(*residual);
-            }
-        }
-        for (; folded_ < history.trials.size() && is_finished(history.trials[folded_].state); ++folded_) {
-            const Trial& trial = history.trials[folded_];
-            if (folded_ == 0) first_ = mark_of(trial);
-            last_ = mark_of(trial);
-            each_residual(trial, [&](const Residual& residual) { observe(residual); });
-        }
-    }
+    void advance(const History& history);
     void observe(const Residual& residual) {
         posterior(residual.group.pool).observe(residual.group.family, residual.log_ratio, residual.censored);
     }
@@ -100,3 +62,7 @@ private:
 };
 
 }  // namespace hpo::memory
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/impl/residual_history_inl.hpp"
+#endif

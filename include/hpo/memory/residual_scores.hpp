@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -31,45 +29,18 @@ public:
         std::array<double, levels.size()> above{};
     };
 
-    void add(const Score& score) {
-        if (scores_.size() < window) scores_.push_back(score);
-        else scores_[next_] = score;
-        next_ = (next_ + 1) % window;
-    }
+    void add(const Score& score);
     void clear() {
         scores_.clear();
         next_ = 0;
     }
 
-    [[nodiscard]] bool misfit() const {
-        if (scores_.size() < 24) return false;
-        const auto count = static_cast<double>(scores_.size());
-        for (std::size_t level = 0; level < levels.size(); ++level) {
-            double above = 0;
-            for (const Score& score : scores_) above += score.above[level];
-            const double p = levels[level];
-            if (std::fabs(above - count * (1 - p)) > 1 + 3.5 * std::sqrt(count * p * (1 - p))) return true;
-        }
-        return false;
-    }
+    [[nodiscard]] bool misfit() const;
 
     /// The least probability that the scores can tell the quantile of.
     [[nodiscard]] double rarest() const { return 1 / static_cast<double>(scores_.size() + 1); }
     /// The conformal quantile of the scores; nothing when there are none.
-    [[nodiscard]] std::optional<double> quantile(double probability) const {
-        if (scores_.empty()) return std::nullopt;
-        std::vector<double> known;
-        double largest = scores_.front().score;
-        for (const Score& score : scores_) {
-            if (!score.censored) known.push_back(score.score);
-            largest = std::max(largest, score.score);
-        }
-        const auto rank = static_cast<std::size_t>(std::ceil(static_cast<double>(scores_.size() + 1) * probability));
-        if (rank > known.size() || rank == 0) return largest;
-        const auto place = known.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-        std::nth_element(known.begin(), place, known.end());
-        return *place;
-    }
+    [[nodiscard]] std::optional<double> quantile(double probability) const;
 
 private:
     std::vector<Score> scores_;
@@ -77,3 +48,7 @@ private:
 };
 
 }  // namespace hpo::memory
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/impl/residual_scores_inl.hpp"
+#endif

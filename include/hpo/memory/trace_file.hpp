@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/core/new_file.hpp"
 #include "hpo/memory/allocation_trace.hpp"
-#include "hpo/memory/crc32.hpp"
 
 namespace hpo::memory {
 
@@ -27,63 +19,14 @@ inline constexpr std::int64_t largest_traced_bytes = std::int64_t{1} << 50;  ///
 inline constexpr std::int64_t most_traced_bytes = std::int64_t{1} << 60;     ///< of all blocks together, so that no sum over them overflows
 
 /// The CRC-32 of all bytes before it, the lowest byte first: the end of a trace's bytes.
-[[nodiscard]] inline std::string trace_checksum(std::string_view bytes) {
-    const std::uint32_t sum = crc32(bytes);
-    std::string text;
-    for (unsigned shift = 0; shift < 8 * trace_checksum_bytes; shift += 8)
-        text += static_cast<char>(static_cast<unsigned char>(sum >> shift));
-    return text;
-}
+[[nodiscard]] std::string trace_checksum(std::string_view bytes);
 
 /// A trace as bytes. After the magic word all are numbers of 7 bits a byte, the lowest first, and texts with their length before them:
 /// version; LibTorch's version; scopes; blocks, each its bytes and its scope; events, each 0 for taking the next block or n for giving back
 /// the n-th latest; phases, each how many events after the one before it begins, and its name. Each list has its length before it. Last
 /// comes a checksum.
 /// Throws Error for what `AllocationTrace` itself never makes, such as blocks that are not taken in their order.
-[[nodiscard]] inline std::string encode_trace(const AllocationTrace& trace) {
-    std::string bytes{trace_file_magic};
-    const auto number = [&](std::uint64_t value) {
-        for (; value >= 0x80; value >>= 7U) bytes += static_cast<char>(0x80U | (value & 0x7FU));
-        bytes += static_cast<char>(value);
-    };
-    const auto text = [&](std::string_view value) {
-        number(value.size());
-        bytes += value;
-    };
-    const auto require = [](bool met, const std::string& what) {
-        if (!met) throw Error{Errc::bad_value, "allocation trace: " + what};
-    };
-    number(trace_file_version);
-    text(trace.libtorch);
-    number(trace.scopes.size());
-    for (const std::string& scope : trace.scopes) text(scope);
-    number(trace.blocks.size());
-    std::int64_t in_all = 0;
-    for (const TracedBlock& block : trace.blocks) {
-        require(block.bytes > 0 && block.bytes <= largest_traced_bytes, "a block of " + std::to_string(block.bytes) + " bytes");
-        require(block.bytes <= most_traced_bytes - in_all, "more than 2^60 bytes in all");
-        require(block.scope < trace.scopes.size(), "a block of a scope that is not there");
-        in_all += block.bytes;
-        number(static_cast<std::uint64_t>(block.bytes));
-        number(block.scope);
-    }
-    number(trace.events.size());
-    std::int64_t taken = 0;
-    for (const std::int64_t event : trace.events) {
-        require(event < 0 ? -1 - event < taken : event == taken, "blocks are not taken in the order of their numbers");
-        number(event >= 0 ? 0 : static_cast<std::uint64_t>(taken + 1 + event));
-        if (event >= 0) ++taken;
-    }
-    number(trace.phases.size());
-    std::size_t begun = 0;
-    for (const TracedPhase& phase : trace.phases) {
-        require(phase.first_event >= begun, "phases are not in order");
-        number(phase.first_event - begun);
-        text(phase.name);
-        begun = phase.first_event;
-    }
-    return bytes + trace_checksum(bytes);
-}
+[[nodiscard]] std::string encode_trace(const AllocationTrace& trace);
 
 /// What encode_trace wrote, and where it stands.
 struct EncodedTrace {
@@ -96,93 +39,18 @@ class TraceDecoder {
 public:
     explicit TraceDecoder(EncodedTrace encoded) : bytes_{encoded.bytes}, place_{encoded.place} {}
 
-    [[nodiscard]] AllocationTrace decode() {
-        if (!bytes_.starts_with(trace_file_magic)) throw Error{Errc::bad_value, place_ + ": not an allocation trace"};
-        at_ = trace_file_magic.size();
-        if (const std::uint64_t version = number(); version != trace_file_version) {
-            throw Error{Errc::bad_value, place_ + ": an allocation trace of version " + std::to_string(version) + "; expected version " +
-                                             std::to_string(trace_file_version) + ": record it again"};
-        }
-        take_checksum();
-        AllocationTrace trace;
-        trace.libtorch = text();
-        trace.scopes.clear();
-        for (std::size_t left = length(); left > 0; --left) trace.scopes.push_back(text());
-        if (trace.scopes.empty() || !trace.scopes.front().empty()) throw damaged("the first scope is not the nameless one");
-        std::int64_t in_all = 0;
-        for (std::size_t left = length(); left > 0; --left) {
-            trace.blocks.push_back(block(trace.scopes.size()));
-            if (trace.blocks.back().bytes > most_traced_bytes - in_all) throw damaged("more than 2^60 bytes in all");
-            in_all += trace.blocks.back().bytes;
-        }
-        read_events(trace);
-        std::size_t begun = 0;
-        for (std::size_t left = length(); left > 0; --left) {
-            const std::uint64_t after = number();
-            if (after > trace.events.size() - begun) throw damaged("a phase begins behind the last event");
-            begun += static_cast<std::size_t>(after);
-            trace.phases.push_back({begun, text()});
-        }
-        if (at_ != bytes_.size()) throw damaged("more than a trace");
-        return trace;
-    }
+    [[nodiscard]] AllocationTrace decode();
 
 private:
     /// Leaves what is before the checksum.
-    void take_checksum() {
-        if (bytes_.size() < at_ + trace_checksum_bytes) throw damaged("it ends early");
-        const std::string_view told = bytes_.substr(bytes_.size() - trace_checksum_bytes);
-        bytes_.remove_suffix(trace_checksum_bytes);
-        if (trace_checksum(bytes_) != told)
-            throw Error{Errc::bad_value, place_ + ": damaged allocation trace: its bytes are not those that its checksum tells of"};
-    }
-    [[nodiscard]] TracedBlock block(std::size_t scopes) {
-        const std::uint64_t bytes = number();
-        if (bytes == 0 || bytes > static_cast<std::uint64_t>(largest_traced_bytes))
-            throw damaged("a block of " + std::to_string(bytes) + " bytes");
-        const std::uint64_t scope = number();
-        if (scope >= scopes) throw damaged("scope " + std::to_string(scope) + " of " + std::to_string(scopes));
-        return {static_cast<std::int64_t>(bytes), static_cast<std::uint32_t>(scope)};
-    }
-    void read_events(AllocationTrace& trace) {
-        std::vector<bool> live(trace.blocks.size());
-        std::size_t taken = 0;
-        for (std::size_t left = length(); left > 0; --left) {
-            const std::uint64_t back = number();
-            if (back == 0) {
-                if (taken == live.size()) throw damaged("more blocks are taken than there are");
-                trace.events.push_back(static_cast<std::int64_t>(taken));
-                live[taken++] = true;
-                continue;
-            }
-            if (back > taken || !live[taken - back]) throw damaged("a block is given back that nobody holds");
-            live[taken - back] = false;
-            trace.give_back(static_cast<std::int64_t>(taken - back));
-        }
-        if (taken != live.size()) throw damaged("a block is never taken");
-    }
+    void take_checksum();
+    [[nodiscard]] TracedBlock block(std::size_t scopes);
+    void read_events(AllocationTrace& trace);
 
-    [[nodiscard]] std::uint64_t number() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-            if (at_ == bytes_.size()) throw damaged("it ends early");
-            const auto byte = static_cast<unsigned char>(bytes_[at_++]);
-            value |= std::uint64_t{byte & 0x7FU} << shift;
-            if (byte < 0x80) return value;
-        }
-        throw damaged("a number of more than 64 bits");
-    }
+    [[nodiscard]] std::uint64_t number();
     /// Of a list or a text: every element takes a byte or more.
-    [[nodiscard]] std::size_t length() {
-        const std::uint64_t value = number();
-        if (value > bytes_.size() - at_) throw damaged("a length of " + std::to_string(value) + " with less behind it");
-        return static_cast<std::size_t>(value);
-    }
-    [[nodiscard]] std::string text() {
-        const std::size_t bytes = length();
-        at_ += bytes;
-        return std::string{bytes_.substr(at_ - bytes, bytes)};
-    }
+    [[nodiscard]] std::size_t length();
+    [[nodiscard]] std::string text();
     [[nodiscard]] Error damaged(const std::string& what) const {
         return {Errc::bad_value, place_ + ": byte " + std::to_string(at_) + ": damaged allocation trace: " + what};
     }
@@ -195,26 +63,16 @@ private:
 [[nodiscard]] inline AllocationTrace decode_trace(EncodedTrace encoded) { return TraceDecoder{encoded}.decode(); }
 
 /// Writes a trace to a file; readers see the old file or the whole new one.
-inline void write_trace(const std::filesystem::path& file, const AllocationTrace& trace) {
-    const std::string bytes = encode_trace(trace);
-    NewFile output{file};
-    output.write(std::as_bytes(std::span{bytes}));
-    output.commit();
-}
+void write_trace(const std::filesystem::path& file, const AllocationTrace& trace);
 
 /// Whether a file begins as a trace does, of whatever version.
-[[nodiscard]] inline bool begins_as_trace(const std::filesystem::path& file) {
-    std::array<char, trace_file_magic.size()> begin{};
-    std::ifstream input{file, std::ios::binary};
-    return input.read(begin.data(), begin.size()) && std::string_view{begin.data(), begin.size()} == trace_file_magic;
-}
+[[nodiscard]] bool begins_as_trace(const std::filesystem::path& file);
 
 /// Throws Error where there is no such file, and where it holds anything but a whole trace.
-[[nodiscard]] inline AllocationTrace read_trace(const std::filesystem::path& file) {
-    std::ifstream input{file, std::ios::binary};
-    const std::string bytes{std::istreambuf_iterator<char>{input}, std::istreambuf_iterator<char>{}};
-    if (!input.is_open() || input.bad()) throw Error{Errc::bad_value, file.string() + ": cannot be read"};
-    return decode_trace({.bytes = bytes, .place = file.string()});
-}
+[[nodiscard]] AllocationTrace read_trace(const std::filesystem::path& file);
 
 }  // namespace hpo::memory
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/impl/trace_file_inl.hpp"
+#endif

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <string>
 #include <string_view>
 
 #include "hpo/core/field.hpp"
-#include "hpo/failure/cause.hpp"
 #include "hpo/recovery/concept.hpp"
 
 namespace hpo::recovery {
@@ -30,51 +27,9 @@ public:
     }
 
     ShrinkMicroBatch() = default;
-    explicit ShrinkMicroBatch(Config config) : config_{config} {
-        if (config.min_micro_batch < 1) throw bad_value("min_micro_batch", std::to_string(config.min_micro_batch), "at least 1");
-        if (config.crash_retries < 0) throw bad_value("crash_retries", std::to_string(config.crash_retries), "0 or more");
-        if (config.max_retries < 0) throw bad_value("max_retries", std::to_string(config.max_retries), "0 or more");
-    }
+    explicit ShrinkMicroBatch(Config config);
 
-    [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
-        const Failure& failure = failed.failure;
-        const auto end = [&](Recovery::Action action, std::string reason) {
-            return Recovery{.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
-        };
-        if (failure.kind == FailureKind::crash || failure.kind == FailureKind::lost_worker) {
-            const auto died = std::count_if(failed.trial.attempts.begin(), failed.trial.attempts.end(), [](const Attempt& attempt) {
-                return attempt.failure &&
-                       (attempt.failure->kind == FailureKind::crash || attempt.failure->kind == FailureKind::lost_worker);
-            });
-            if (died > config_.crash_retries) {
-                return end(Recovery::Action::fail, "the worker died in " + std::to_string(died) + " attempts of this trial");
-            }
-            Recovery again = end(Recovery::Action::retry, "the worker died: once more in a fresh one");
-            again.fresh_worker = true;
-            return again;
-        }
-        if (!is_memory(failure.kind)) return end(Recovery::Action::fail, std::string{to_text(failure.kind)});
-        if (failure.kind == FailureKind::predicted_oom) return end(Recovery::Action::prune, "refused before launch");
-        if (failure.kind == FailureKind::host_out_of_memory || failure.cause == OomCause::host) {
-            return end(Recovery::Action::prune, "out of host memory, which a smaller micro-batch does not save");
-        }
-        if (weights_do_not_fit(failure))
-            return end(Recovery::Action::prune, "out of memory for the model's weights, whatever the micro-batch");
-        const auto micro = failed.attempt.plan.effective_micro_batch();
-        if (!micro) return end(Recovery::Action::prune, "out of memory, and the plan has no batch to shrink");
-        if (*micro <= config_.min_micro_batch) {
-            return end(Recovery::Action::prune, "out of memory at micro-batch " + std::to_string(*micro) + ", the smallest allowed");
-        }
-        if (failed.attempt.index >= config_.max_retries) {
-            return end(Recovery::Action::prune, "out of memory at micro-batch " + std::to_string(*micro) + " after " +
-                                                    std::to_string(failed.attempt.index) + " retries");
-        }
-        Recovery retry = end(Recovery::Action::retry, {});
-        retry.plan.micro_batch = std::max(config_.min_micro_batch, *micro / 2);
-        retry.reason = "out of memory at micro-batch " + std::to_string(*micro) + ": retry at " + std::to_string(*retry.plan.micro_batch) +
-                       " with " + std::to_string(retry.plan.accumulation_steps()) + " accumulation steps";
-        return retry;
-    }
+    [[nodiscard]] Recovery recover(const FailedAttempt& failed) const;
 
 private:
     Config config_;
@@ -83,3 +38,7 @@ private:
 static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch>);
 
 }  // namespace hpo::recovery
+
+#ifndef HPO_COMPILED
+#include "hpo/recovery/impl/shrink_micro_batch_inl.hpp"
+#endif

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/error.hpp"
 #include "hpo/sampler/concept.hpp"
 #include "hpo/space/narrowing.hpp"
 #include "hpo/space/space_trial.hpp"

@@ -8,7 +8,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "hpo/core/error.hpp"
 #include "hpo/core/plan_fields.hpp"
+#include "hpo/script/lua_state.hpp"
 #include "hpo/script/lua_value.hpp"
 
 namespace hpo::script {

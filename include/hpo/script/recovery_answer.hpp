@@ -7,13 +7,10 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/recovery/concept.hpp"
-#include "hpo/script/lua_value.hpp"
-#include "hpo/script/plan_member.hpp"
 #include "hpo/script/read_only.hpp"
 
 /// What a rule (on_oom, on_failure) is given, and what it may answer: hpo.retry, hpo.prune, hpo.fail, or nothing.
@@ -33,17 +30,7 @@ inline constexpr auto plan_members = std::apply(
     plan_fields);
 
 /// What hpo.retry may set: the plan, but for what is a parameter, and how to go on.
-[[nodiscard]] inline const std::vector<std::string_view>& retry_members() {
-    static const std::vector<std::string_view> names = [] {
-        std::vector<std::string_view> members;
-        each_plan_field([&](const auto& field) {
-            if (field.role != PlanRole::parameter) members.push_back(field.key);
-        });
-        members.insert(members.end(), {"fresh_worker", "params", "reason"});
-        return members;
-    }();
-    return names;
-}
+[[nodiscard]] const std::vector<std::string_view>& retry_members();
 
 /// A member that is known but not there is nil; any other is a typing error. Upvalue: the owner.
 template <const auto& members>
@@ -60,153 +47,37 @@ int unknown_member(lua_State* L) {
 inline int failure_assigned(lua_State* L) {
     read_only::raise_assigned(L, failure_type, "it says what happened; a rule answers with hpo.retry, hpo.prune or hpo.fail");
 }
-inline int plan_assigned(lua_State* L) {
-    const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : "micro_batch";
-    const auto& members = retry_members();
-    const bool can_change = std::find(members.begin(), members.end(), name) != members.end();
-    read_only::raise_assigned(L, plan_type,
-                              "it says how the attempt ran; expected return hpo.retry { " +
-                                  (can_change ? name + " = " + read_only::assigned_text(L) : std::string{"..."}) + " }");
-}
+int plan_assigned(lua_State* L);
 inline int answer_member(lua_State* L) { raise(L, "an answer has no members that a rule could read; expected return hpo.retry { ... }"); }
 inline int answer_assigned(lua_State* L) {
     read_only::raise_assigned(L, answer_type, "an answer is complete; expected all changes in the table of hpo.retry { ... }");
 }
 
-inline void install(lua_State* L) {
-    lua_pushcfunction(L, &answer_member);
-    lua_pushcfunction(L, &answer_assigned);
-    read_only::install(L, answer_type);
-    lua_pushstring(L, failure_type);
-    lua_pushcclosure(L, &unknown_member<failure_members>, 1);
-    lua_pushcfunction(L, &failure_assigned);
-    read_only::install(L, failure_type);
-    lua_pushstring(L, plan_type);
-    lua_pushcclosure(L, &unknown_member<plan_members>, 1);
-    lua_pushcfunction(L, &plan_assigned);
-    read_only::install(L, plan_type);
-}
+void install(lua_State* L);
 
 /// Pushes the failure. Figures that are not known are nil, except `fragmentation`: without evidence there is none.
-inline void push_failure(lua_State* L, const FailedAttempt& failed) {
-    const Failure& failure = failed.failure;
-    const MemoryReading& memory = failure.memory;
-    lua_createtable(L, 0, static_cast<int>(failure_members.size()));
-    set_member(L, "kind", Value{std::string{to_text(failure.kind)}});
-    set_member(L, "code", failure.code);
-    set_member(L, "message", Value{failure.message});
-    set_member(L, "type", Value{failure.type});
-    set_member(L, "where", Value{failure.where});
-    if (failure.cause) set_member(L, "cause", Value{std::string{to_text(*failure.cause)}});
-    set_member(L, "requested_bytes", failure.requested_bytes);
-    set_member(L, "allocated_bytes", memory.allocated);
-    set_member(L, "reserved_bytes", memory.reserved);
-    set_member(L, "free_bytes", memory.free);
-    set_member(L, "capacity_bytes", memory.capacity);
-    double fragmentation = 0;
-    if (memory.allocated && memory.reserved && *memory.reserved > *memory.allocated) {
-        fragmentation = static_cast<double>(*memory.reserved - *memory.allocated) / static_cast<double>(*memory.reserved);
-    }
-    set_member(L, "fragmentation", Value{fragmentation});
-    set_member(L, "attempt", Value{std::int64_t{failed.attempt.index} + 1});
-    read_only::wrap(L, failure_type);
-}
+void push_failure(lua_State* L, const FailedAttempt& failed);
 
-inline void push_plan(lua_State* L, const ExecutionPlan& plan) {
-    lua_createtable(L, 0, static_cast<int>(plan_members.size()));
-    each_plan_field([&]<class T>(const PlanField<T>& field) {
-        const std::string key{field.key};
-        const T& value = plan.*field.member;
-        if constexpr (std::is_enum_v<T>) set_member(L, key.c_str(), Value{std::string{to_text(value)}});
-        else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) set_member(L, key.c_str(), value);
-        else set_member(L, key.c_str(), Value{value});
-    });
-    set_member(L, "micro_batch", plan.effective_micro_batch());
-    set_member(L, "accumulation_steps", Value{plan.accumulation_steps()});
-    read_only::wrap(L, plan_type);
-}
+void push_plan(lua_State* L, const ExecutionPlan& plan);
 
 /// Gives a parameter the value at the top of the stack. One that the trial's space asked for keeps to its distribution; any other has the
 /// value as its one choice: whether the trainer has it and takes the value, the trainer's own list says.
-inline void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed) {
-    const auto value = to_value(L, -1);
-    const Param* const known = asked.find(name);
-    const auto internal = !value ? std::nullopt : known ? to_internal(*known->distribution, *value) : std::optional{0.0};
-    if (!internal) {
-        raise(L, place + ": parameter '" + clipped(name) + "': got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
-                     "; expected " + (known ? describe(*known->distribution) : "a number, a text, true or false"));
-    }
-    if (known) changed.set(Param{known->name, known->distribution, *internal});
-    else changed.set(name, CategoricalDistribution{{*value}}, *internal);
-}
+void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed);
 
 /// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan; without an attempt it is only looked at.
-inline void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed) {
-    const std::string place = "hpo.retry";
-    const Fields given{L, index, place, retry_members()};
-    each_plan_field([&](const auto& field) {
-        if (field.role != PlanRole::parameter) read_plan_member(L, given, place, field, recovery.plan);
-    });
-    recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
-    recovery.reason = given.text("reason").value_or("");
-    if (!given.push("params")) return;
-    if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
-    if (!failed) return lua_pop(L, 1);
-    ParamSet changed = params_of(failed->trial, failed->attempt);
-    const int table = lua_gettop(L);
-    for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING) raise_wrong_type(L, -2, place, "the name of a parameter", "a text");
-        change_param(L, place, lua_tostring(L, -2), failed->trial.params, changed);
-    }
-    lua_pop(L, 1);
-    recovery.params = std::move(changed);
-}
+void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed);
 
-inline int tagged(lua_State* L, const char* action) {
-    lua_createtable(L, 2, 0);  // by number: a rule has no name for them
-    lua_pushstring(L, action);
-    lua_rawseti(L, -2, 1);
-    lua_pushvalue(L, 1);
-    lua_rawseti(L, -2, 2);
-    read_only::wrap(L, answer_type);
-    return 1;
-}
-inline int retry(lua_State* L) {
-    if (lua_type(L, 1) != LUA_TTABLE) raise_wrong_type(L, 1, "hpo.retry", "the changes", "a table such as { micro_batch = 8 }");
-    Recovery checked_here;
-    read_retry(L, 1, checked_here, nullptr);
-    return tagged(L, "retry");
-}
-inline int with_reason(lua_State* L, const char* action) {
-    if (require_text(L, 1, std::string{"hpo."} + action, "the reason").empty())
-        raise(L, std::string{"hpo."} + action + ": expected a reason");
-    return tagged(L, action);
-}
+int tagged(lua_State* L, const char* action);
+int retry(lua_State* L);
+int with_reason(lua_State* L, const char* action);
 inline int prune(lua_State* L) { return with_reason(L, "prune"); }
 inline int fail(lua_State* L) { return with_reason(L, "fail"); }
 
 /// What the rule `name` returned; nothing for nil and false.
-inline std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed) {
-    index = lua_absindex(L, index);
-    if (lua_toboolean(L, index) == 0) return std::nullopt;
-    if (!luaL_testudata(L, index, answer_type)) {
-        raise_wrong_type(L, index, name, "the answer", "hpo.retry { ... }, hpo.prune \"reason\", hpo.fail \"reason\" or nil");
-    }
-    read_only::push_table(L, index);
-    lua_rawgeti(L, -1, 1);
-    const std::string action = require_text(L, -1, name, "the answer");
-    lua_rawgeti(L, -2, 2);
-    Recovery recovery;
-    recovery.plan = failed.attempt.plan;
-    if (action == "retry") {
-        recovery.action = Recovery::Action::retry;
-        read_retry(L, -1, recovery, &failed);
-        if (!recovery.params) recovery.params = failed.attempt.changed_params;
-    } else {
-        recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;
-        recovery.reason = require_text(L, -1, name, "the reason");
-    }
-    return recovery;
-}
+std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed);
 
 }  // namespace hpo::script::recovery_answer
+
+#ifndef HPO_COMPILED
+#include "hpo/script/impl/recovery_answer_inl.hpp"
+#endif

@@ -6,6 +6,7 @@
 
 #include "hpo/recovery/concept.hpp"
 #include "hpo/recovery/fail.hpp"
+#include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/retry_words.hpp"
 #include "hpo/script/study_script.hpp"
 

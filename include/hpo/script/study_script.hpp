@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "hpo/core/field.hpp"
 #include "hpo/recovery/concept.hpp"
-#include "hpo/script/read_only.hpp"
-#include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/sandbox.hpp"
-#include "hpo/script/study_reader.hpp"
+#include "hpo/script/study_description.hpp"
 #include "hpo/script/trial_api.hpp"
 
 namespace hpo::script {
@@ -35,16 +29,7 @@ class StudyScript {
 public:
     /// Throws Error{Errc::script} `file:line: what` for a script that cannot be read or does not load, and
     /// Errc::unknown_name for a `set` that the script does not declare.
-    [[nodiscard]] static StudyScript load(const std::filesystem::path& path, ScriptOptions options = {}) {
-        std::error_code problem;
-        const auto size = std::filesystem::file_size(path, problem);
-        std::ifstream file{path, std::ios::binary};
-        if (problem || !file) throw Error{Errc::script, path.string() + ": cannot be read; expected a study script (a Lua file)"};
-        if (size > max_source_bytes)
-            throw Error{Errc::script, path.string() + ": " + format_bytes(static_cast<std::int64_t>(size)) + " of source; at most 1 MiB"};
-        const std::string text{std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
-        return from_text(text, path.string(), std::move(options));
-    }
+    [[nodiscard]] static StudyScript load(const std::filesystem::path& path, ScriptOptions options = {});
     /// `name` stands for the file in errors.
     [[nodiscard]] static StudyScript from_text(std::string_view text, std::string name, ScriptOptions options = {}) {
         return StudyScript{std::make_shared<Runtime>(text, std::move(name), std::move(options))};
@@ -67,48 +52,12 @@ private:
 
     class Runtime : public Sandbox {
     public:
-        Runtime(std::string_view text, std::string name, ScriptOptions options)
-            : Sandbox{options.limits, std::move(name), std::move(options.print)}, set_{std::move(options.set)} {
-            call([&](lua_State* L) {
-                trial_.install(L);
-                recovery_answer::install(L);
-                install_module(L);
-            });
-            call([&](lua_State* L) { run_chunk(L, text); });
-            for (auto& [option, value] : options.trainer_options) study.trainer_options.insert_or_assign(option, std::move(value));
-            for (const auto& [set_name, value] : set_) {
-                std::vector<std::string> known;
-                for (const ScriptOption& option : study.options) known.push_back(option.name);
-                if (std::find(known.begin(), known.end(), set_name) == known.end()) throw unknown_name(chunk(), "option", set_name, known);
-            }
-        }
+        Runtime(std::string_view text, std::string name, ScriptOptions options);
 
         /// What the space prints of a proposal that it refuses is dropped: another one follows for the same trial.
-        void ask(SpaceTrial& trial) {
-            hold_back();
-            try {
-                call([&](lua_State* L) {
-                    const TrialApi::Scope scope{trial_, &trial, trial.number()};
-                    lua_rawgeti(L, LUA_REGISTRYINDEX, space_);
-                    trial_.push(L, trial.params());
-                    lua_call(L, 1, 0);
-                });
-            } catch (const Error&) {
-                hand_on();
-                throw;
-            } catch (...) {
-                drop();
-                throw;
-            }
-            hand_on();
-        }
+        void ask(SpaceTrial& trial);
 
-        std::optional<Recovery> answer(const FailedAttempt& failed) {
-            std::optional<Recovery> recovery;
-            if (is_memory(failed.failure.kind) && study.has_on_oom) recovery = run_rule(on_oom_, "on_oom", failed);
-            if (!recovery && study.has_on_failure) recovery = run_rule(on_failure_, "on_failure", failed);
-            return recovery;
-        }
+        std::optional<Recovery> answer(const FailedAttempt& failed);
 
         StudyDescription study;
 
@@ -117,141 +66,28 @@ private:
 
         static Runtime& self(lua_State* L) { return static_cast<Runtime&>(LuaState::of(L)); }
 
-        std::optional<Recovery> run_rule(int rule, const char* name, const FailedAttempt& failed) {
-            std::optional<Recovery> recovery;
-            call([&](lua_State* L) {
-                const TrialApi::Scope scope{trial_, nullptr, failed.trial.number};
-                lua_rawgeti(L, LUA_REGISTRYINDEX, rule);
-                trial_.push(L, params_of(failed.trial, failed.attempt));
-                recovery_answer::push_failure(L, failed);
-                recovery_answer::push_plan(L, failed.attempt.plan);
-                lua_call(L, 3, 1);
-                recovery = recovery_answer::read(L, -1, name, failed);
-            });
-            return recovery;
-        }
+        std::optional<Recovery> run_rule(int rule, const char* name, const FailedAttempt& failed);
 
-        void install_module(lua_State* L) {
-            static constexpr luaL_Reg functions[] = {{"study", &Runtime::define_study},
-                                                     {"option", &Runtime::declare_option},
-                                                     {"command", &Runtime::command},
-                                                     {"retry", &recovery_answer::retry},
-                                                     {"prune", &recovery_answer::prune},
-                                                     {"fail", &recovery_answer::fail},
-                                                     {nullptr, nullptr}};
-            lua_pushcfunction(L, &Runtime::unknown_function);
-            lua_pushcfunction(L, &Runtime::module_assigned);
-            read_only::install(L, module_name);
-            luaL_newlib(L, functions);
-            read_only::wrap(L, module_name);
-            set_module(L, module_name);
-        }
+        void install_module(lua_State* L);
 
-        void run_chunk(lua_State* L, std::string_view text) {
-            if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-            const std::string source_name = "@" + chunk();
-            if (luaL_loadbufferx(L, text.data(), text.size(), source_name.c_str(), "t") != LUA_OK) lua_error(L);
-            lua_call(L, 0, 1);
-            loaded_ = true;
-            if (!defined_ || lua_touserdata(L, -1) != this) {
-                raise(L, "the script returned " + type_text(L, -1) + "; expected return hpo.study { ... }");
-            }
-        }
+        void run_chunk(lua_State* L, std::string_view text);
 
-        static int module_assigned(lua_State* L) {
-            read_only::raise_assigned(L, module_name, "the module is given; a study's settings stand in the table of hpo.study { ... }");
-        }
-        static int unknown_function(lua_State* L) {
-            static const std::vector<std::string> known{"command", "fail", "option", "prune", "retry", "study"};
-            raise(L, unknown_name("hpo", "function", lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2), known)
-                         .what());
-        }
+        static int module_assigned(lua_State* L);
+        static int unknown_function(lua_State* L);
 
         /// hpo.study { ... }: returns a token that the script returns.
-        static int define_study(lua_State* L) {
-            Runtime& runtime = self(L);
-            if (runtime.loaded_) raise(L, "hpo.study: only once, while the script loads");
-            if (runtime.defined_) raise(L, "hpo.study: a script describes one study; this is a second one");
-            if (lua_type(L, 1) != LUA_TTABLE) raise_wrong_type(L, 1, "hpo.study", "the study", "a table");
-            study_reader::read(L, 1, runtime.study);
-            runtime.space_ = function_member(L, "space");
-            if (runtime.space_ == LUA_NOREF) raise(L, "hpo.study: got no space; expected space = function(trial) ... end");
-            runtime.on_oom_ = function_member(L, "on_oom");
-            runtime.on_failure_ = function_member(L, "on_failure");
-            runtime.study.has_on_oom = runtime.on_oom_ != LUA_NOREF;
-            runtime.study.has_on_failure = runtime.on_failure_ != LUA_NOREF;
-            runtime.defined_ = true;
-            lua_pushlightuserdata(L, &runtime);
-            return 1;
-        }
+        static int define_study(lua_State* L);
 
-        static int function_member(lua_State* L, const char* name) {
-            lua_pushstring(L, name);
-            lua_rawget(L, 1);
-            if (lua_toboolean(L, -1) == 0) {
-                lua_pop(L, 1);
-                return LUA_NOREF;
-            }
-            if (lua_type(L, -1) != LUA_TFUNCTION) raise_wrong_type(L, -1, "hpo.study", name, "a function");
-            return luaL_ref(L, LUA_REGISTRYINDEX);
-        }
+        static int function_member(lua_State* L, const char* name);
 
         /// hpo.option(name, default, help): the default, or what `--set` gave, in the default's type.
-        static int declare_option(lua_State* L) {
-            Runtime& runtime = self(L);
-            const std::string name = require_text(L, 1, "hpo.option", "the name");
-            const std::string place = "hpo.option(\"" + clipped(name) + "\")";
-            if (name.empty() || name.size() > 128 || runtime.study.options.size() >= 1000) {
-                raise(L, place + ": expected a name of 1 to 128 bytes, for at most 1000 options");
-            }
-            if (runtime.loaded_) raise(L, place + ": options are declared while the script loads; put this at its top");
-            const auto standard = to_value(L, 2);
-            if (!standard || standard->is_null()) {
-                raise_wrong_type(L, 2, place, "the default", "a string, a number, true or false");
-            }
-            ScriptOption option{name, *standard, *standard, lua_isnoneornil(L, 3) ? "" : require_text(L, 3, place, "the help")};
-            for (const ScriptOption& earlier : runtime.study.options) {
-                if (earlier.name == name) raise(L, place + ": declared twice");
-            }
-            if (const auto given = runtime.set_.find(name); given != runtime.set_.end()) {
-                std::string_view expected;
-                const auto parsed = parse(given->second, *standard, expected);
-                if (!parsed) raise(L, bad_value(place + ": --set " + name, "'" + given->second + "'", expected).what());
-                option.value = *parsed;
-            }
-            push_value(L, option.value);
-            runtime.study.options.push_back(std::move(option));
-            return 1;
-        }
+        static int declare_option(lua_State* L);
 
         /// `text` as a value of the type of `like`; a whole number may be given where the default has a fraction.
-        static std::optional<Value> parse(std::string_view text, const Value& like, std::string_view& expected) {
-            const auto as = [&]<class T>(std::type_identity<T>) -> std::optional<Value> {
-                expected = field_traits<T>::expected;
-                const auto value = field_traits<T>::parse(text);
-                return value ? std::optional{Value{*value}} : std::nullopt;
-            };
-            switch (like.kind()) {
-                case Value::Kind::truth: return as(std::type_identity<bool>{});
-                case Value::Kind::whole: return as(std::type_identity<std::int64_t>{});
-                case Value::Kind::real: return as(std::type_identity<double>{});
-                case Value::Kind::text: return as(std::type_identity<std::string>{});
-                case Value::Kind::null: break;
-            }
-            return std::nullopt;
-        }
+        static std::optional<Value> parse(std::string_view text, const Value& like, std::string_view& expected);
 
         /// hpo.command { "program", "argument", ... }: the trainer named command, with its arguments as a JSON list.
-        static int command(lua_State* L) {
-            std::string arguments = "[";
-            for (const Value& part : require_list(L, 1, "hpo.command", "the command line")) {
-                arguments += (arguments.size() > 1 ? ", " : "") + json_quote(display_text(part));
-            }
-            lua_createtable(L, 0, 2);
-            set_member(L, "name", Value{std::string{"command"}});
-            set_member(L, "arguments", Value{arguments + "]"});
-            return 1;
-        }
+        static int command(lua_State* L);
 
         std::map<std::string, std::string, std::less<>> set_;
         TrialApi trial_;
@@ -268,3 +104,7 @@ private:
 };
 
 }  // namespace hpo::script
+
+#ifndef HPO_COMPILED
+#include "hpo/script/impl/study_script_inl.hpp"
+#endif

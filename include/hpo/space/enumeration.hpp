@@ -4,17 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "hpo/core/error.hpp"
-#include "hpo/space/fixed_uses.hpp"
 #include "hpo/space/narrowing.hpp"
 #include "hpo/space/space_trial.hpp"
 
@@ -25,33 +21,7 @@ class Axis {
 public:
     static constexpr std::uint64_t most = std::uint64_t{1} << 63U;  ///< positions: a finer grid counts as that many
 
-    Axis(const Distribution& distribution, const Narrowing& within) {
-        if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
-            for (std::size_t i = 0; i < categorical->choices.size(); ++i) {
-                if (within.admits(static_cast<double>(i))) indices_.push_back(static_cast<double>(i));
-            }
-            size_ = indices_.size();
-            return;
-        }
-        const Distribution part = narrowed(distribution, within).value();
-        if (const auto* whole = get_if<IntDistribution>(&part)) {
-            low_ = static_cast<double>(whole->low);
-            high_ = static_cast<double>(whole->high);
-            step_ = static_cast<double>(whole->step);
-            size_ = static_cast<std::uint64_t>((whole->high - whole->low) / whole->step) + 1;
-            return;
-        }
-        const auto& real = get<FloatDistribution>(part);
-        low_ = real.low;
-        high_ = real.high;
-        log_ = real.log;
-        if (real.step) {
-            step_ = *real.step;
-            const double steps = std::floor((real.high - real.low) / step_ + 1e-8);
-            size_ = steps < static_cast<double>(most) ? static_cast<std::uint64_t>(steps) + 1 : most;
-        }
-        continuous_ = !real.step && real.low < real.high;
-    }
+    Axis(const Distribution& distribution, const Narrowing& within);
 
     [[nodiscard]] bool is_continuous() const noexcept { return continuous_; }
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
@@ -67,13 +37,7 @@ public:
     /// The internal value at the share `u` in [0, 1], also of a continuous axis.
     [[nodiscard]] double value_at(double u) const { return continuous_ ? continuous_value(u) : value(position(u)); }
     /// The position of an internal value of the axis; 0 on a continuous one.
-    [[nodiscard]] std::uint64_t position_of(double internal) const {
-        if (continuous_) return 0;
-        if (!indices_.empty()) {
-            return static_cast<std::uint64_t>(std::find(indices_.begin(), indices_.end(), internal) - indices_.begin());
-        }
-        return step_ > 0 ? static_cast<std::uint64_t>(std::llround((internal - low_) / step_)) : 0;
-    }
+    [[nodiscard]] std::uint64_t position_of(double internal) const;
 
 private:
     [[nodiscard]] double continuous_value(double u) const {
@@ -121,22 +85,7 @@ public:
         if (at_refusal_ == AtRefusal::end) ParamSource::refuse(reason);
     }
     /// Runs the space over this source. What a space throws after a refusal is no error: nobody would have asked.
-    [[nodiscard]] RunEnd run(const Space& space, SpaceTrial& trial) {
-        refused_ = false;
-        RunEnd end;
-        try {
-            space(trial);
-        } catch (const OutsideFixed&) {
-            end.outside = true;
-        } catch (const SpaceRejection&) {
-            refused_ = true;
-        } catch (const Error&) {
-            if (!refused_) throw;
-            end.cut = true;
-        }
-        end.refused = refused_ && !end.outside;
-        return end;
-    }
+    [[nodiscard]] RunEnd run(const Space& space, SpaceTrial& trial);
 
 private:
     AtRefusal at_refusal_;
@@ -232,3 +181,7 @@ Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Vis
 }
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/space/impl/enumeration_inl.hpp"
+#endif

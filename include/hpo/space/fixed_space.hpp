@@ -1,47 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "hpo/space/fixed_uses.hpp"
 #include "hpo/space/space_trial.hpp"
 
 namespace hpo {
 
 /// One internal value of a distribution, as its narrowing.
-[[nodiscard]] inline Narrowing narrowed_to(const Distribution& distribution, double internal) {
-    Narrowing within;
-    if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) {
-        within.allowed.assign(categorical->choices.size(), false);
-        within.allowed[static_cast<std::size_t>(internal)] = true;
-    } else {
-        within.low = within.high = internal;
-    }
-    return within;
-}
+[[nodiscard]] Narrowing narrowed_to(const Distribution& distribution, double internal);
 
 /// The part of a space that has the fixed values: each fixed parameter has one value, and a proposal of a branch without it ends with
 /// OutsideFixed. `uses` must outlive the result.
-[[nodiscard]] inline Space with_fixed(Space space, FixedUses& uses) {
-    return [space = std::move(space), &uses](SpaceTrial& outer) {
-        struct Source final : ParamSource {
-            SpaceTrial& outer;
-            FixedUses& uses;
-            Source(SpaceTrial& trial, FixedUses& fixed) : outer{trial}, uses{fixed} {}
-            double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
-                        const ParamSet& /*so_far*/) override {
-                const auto chosen = uses.draw(name, distribution, within);
-                return outer.draw(name, distribution, chosen ? narrowed_to(distribution, *chosen) : within);
-            }
-            void refuse(std::string_view reason) override { outer.require(false, reason); }
-        };
-        Source source{outer, uses};
-        SpaceTrial inner{source, outer.number()};
-        space(inner);
-    };
-}
+[[nodiscard]] Space with_fixed(Space space, FixedUses& uses);
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/space/impl/fixed_space_inl.hpp"
+#endif

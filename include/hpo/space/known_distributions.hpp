@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "hpo/core/error.hpp"
 #include "hpo/core/param_set.hpp"
 
 namespace hpo {

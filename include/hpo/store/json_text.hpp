@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/utf8.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo::store {
@@ -21,17 +20,7 @@ using Json = nlohmann::json;
 
 /// The text with every byte that is not part of well-formed UTF-8 replaced by U+FFFD: other programs refuse a database whose
 /// texts are not UTF-8.
-[[nodiscard]] inline std::string valid_utf8(std::string_view text) {
-    std::string valid;
-    valid.reserve(text.size());
-    for (std::size_t i = 0; i < text.size();) {
-        const std::size_t length = utf8_length(text, i);
-        if (length > 0) valid.append(text, i, length);
-        else valid += "\xEF\xBF\xBD";
-        i += length > 0 ? length : 1;
-    }
-    return valid;
-}
+[[nodiscard]] std::string valid_utf8(std::string_view text);
 
 /// The numbers that Python's json module writes and JSON does not have, and the texts that stand for them after parse_json.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> python_numbers{
@@ -62,15 +51,7 @@ template <class AnyJson = Json>
 }
 
 /// The objects of a JSON list; empty for anything else.
-[[nodiscard]] inline std::vector<Json> json_objects(std::string_view text) {
-    std::vector<Json> objects;
-    Json list = parse_json(text);
-    if (!list.is_array()) return objects;
-    for (Json& item : list) {
-        if (item.is_object()) objects.push_back(std::move(item));
-    }
-    return objects;
-}
+[[nodiscard]] std::vector<Json> json_objects(std::string_view text);
 
 /// The number that a JSON value stands for: a number, one of Python's, or a text that holds a number (as one writer stores
 /// constraints). Nothing for anything else.
@@ -94,13 +75,7 @@ template <class AnyJson>
 [[nodiscard]] inline bool is_json(std::string_view text) { return !parse_json(valid_utf8(text)).is_discarded(); }
 /// The text of an attribute as it may be stored: well-formed UTF-8 and JSON, since one bad attribute would make every other
 /// program refuse the whole study. Throws bad_value.
-[[nodiscard]] inline std::string checked_json(std::string_view place, std::string_view key, std::string_view json) {
-    std::string text = valid_utf8(json);
-    if (parse_json(text).is_discarded()) {
-        throw bad_value(std::string{place} + ", attribute '" + std::string{key} + "'", text.substr(0, 60), "JSON text");
-    }
-    return text;
-}
+[[nodiscard]] std::string checked_json(std::string_view place, std::string_view key, std::string_view json);
 
 /// A parameter value; lists and objects, which are no parameter values here, become their JSON text.
 template <class AnyJson>
@@ -127,3 +102,7 @@ template <class AnyJson>
 }
 
 }  // namespace hpo::store
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/json_text_inl.hpp"
+#endif

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "hpo/core/plan_fields.hpp"
+#include "hpo/store/json_text.hpp"
 #include "hpo/store/plan_json.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 

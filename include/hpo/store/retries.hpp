@@ -2,17 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "hpo/core/trial.hpp"
-#include "hpo/store/store.hpp"
 
 namespace hpo {
 
@@ -24,19 +21,7 @@ inline constexpr std::string_view failed_trial_attribute = "failed_trial";
 inline constexpr std::string_view retry_history_attribute = "retry_history";
 
 /// The whole numbers of a JSON list of them, as the attribute `retry_history` has it; empty for anything else.
-[[nodiscard]] inline std::vector<std::int64_t> trial_numbers(std::string_view json) {
-    std::vector<std::int64_t> numbers;
-    if (json.size() < 2 || json.front() != '[' || json.back() != ']') return numbers;
-    for (json = json.substr(1, json.size() - 2); !json.empty();) {
-        json.remove_prefix(std::min(json.find_first_not_of(" \t\n\r,"), json.size()));
-        std::int64_t number = 0;
-        const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), number);
-        if (error != std::errc{}) return json.empty() ? numbers : std::vector<std::int64_t>{};
-        numbers.push_back(number);
-        json.remove_prefix(static_cast<std::size_t>(end - json.data()));
-    }
-    return numbers;
-}
+[[nodiscard]] std::vector<std::int64_t> trial_numbers(std::string_view json);
 
 /// The trials that this one goes on with, from the first; empty for most.
 [[nodiscard]] inline std::vector<std::int64_t> retry_history(const Trial& trial) {
@@ -50,14 +35,10 @@ inline constexpr std::string_view retry_history_attribute = "retry_history";
 }
 
 /// True for a trial that its supervisor left behind.
-[[nodiscard]] inline bool is_lost(const Trial& trial) { return is_finished(trial.state) && !counts_as_done(trial); }
+[[nodiscard]] bool is_lost(const Trial& trial);
 
 /// The step of the latest checkpoint that a trial's last attempt wrote or went on from; nothing: it would begin anew.
-[[nodiscard]] inline std::optional<std::int64_t> latest_checkpoint(const Trial& trial) {
-    if (trial.attempts.empty()) return std::nullopt;
-    const Attempt& last = trial.attempts.back();
-    return last.checkpoint_step ? last.checkpoint_step : last.resumed_step;
-}
+[[nodiscard]] std::optional<std::int64_t> latest_checkpoint(const Trial& trial);
 
 /// True when a trial goes on with others for good: one that was lost before its first attempt changed nothing.
 [[nodiscard]] inline bool has_taken_over(const Trial& trial) { return !is_lost(trial) || !trial.attempts.empty(); }
@@ -70,37 +51,14 @@ inline constexpr std::string_view retry_history_attribute = "retry_history";
 
 /// The lost trials whose configuration is known and that no other trial runs again or goes on with, by number. Of a line of trials it is
 /// at most one: a retry that was itself lost before its first attempt leaves the trial before it to be retried.
-[[nodiscard]] inline std::vector<std::int64_t> trials_left_behind(std::span<const Trial> trials) {
-    std::vector<std::int64_t> taken;
-    for (const Trial& trial : trials) {
-        if (!has_taken_over(trial)) continue;
-        for (const std::int64_t number : retry_history(trial)) taken.push_back(number);
-    }
-    std::vector<std::int64_t> left;
-    for (const Trial& trial : trials) {
-        if (!is_lost(trial) || (trial.params.empty() && trial.fixed.empty())) continue;
-        if (trial.attempts.empty() && !retry_history(trial).empty()) continue;
-        if (std::find(taken.begin(), taken.end(), trial.number) == taken.end()) left.push_back(trial.number);
-    }
-    return left;
-}
+[[nodiscard]] std::vector<std::int64_t> trials_left_behind(std::span<const Trial> trials);
 
 /// The beginning of a trial that goes on with a lost one after `last_kept`, or runs it again from its beginning (nothing): its
 /// parameters, what was attached to it, and its reports up to there. Number, id and state are still to be given.
-[[nodiscard]] inline Trial retry_of(const Trial& lost, std::optional<std::int64_t> last_kept) {
-    Trial retry;
-    retry.params = lost.params;
-    retry.fixed = lost.fixed;
-    retry.user_attributes = lost.user_attributes;
-    retry.user_attributes.erase(std::string{lost_attribute});
-    retry.system_attributes = lost.system_attributes;
-    retry.intermediate = lost.intermediate;
-    (void)take_superseded(retry.intermediate, last_kept);
-    std::string history;
-    for (const std::int64_t number : retry_history(lost)) history += std::to_string(number) + ", ";
-    retry.system_attributes[std::string{failed_trial_attribute}] = std::to_string(first_of_line(lost));
-    retry.system_attributes[std::string{retry_history_attribute}] = "[" + history + std::to_string(lost.number) + "]";
-    return retry;
-}
+[[nodiscard]] Trial retry_of(const Trial& lost, std::optional<std::int64_t> last_kept);
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/retries_inl.hpp"
+#endif

@@ -2,30 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 #include "hpo/store/store.hpp"
-#include "hpo/store/stored_time.hpp"
 
 namespace hpo::store {
 
 // Runs as rows of hpo_runs. All belong inside Connection::write.
 
 /// Returns the run's id.
-[[nodiscard]] inline std::int64_t insert_run(Connection& connection, std::int64_t study_id, const Run& run) {
-    connection.run(
-        "INSERT INTO hpo_runs (study_id, host, pid, started_ticks, configuration, started_at, heartbeat_at) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
-        study_id, run.host, run.pid, run.started_ticks, valid_utf8(run.configuration), time_text(now()));
-    return connection.last_id();
-}
-inline void write_heartbeat(Connection& connection, const Run& run) {
-    connection.run("UPDATE hpo_runs SET heartbeat_at = ?2 WHERE run_id = ?1", run.id, time_text(now()));
-}
-inline void write_run_end(Connection& connection, const Run& run) {
-    connection.run("UPDATE hpo_runs SET heartbeat_at = ?2, ended_at = ?2 WHERE run_id = ?1", run.id, time_text(now()));
-}
+[[nodiscard]] std::int64_t insert_run(Connection& connection, std::int64_t study_id, const Run& run);
+void write_heartbeat(Connection& connection, const Run& run);
+void write_run_end(Connection& connection, const Run& run);
 
 }  // namespace hpo::store
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/run_rows_inl.hpp"
+#endif

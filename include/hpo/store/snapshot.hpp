@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "hpo/core/history.hpp"
-#include "hpo/store/attempts_elsewhere.hpp"
-#include "hpo/store/hpo_layout.hpp"
-#include "hpo/store/lost_trials.hpp"
+#include "hpo/store/location.hpp"
 #include "hpo/store/optuna_shape.hpp"
 #include "hpo/store/run_liveness.hpp"
 #include "hpo/store/sqlite_connection.hpp"
-#include "hpo/store/stored_logs.hpp"
 #include "hpo/store/trial_reading.hpp"
 
 namespace hpo::store {
@@ -35,90 +28,25 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     /// Whether the file has our tables, with attempts.
     [[nodiscard]] bool has_attempts() const { return shape().has_hpo_tables; }
-    [[nodiscard]] std::vector<Study> studies() {
-        return consistent([&] { return shape().empty ? std::vector<Study>{} : reader_->studies(); });
-    }
+    [[nodiscard]] std::vector<Study> studies();
     /// The study of this name; throws unknown_name, which lists those that are there.
-    [[nodiscard]] Study study(const std::string& name) {
-        std::vector<std::string> names;
-        for (Study& study : studies()) {
-            if (study.name == name) return std::move(study);
-            names.push_back(study.name);
-        }
-        throw unknown_name("store '" + path_ + "'", "study", name, names);
-    }
+    [[nodiscard]] Study study(const std::string& name);
     /// Ordered by number; with attempts where the file has them. Only what `parts` asks for is read. The parameters of many trials are read
     /// beside the rest, by a thread and a connection of their own. They may be of a slightly later state. A trial's parameters change only
     /// before it runs.
-    [[nodiscard]] std::vector<Trial> trials(const Study& study, const TrialParts& parts = {}) {
-        return consistent([&] {
-            if (shape().empty) return std::vector<Trial>{};
-            constexpr std::size_t many = 1000;
-            std::vector<Trial> trials = reader_->heads({study.id});
-            TrialParts rest = parts;
-            rest.params = parts.params && trials.size() < many;
-            std::future<void> params;
-            if (rest.params != parts.params)
-                params = std::async(std::launch::async | std::launch::deferred, [&] { Snapshot{path_}.add_params(study, trials); });
-            reader_->read_parts(study.id, trials, rest);
-            if (params.valid()) params.get();
-            return trials;
-        });
-    }
+    [[nodiscard]] std::vector<Trial> trials(const Study& study, const TrialParts& parts = {});
     /// Adds the parameters to trials of the study that were read without them, ordered by number.
-    void add_params(const Study& study, std::span<Trial> trials) {
-        if (trials.empty()) return;
-        (void)consistent([&] {
-            for (Trial& trial : trials) trial.params = {};
-            reader_->read_params(study.id, trials);
-            return true;
-        });
-    }
-    [[nodiscard]] std::vector<Rejection> rejections(const Study& study) {
-        return consistent([&] {
-            return shape().has_hpo_tables ? read_rejections(*connection_, study.id, reader_->distributions()) : std::vector<Rejection>{};
-        });
-    }
+    void add_params(const Study& study, std::span<Trial> trials);
+    [[nodiscard]] std::vector<Rejection> rejections(const Study& study);
     /// What an attempt wrote; empty: nothing is kept of it.
-    [[nodiscard]] std::string log(const Trial& trial, int attempt) {
-        return consistent([&] { return shape().has_hpo_tables ? read_log(*connection_, trial.id, attempt) : std::string{}; });
-    }
+    [[nodiscard]] std::string log(const Trial& trial, int attempt);
     /// The latest attempts of all studies that were predicted and have ended on a device of this name, from the oldest.
-    [[nodiscard]] std::vector<Attempt> attempts_on(const std::string& device_name, std::size_t most) {
-        constexpr std::int64_t no_study = 0;
-        return consistent([&] {
-            return shape().has_hpo_tables ? read_attempts_elsewhere(*connection_, no_study, device_name, most) : std::vector<Attempt>{};
-        });
-    }
+    [[nodiscard]] std::vector<Attempt> attempts_on(const std::string& device_name, std::size_t most);
     /// The processes that have worked on the study, with their last signs of life.
-    [[nodiscard]] std::vector<KnownRun> runs(const Study& study) {
-        return consistent([&] {
-            std::vector<KnownRun> runs;
-            if (!shape().has_hpo_tables) return runs;
-            Rows row = connection_->query(
-                "SELECT run_id, host, pid, started_ticks, configuration, heartbeat_at, ended_at FROM hpo_runs WHERE study_id = ?1 ORDER BY "
-                "run_id",
-                study.id);
-            while (row.next()) {
-                runs.push_back({{row.integer(0), row.text(1), row.integer(2), row.text(3), row.text(4)},
-                                parse_time(row.text(5)).value_or(Time{}),
-                                !row.is_null(6)});
-            }
-            return runs;
-        });
-    }
+    [[nodiscard]] std::vector<KnownRun> runs(const Study& study);
 
     /// The keys of the study's RUNNING trials whose run is gone: the next run of the study ends them.
-    [[nodiscard]] std::set<std::int64_t> abandoned_trials(const Study& study) {
-        return consistent([&] {
-            std::set<std::int64_t> abandoned;
-            if (!shape().has_hpo_tables) return abandoned;
-            for (const auto& [id, busy] : busy_runs(*connection_, study.id)) {
-                if (is_gone(busy.known, now(), heartbeat_grace_seconds)) abandoned.insert(busy.trial_ids.begin(), busy.trial_ids.end());
-            }
-            return abandoned;
-        });
-    }
+    [[nodiscard]] std::set<std::int64_t> abandoned_trials(const Study& study);
 
 private:
     /// What the file looked like: a later difference means that somebody wrote to it.
@@ -128,50 +56,15 @@ private:
         bool has_log = false;
         friend bool operator==(const Stamp&, const Stamp&) = default;
     };
-    [[nodiscard]] Stamp stamp() const {
-        struct stat file {};
-        struct stat log {};
-        Stamp seen;
-        if (stat(path_.c_str(), &file) == 0) {
-            seen.size = file.st_size;
-            seen.modified_nanoseconds = file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec;
-        }
-        seen.has_log = stat((path_ + "-wal").c_str(), &log) == 0;
-        return seen;
-    }
+    [[nodiscard]] Stamp stamp() const;
     /// A file in write-ahead mode that nobody has open lacks its log; SQLite would make one, unless it is told that the file
     /// cannot change. Where there is a log, that promise would hide what is in it.
-    void open() {
-        require_openable(path_, false);
-        opened_ = stamp();
-        reader_.reset();
-        connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .immutable = !opened_.has_log});
-        immutable_ = !opened_.has_log && connection_->is_write_ahead();
-        if (!opened_.has_log && !immutable_) {  // a file with a rollback journal: its locks are to be kept
-            connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false});
-        }
-        reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] {
-            OptunaShape shape = read_shape(*connection_);
-            if (shape.has_hpo_tables) bridge_missing(*connection_);
-            return shape;
-        }));
-    }
+    void open();
     [[nodiscard]] const OptunaShape& shape() const { return reader_->shape(); }
 
     /// Reads, and when a file that was promised to be unchanging has changed meanwhile, opens it anew and reads again.
     template <class Work>
-    auto consistent(Work&& work) -> decltype(work()) {
-        for (int tries = 0;; ++tries) {
-            try {
-                auto result = connection_->read(work);
-                if (!immutable_ || stamp() == opened_) return result;
-            } catch (const Error&) {
-                if (!immutable_ || stamp() == opened_) throw;
-            }
-            if (tries == 5) throw Error{Errc::store, "store '" + path_ + "': changes faster than it can be read; try again"};
-            open();
-        }
-    }
+    auto consistent(Work&& work) -> decltype(work());
 
     std::string path_;
     Stamp opened_;
@@ -181,3 +74,7 @@ private:
 };
 
 }  // namespace hpo::store
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/snapshot_inl.hpp"
+#endif

@@ -5,19 +5,17 @@
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
 
 #include "hpo/core/error.hpp"
-#include "hpo/store/location.hpp"
 #include "hpo/store/sqlite_errors.hpp"
 
 namespace hpo::store {
@@ -49,38 +47,15 @@ public:
     [[nodiscard]] std::int64_t integer(int column) const { return maybe_integer(column).value_or(0); }
     [[nodiscard]] std::string text(int column) const { return std::string{text_view(column)}; }
     /// Valid until the next row.
-    [[nodiscard]] std::string_view text_view(int column) const {
-        const SQLite::Column value = statement_->getColumn(column);
-        const char* bytes = value.getText();
-        return {bytes, static_cast<std::size_t>(value.getBytes())};
-    }
-    [[nodiscard]] std::optional<double> real(int column) const {
-        const SQLite::Column value = statement_->getColumn(column);
-        const int type = value.getType();
-        if (type == SQLITE_NULL) return std::nullopt;
-        if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) refuse(value, "a number");
-        return value.getDouble();
-    }
-    [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const {
-        const SQLite::Column value = statement_->getColumn(column);
-        const int type = value.getType();
-        if (type == SQLITE_NULL) return std::nullopt;
-        if (type != SQLITE_INTEGER) refuse(value, "a whole number");
-        return value.getInt64();
-    }
+    [[nodiscard]] std::string_view text_view(int column) const;
+    [[nodiscard]] std::optional<double> real(int column) const;
+    [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const;
     [[nodiscard]] std::optional<std::string> maybe_text(int column) const {
         return is_null(column) ? std::nullopt : std::optional{text(column)};
     }
 
 private:
-    [[noreturn]] static void refuse(const SQLite::Column& value, std::string_view expected) {
-        std::string text = value.getString().substr(0, 60);
-        for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-        const std::string found = value.isBlob()   ? "a blob of " + std::to_string(value.getBytes()) + " bytes"
-                                  : value.isText() ? "'" + text + "'"
-                                                   : text;
-        throw UnreadableColumn{value.getName(), found, expected};
-    }
+    [[noreturn]] static void refuse(const SQLite::Column& value, std::string_view expected);
 
     SQLite::Statement* statement_;
 };
@@ -95,22 +70,7 @@ public:
         std::chrono::milliseconds busy_timeout{10'000};
     };
 
-    Connection(std::string path, Options options) : path_{std::move(path)}, options_{options} {
-        require_openable(path_, options.write);
-        guarded([&] {
-            const int flags = options.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE
-                                            : SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLITE_OPEN_NOMUTEX;
-            database_ = std::make_unique<SQLite::Database>(options.write ? path_ : read_uri(), flags);
-            sqlite3_extended_result_codes(database_->getHandle(), 1);
-            sqlite3_busy_handler(database_->getHandle(), &wait_for_lock, &options_);
-            if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
-                throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
-            }
-            // A reader goes through the file from one end to the other: a large cache would only take memory.
-            database_->exec(options.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
-                                          : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
-        });
-    }
+    Connection(std::string path, Options options);
 
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -162,51 +122,16 @@ public:
     }
     /// True for a file in write-ahead mode: byte 18 of its header is 2.
     /// Design note: read through SQLite. Opening and closing the file in any other way would drop this process's locks on it.
-    [[nodiscard]] bool is_write_ahead() {
-        sqlite3_file* file = nullptr;
-        char version = 0;
-        return sqlite3_file_control(database_->getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file->pMethods &&
-               file->pMethods->xRead(file, &version, 1, 18) == SQLITE_OK && version == 2;
-    }
+    [[nodiscard]] bool is_write_ahead();
     /// Changes whenever another connection, in this process or another, has written.
-    [[nodiscard]] std::int64_t data_version() {
-        return guarded([&] {
-            Rows rows = query("PRAGMA data_version");
-            rows.next();
-            return rows.integer(0);
-        });
-    }
+    [[nodiscard]] std::int64_t data_version();
 
 private:
     /// Short, spread-out waits: a writer holds the lock for well below a millisecond, and SQLite's own waits of up to 100 ms
     /// starve some of many writers.
-    static int wait_for_lock(void* context, int tries) {
-        const auto timeout = static_cast<const Options*>(context)->busy_timeout;
-        static thread_local std::chrono::steady_clock::time_point begin;
-        static thread_local unsigned jitter =
-            static_cast<unsigned>(std::hash<std::thread::id>{}(std::this_thread::get_id())) ^ static_cast<unsigned>(getpid());
-        if (tries == 0) begin = std::chrono::steady_clock::now();
-        if (std::chrono::steady_clock::now() - begin > timeout) return 0;
-        jitter = jitter * 1664525U + 1013904223U;
-        const unsigned ceiling = 200U * static_cast<unsigned>(std::min(tries + 1, 25));  // microseconds
-        std::this_thread::sleep_for(std::chrono::microseconds{50 + (jitter >> 8U) % ceiling});
-        return 1;
-    }
+    static int wait_for_lock(void* context, int tries);
 
-    [[nodiscard]] std::string read_uri() const {
-        static constexpr std::string_view hex = "0123456789ABCDEF";
-        std::string uri = "file:";
-        for (const char c : path_) {
-            if (c == '%' || c == '?' || c == '#') {
-                uri += '%';
-                uri += hex[static_cast<unsigned char>(c) >> 4U];
-                uri += hex[static_cast<unsigned char>(c) & 15U];
-            } else {
-                uri += c;
-            }
-        }
-        return uri + "?mode=ro" + (options_.immutable ? "&immutable=1" : "");
-    }
+    [[nodiscard]] std::string read_uri() const;
 
     template <class Work>
     auto transaction(const char* begin, Work&& work) {
@@ -229,11 +154,7 @@ private:
         });
     }
 
-    SQLite::Statement& statement(const char* sql) {
-        const auto found = statements_.find(std::string_view{sql});
-        if (found != statements_.end()) return found->second;
-        return statements_.emplace(std::string_view{sql}, SQLite::Statement{*database_, sql}).first->second;
-    }
+    SQLite::Statement& statement(const char* sql);
 
     static void bind(SQLite::Statement& to, int index, std::nullopt_t /*null*/) { to.bind(index); }
     static void bind(SQLite::Statement& to, int index, bool value) { to.bind(index, value ? 1 : 0); }
@@ -256,3 +177,7 @@ private:
 };
 
 }  // namespace hpo::store
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/sqlite_connection_inl.hpp"
+#endif

@@ -2,39 +2,19 @@
 #pragma once
 
 #include <SQLiteCpp/Exception.h>
-#include <sqlite3.h>
 
 #include <chrono>
 #include <string>
 
 #include "hpo/core/error.hpp"
-#include "hpo/store/lock_holders.hpp"
 
 namespace hpo::store {
 
 /// The Error for what SQLite refused, in words that say what to do. `waited` is how long a lock was waited for.
-[[nodiscard]] inline Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited) {
-    const std::string place = "store '" + path + "': ";
-    const std::string detail = " (SQLite: " + std::string{error.what()} + ")";
-    switch (error.getErrorCode() & 0xFF) {
-        case SQLITE_BUSY:
-        case SQLITE_LOCKED: {
-            const std::string holders = lock_holders(path);
-            return {Errc::store, place + "locked for more than " + std::to_string(waited.count()) + " ms by " +
-                                     (holders.empty() ? "another process; `fuser " + path + "` may name it" : holders) +
-                                     "; nothing was written, try again when it has finished"};
-        }
-        case SQLITE_NOTADB: return {Errc::store_schema, place + "is not an SQLite database; expected a file written by hpo or Optuna"};
-        case SQLITE_CORRUPT: return {Errc::store, place + "is damaged" + detail + "; keep a copy and try `sqlite3 " + path + " .recover`"};
-        case SQLITE_READONLY:
-        case SQLITE_PERM: return {Errc::store, place + "cannot be written: the file or its directory is read-only" + detail};
-        case SQLITE_CANTOPEN:
-            return {Errc::store,
-                    place + "cannot be opened: the file and its directory must exist and be readable and, to write, writable" + detail};
-        case SQLITE_FULL: return {Errc::store, place + "the disk is full" + detail + "; what was written before is safe"};
-        case SQLITE_IOERR: return {Errc::store, place + "reading or writing failed" + detail + "; is the disk full, or a quota reached?"};
-        default: return {Errc::store, place + "SQLite failed: " + error.what()};
-    }
-}
+[[nodiscard]] Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited);
 
 }  // namespace hpo::store
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/sqlite_errors_inl.hpp"
+#endif

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
-#include <string>
-#include <thread>
-
-#include "hpo/store/hpo_layout.hpp"
-#include "hpo/store/optuna_schema.hpp"
 #include "hpo/store/optuna_shape.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 
@@ -15,52 +9,14 @@ namespace hpo::store {
 /// Puts a file into the write-ahead log. With it, `synchronous = NORMAL` makes every commit safe from a crash of the process
 /// (docs/store.md says what a power cut may take); where the file system has no such log, every commit is synced instead.
 /// Design note: the change of mode needs the file alone, and SQLite does not wait for that by itself.
-inline void choose_journal(Connection& connection) {
-    const auto deadline = std::chrono::steady_clock::now() + connection.busy_timeout();
-    const auto write_ahead = [&] {
-        for (;;) {
-            try {
-                Rows row = connection.query("PRAGMA journal_mode = WAL");
-                return row.next() && row.text(0) == "wal";
-            } catch (const SQLite::Exception& error) {
-                const bool is_busy = (error.getErrorCode() & 0xFF) == SQLITE_BUSY;
-                if (!is_busy || std::chrono::steady_clock::now() > deadline) throw;
-            }
-            std::this_thread::sleep_for(std::chrono::milliseconds{2});
-        }
-    };
-    connection.guarded([&] {
-        connection.script(write_ahead() ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
-        connection.script("PRAGMA foreign_keys = OFF");  // Optuna's tables cascade in its own code; so do we
-    });
-}
+void choose_journal(Connection& connection);
 
 /// Makes a file that we can write: Optuna's tables when it is empty, ours, and the parts of ours that came after the version
 /// that made the file, in one transaction. A file that is refused stays as it is.
-[[nodiscard]] inline OptunaShape prepare_file(Connection& connection) {
-    const auto require_writable = [&](const OptunaShape& shape) {
-        if (shape.empty || shape.is_writable()) return;
-        throw Error{Errc::store_schema, connection.place() + "has Optuna's revision " + shape.revision +
-                                            ", which is too old to be written; run `optuna storage " + "upgrade --storage sqlite:///" +
-                                            connection.path() + "` first (reading needs no upgrade)"};
-    };
-    bool complete = false;
-    OptunaShape found = connection.read([&] {
-        OptunaShape shape = read_shape(connection);
-        complete = shape.has_hpo_tables && is_complete(read_layout(connection));
-        return shape;
-    });
-    require_writable(found);
-    choose_journal(connection);
-    if (complete) return found;
-    return connection.write([&] {
-        const OptunaShape shape = read_shape(connection);  // another process may have been faster
-        require_writable(shape);
-        if (shape.empty) connection.script(optuna::tables);
-        complete_layout(connection);
-        connection.run("INSERT OR IGNORE INTO hpo_meta (key, value) VALUES ('schema_version', ?1)", std::to_string(hpo_schema_version));
-        return read_shape(connection);
-    });
-}
+[[nodiscard]] OptunaShape prepare_file(Connection& connection);
 
 }  // namespace hpo::store
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/sqlite_opening_inl.hpp"
+#endif

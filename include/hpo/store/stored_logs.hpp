@@ -4,16 +4,13 @@
 #include <cstdint>
 #include <string>
 
-#include "hpo/store/json_text.hpp"
 #include "hpo/store/sqlite_connection.hpp"
 
 namespace hpo::store {
 
 // What attempts wrote, as rows of hpo_logs: apart from hpo_attempts, since a log is long and read one at a time.
 
-inline void write_log(Connection& connection, std::int64_t trial_id, int attempt, const std::string& text) {
-    connection.run("INSERT OR REPLACE INTO hpo_logs (trial_id, attempt, text) VALUES (?1, ?2, ?3)", trial_id, attempt, valid_utf8(text));
-}
+void write_log(Connection& connection, std::int64_t trial_id, int attempt, const std::string& text);
 /// Empty: none is kept.
 [[nodiscard]] inline std::string read_log(Connection& connection, std::int64_t trial_id, int attempt) {
     Rows row = connection.query("SELECT text FROM hpo_logs WHERE trial_id = ?1 AND attempt = ?2", trial_id, attempt);
@@ -21,3 +18,7 @@ inline void write_log(Connection& connection, std::int64_t trial_id, int attempt
 }
 
 }  // namespace hpo::store
+
+#ifndef HPO_COMPILED
+#include "hpo/store/impl/stored_logs_inl.hpp"
+#endif

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "hpo/text/code_point.hpp"
-#include "hpo/text/unicode.hpp"
 #include "hpo/text/vocabulary.hpp"
 
 namespace hpo::text {
@@ -34,57 +30,22 @@ public:
         TokenId id;
     };
 
-    explicit AddedTokens(std::vector<AddedToken> tokens = {}) : tokens_{std::move(tokens)} {
-        std::stable_sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.content.size() > b.content.size(); });
-        for (const AddedToken& token : tokens_) {
-            if (!token.content.empty() && first_bytes_.find(token.content.front()) == std::string::npos)
-                first_bytes_ += token.content.front();
-        }
-    }
+    explicit AddedTokens(std::vector<AddedToken> tokens = {});
 
-    [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from) const {
-        for (std::size_t at = text.find_first_of(first_bytes_, from); at != std::string_view::npos;
-             at = text.find_first_of(first_bytes_, at + 1)) {
-            for (const AddedToken& token : tokens_) {
-                if (token.content.empty() || !text.substr(at).starts_with(token.content)) continue;
-                using Absorbs = AddedToken::Absorbs;
-                Match match{at, at + token.content.size(), token.id};
-                if (token.absorbs == Absorbs::space_before || token.absorbs == Absorbs::both)
-                    match.begin = from + space_before(text.substr(from, at - from));
-                if (token.absorbs == Absorbs::space_after || token.absorbs == Absorbs::both)
-                    match.end += leading_space(text.substr(match.end));
-                return match;
-            }
-        }
-        return std::nullopt;
-    }
+    [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from) const;
     [[nodiscard]] const std::vector<AddedToken>& tokens() const noexcept { return tokens_; }
 
 private:
-    [[nodiscard]] static std::size_t leading_space(std::string_view text) {
-        std::size_t at = 0;
-        while (at < text.size()) {
-            const CodePoint point = decode(text, at);
-            if (!is_white_space(point.value)) break;
-            at += point.bytes;
-        }
-        return at;
-    }
+    [[nodiscard]] static std::size_t leading_space(std::string_view text);
     /// Where the white space at a text's end begins.
-    [[nodiscard]] static std::size_t space_before(std::string_view text) {
-        std::size_t begin = text.size();
-        for (std::size_t at = text.size(); at > 0;) {
-            --at;
-            if ((static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80) continue;  // inside a code point
-            const CodePoint point = decode(text, at);
-            if (!is_white_space(point.value) || at + point.bytes != begin) break;
-            begin = at;
-        }
-        return begin;
-    }
+    [[nodiscard]] static std::size_t space_before(std::string_view text);
 
     std::vector<AddedToken> tokens_;
     std::string first_bytes_;
 };
 
 }  // namespace hpo::text
+
+#ifndef HPO_COMPILED
+#include "hpo/text/impl/added_tokens_inl.hpp"
+#endif

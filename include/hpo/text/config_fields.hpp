@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -28,28 +26,9 @@ public:
         std::int64_t most = std::int64_t{1} << 24;
         std::optional<std::int64_t> otherwise = std::nullopt;  ///< nothing: the field must be there
     };
-    [[nodiscard]] std::int64_t whole(const char* key, const Whole& range) const {
-        const std::string expected = "a whole number from " + std::to_string(range.least) + " to " + std::to_string(range.most);
-        const nlohmann::json* value = find(key);
-        if (value == nullptr) {
-            if (range.otherwise) return *range.otherwise;
-            throw bad_value(at(key), "nothing", expected);
-        }
-        const bool counts = value->is_number_unsigned() ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(range.most)
-                                                        : value->is_number_integer();
-        if (!counts || value->get<std::int64_t>() < range.least) throw bad_value(at(key), shown_json(*value), expected);
-        return value->get<std::int64_t>();
-    }
+    [[nodiscard]] std::int64_t whole(const char* key, const Whole& range) const;
     /// A number from 0 on that is less than `limit`.
-    [[nodiscard]] double number(const char* key, double otherwise, double limit) const {
-        const nlohmann::json* value = find(key);
-        if (value == nullptr) return otherwise;
-        const double read = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
-        if (!(read >= 0 && read < limit)) {
-            throw bad_value(at(key), shown_json(*value), "a number from 0 on that is less than " + std::to_string(static_cast<int>(limit)));
-        }
-        return read;
-    }
+    [[nodiscard]] double number(const char* key, double otherwise, double limit) const;
     /// The choice that the field names.
     template <class Choice, std::size_t size>
     [[nodiscard]] Choice choice(const char* key, const std::array<std::pair<std::string_view, Choice>, size>& choices,
@@ -71,11 +50,7 @@ public:
         if (value != nullptr && *value != supported) throw unsupported(key, value, supported);
     }
     /// Throws Error unless the field is there and says one of these, which mean the same.
-    void require(const char* key, const std::vector<nlohmann::json>& supported) const {
-        const nlohmann::json* value = find(key);
-        if (value == nullptr || std::find(supported.begin(), supported.end(), *value) == supported.end())
-            throw unsupported(key, value, supported.front());
-    }
+    void require(const char* key, const std::vector<nlohmann::json>& supported) const;
 
 private:
     [[nodiscard]] Error unsupported(const char* key, const nlohmann::json* value, const nlohmann::json& supported) const {
@@ -92,3 +67,7 @@ private:
 };
 
 }  // namespace hpo::text::detail
+
+#ifndef HPO_COMPILED
+#include "hpo/text/impl/config_fields_inl.hpp"
+#endif

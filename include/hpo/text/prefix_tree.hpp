@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,33 +17,7 @@ class PrefixTree {
 public:
     PrefixTree() = default;
     /// Keys, none empty and none twice, with their values, none negative.
-    explicit PrefixTree(std::vector<std::pair<std::string, std::int32_t>> keys) {
-        std::sort(keys.begin(), keys.end());
-        struct Range {  // the keys below a node
-            std::size_t begin;
-            std::size_t end;
-            std::size_t depth;  // bytes that they share
-        };
-        std::deque<Range> open{{0, keys.size(), 0}};
-        nodes_.push_back({});
-        bytes_.push_back('\0');
-        for (std::size_t node = 0; !open.empty(); ++node) {
-            auto [begin, end, depth] = open.front();
-            open.pop_front();
-            if (begin < end && keys[begin].first.size() == depth) nodes_[node].value = keys[begin++].second;
-            nodes_[node].children = static_cast<std::uint32_t>(nodes_.size());
-            while (begin < end) {
-                const char byte = keys[begin].first[depth];
-                std::size_t next = begin;
-                while (next < end && keys[next].first[depth] == byte) ++next;
-                open.push_back({begin, next, depth + 1});
-                nodes_.push_back({});
-                bytes_.push_back(byte);
-                begin = next;
-            }
-            nodes_[node].end = static_cast<std::uint32_t>(nodes_.size());
-        }
-    }
+    explicit PrefixTree(std::vector<std::pair<std::string, std::int32_t>> keys);
 
     /// Calls `found(length, value)` for every key that the text begins with, the shortest first.
     template <class Found>
@@ -74,3 +47,7 @@ private:
 };
 
 }  // namespace hpo::text
+
+#ifndef HPO_COMPILED
+#include "hpo/text/impl/prefix_tree_inl.hpp"
+#endif

@@ -14,6 +14,7 @@
 
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/memory_reading.hpp"
+#include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/threads.hpp"
 #include "hpo/torch/trace_recorder.hpp"
 #include "hpo/trainer/phase_news.hpp"

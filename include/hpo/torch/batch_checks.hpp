@@ -3,16 +3,12 @@
 
 #include <torch/torch.h>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
-#include "hpo/core/value.hpp"
-#include "hpo/torch/task.hpp"
-#include "hpo/torch/value_reads.hpp"
+#include "hpo/torch/model.hpp"
 
 namespace hpo::torch {
 
@@ -29,45 +25,23 @@ public:
 };
 
 /// "[32, 10]"
-[[nodiscard]] inline std::string shape_text(const ::torch::Tensor& tensor) {
-    std::ostringstream text;
-    text << tensor.sizes();
-    return text.str();
-}
+[[nodiscard]] std::string shape_text(const ::torch::Tensor& tensor);
 
 /// Throws BadBatch unless the targets are class numbers in [0, classes). Before the batch reaches the model: on a GPU a
 /// label outside the range would cost the whole process.
-inline void check_labels(const ::torch::Tensor& targets, std::int64_t classes) {
-    if (targets.dim() != 1 || targets.scalar_type() != ::torch::kLong) {
-        throw BadBatch{"labels of shape " + shape_text(targets) + " and type " + ::torch::toString(targets.scalar_type()) +
-                       "; expected whole numbers, one for each example"};
-    }
-    if (targets.numel() == 0) throw BadBatch{"a batch without examples"};
-    const HarmlessReads of_labels;
-    const auto lowest = targets.min().item<std::int64_t>();
-    const auto highest = targets.max().item<std::int64_t>();
-    if (lowest >= 0 && highest < classes) return;
-    throw BadBatch{"label " + std::to_string(lowest < 0 ? lowest : highest) + " in a batch of " + std::to_string(targets.size(0)) +
-                   " examples; expected 0 to " + std::to_string(classes - 1)};
-}
+void check_labels(const ::torch::Tensor& targets, std::int64_t classes);
 
 /// Throws BadBatch unless the logits are one row of `classes` numbers for each example.
-inline void check_logits(const ::torch::Tensor& logits, const Batch& batch, std::int64_t classes) {
-    if (logits.dim() == 2 && logits.size(0) == batch.examples() && logits.size(1) == classes) return;
-    throw BadBatch{"logits of shape " + shape_text(logits) + "; expected [" + std::to_string(batch.examples()) + ", " +
-                   std::to_string(classes) + "]"};
-}
+void check_logits(const ::torch::Tensor& logits, const Batch& batch, std::int64_t classes);
 
 /// Throws BadBatch unless the batch holds as many examples as were asked for.
-inline void check_count(const Batch& batch, std::size_t asked) {
-    if (batch.examples() == static_cast<std::int64_t>(asked)) return;
-    throw BadBatch{"a batch of " + std::to_string(batch.examples()) + " examples where " + std::to_string(asked) +
-                   " were asked for; expected each of them once, in order"};
-}
+void check_count(const Batch& batch, std::size_t asked);
 
 /// Throws NonFiniteLoss unless the loss is a number.
-inline void check_loss(double loss, const std::string& place) {
-    if (!std::isfinite(loss)) throw NonFiniteLoss{"the loss is " + number_text(loss) + " " + place};
-}
+void check_loss(double loss, const std::string& place);
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/batch_checks_inl.hpp"
+#endif

@@ -8,9 +8,6 @@
 #include <mutex>
 #include <utility>
 
-#include "hpo/torch/autocast.hpp"
-#include "hpo/torch/model_parts.hpp"
-
 namespace hpo::torch {
 
 /// A part of a model: one tensor in, one tensor out.
@@ -51,57 +48,23 @@ public:
     };
 
     static ::torch::Tensor forward(::torch::autograd::AutogradContext* context, ::torch::Tensor input, ::torch::Tensor /*anchor*/,
-                                   c10::intrusive_ptr<Holder> holder) {
-        context->saved_data["random"] = RandomState{input.device()}.tensor();
-        context->saved_data["input_learns"] = input.requires_grad();
-        const AutocastState autocast = AutocastState::of(input.device().type());
-        context->saved_data["autocast"] = autocast.enabled;
-        context->saved_data["autocast_type"] = autocast.type;
-        context->saved_data["segment"] = c10::IValue::make_capsule(holder);
-        context->save_for_backward({input});
-        const ::torch::NoGradGuard no_gradients;
-        const NoAutocastCache cast_here_only;  // what is cast without gradients must not be found by what has them
-        return holder->segment(input);
-    }
+                                   c10::intrusive_ptr<Holder> holder);
 
     static ::torch::autograd::variable_list backward(::torch::autograd::AutogradContext* context,
-                                                     ::torch::autograd::variable_list gradients) {
-        const auto holder = context->saved_data["segment"].toCapsule();
-        const Segment& segment = static_cast<const Holder&>(*holder).segment;
-        const bool input_learns = context->saved_data["input_learns"].toBool();
-        const ::torch::Tensor input = context->get_saved_variables()[0].detach().requires_grad_(input_learns);
-        ::torch::Tensor output;
-        {
-            struct Restore {
-                RandomState later;
-                ~Restore() { later.restore(); }
-            } restore{RandomState{input.device()}};
-            RandomState{input.device(), context->saved_data["random"].toTensor()}.restore();
-            const ::torch::AutoGradMode with_gradients{true};
-            const Autocast autocast{input.device().type(),
-                                    {context->saved_data["autocast"].toBool(), context->saved_data["autocast_type"].toScalarType()}};
-            const NoAutocastCache cast_as_before;  // the cache would take the input for a weight, and round where its gradients meet
-            output = segment(input);
-        }
-        ::torch::autograd::backward({output}, {gradients[0]});
-        return {input_learns ? input.grad() : ::torch::Tensor{}, ::torch::Tensor{}, ::torch::Tensor{}};
-    }
+                                                     ::torch::autograd::variable_list gradients);
 };
 
 /// `segment(input)`, whose intermediate tensors are not kept for the backward pass but computed again there, with the
 /// same random numbers and under the same autocast: gradients are the same, at the price of a second forward pass. To the last bit for a
 /// parameter of one segment; those that segments share are added up in another order.
-[[nodiscard]] inline ::torch::Tensor recomputed(const Segment& segment, const ::torch::Tensor& input) {
-    if (!::torch::GradMode::is_enabled()) return segment(input);
-    // The anchor makes autograd call the node although the input (a batch) may need no gradient.
-    const ::torch::Tensor anchor = ::torch::empty({0}, ::torch::requires_grad());
-    return RecomputedSegment::apply(input, anchor, c10::make_intrusive<RecomputedSegment::Holder>(segment));
-}
+[[nodiscard]] ::torch::Tensor recomputed(const Segment& segment, const ::torch::Tensor& input);
 
 /// The same for a segment whose parameters are `module`'s. Where neither they nor anything below them learns, nothing is kept or computed
 /// again: there is no backward pass.
-[[nodiscard]] inline ::torch::Tensor recomputed(const ::torch::nn::Module& module, const Segment& segment, const ::torch::Tensor& input) {
-    return input.requires_grad() || learns(module) ? recomputed(segment, input) : segment(input);
-}
+[[nodiscard]] ::torch::Tensor recomputed(const ::torch::nn::Module& module, const Segment& segment, const ::torch::Tensor& input);
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/checkpointing_inl.hpp"
+#endif

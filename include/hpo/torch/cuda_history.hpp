@@ -8,16 +8,11 @@
 #include <c10/cuda/CUDAFunctions.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
-#include <unordered_map>
 
-#include "hpo/core/error.hpp"
 #include "hpo/memory/allocation_trace.hpp"
-#include "hpo/torch/trace_recorder.hpp"
 
 namespace hpo::torch {
 
@@ -28,25 +23,7 @@ namespace hpo::torch {
 /// What the trace does not have: blocks that were taken before the recording began; requests that were refused; segments, and with them
 /// a cache that was emptied on request. Throws Error for blocks of another stream than the default one or of a private pool, which the
 /// model of the allocator does not have.
-[[nodiscard]] inline memory::AllocationTrace trace_of_history(std::span<const c10::CachingDeviceAllocator::TraceEntry> entries) {
-    using Entry = c10::CachingDeviceAllocator::TraceEntry;
-    memory::AllocationTrace trace;
-    std::unordered_map<std::size_t, std::int64_t> live;  // blocks by their address
-    for (const Entry& entry : entries) {
-        if (entry.action_ != Entry::ALLOC && entry.action_ != Entry::FREE_COMPLETED) continue;
-        if (entry.stream_ != nullptr) throw bad_value("CUDA history", "a block of a further stream", "blocks of the default stream");
-        if (entry.mempool_ != c10::MempoolId_t{0, 0})
-            throw bad_value("CUDA history", "a block of a private pool", "blocks of the common pools");
-        if (!entry.user_metadata_.empty()) trace.enter(entry.user_metadata_);
-        if (entry.action_ == Entry::ALLOC) {
-            live[entry.addr_] = trace.take({.bytes = static_cast<std::int64_t>(entry.size_)});
-        } else if (const auto block = live.find(entry.addr_); block != live.end()) {
-            trace.give_back(block->second);
-            live.erase(block);
-        }
-    }
-    return trace;
-}
+[[nodiscard]] memory::AllocationTrace trace_of_history(std::span<const c10::CachingDeviceAllocator::TraceEntry> entries);
 
 /// While it lives, LibTorch keeps a history of what its caching allocator for CUDA does. LibTorch 2.11, with its own allocator and not
 /// the driver's asynchronous one.
@@ -64,21 +41,8 @@ public:
 
     CudaHistory() : CudaHistory{Settings{}} {}
     /// Makes the allocator ready where nothing has used the GPU yet. Throws Error when a history is being kept already.
-    explicit CudaHistory(const Settings& settings) : settings_{settings} {
-        translated([&] {
-            allocator().init(c10::cuda::device_count_ensure_non_zero());
-            if (allocator().isHistoryEnabled()) throw Error{Errc::usage, "CUDA history: one is being kept already"};
-            began_empty_ = allocator().getDeviceStats(settings_.device).reserved_bytes[0].current == 0;
-            record(true);
-        });
-        TraceRecorder::instance().listen([](std::string_view phase) { enter(std::string{phase}); });
-    }
-    ~CudaHistory() {
-        try {
-            stop();
-        } catch (...) {  // nothing is lost but memory of the host
-        }
-    }
+    explicit CudaHistory(const Settings& settings);
+    ~CudaHistory();
     CudaHistory(const CudaHistory&) = delete;
     CudaHistory& operator=(const CudaHistory&) = delete;
 
@@ -90,40 +54,14 @@ public:
 
     /// Ends it. Throws Error when more was recorded than there was room for: the oldest entries are overwritten, and no part of such a
     /// history says what was reserved.
-    [[nodiscard]] memory::AllocationTrace finish() {
-        return translated([&] {
-            if (!recording_) throw Error{Errc::usage, "CUDA history: it has ended already"};
-            const auto snapshot = allocator().snapshot();
-            stop();
-            const auto& entries = snapshot.device_traces.at(static_cast<std::size_t>(settings_.device));
-            if (entries.size() >= settings_.most_entries) {
-                throw bad_value("CUDA history", std::to_string(settings_.most_entries) + " entries or more",
-                                "fewer than most_entries, which overwrite nothing");
-            }
-            return trace_of_history(entries);
-        });
-    }
+    [[nodiscard]] memory::AllocationTrace finish();
 
 private:
     static c10::cuda::CUDACachingAllocator::CUDAAllocator& allocator() { return *c10::cuda::CUDACachingAllocator::get(); }
-    void record(bool enabled) {
-        allocator().recordHistory(enabled, nullptr, settings_.most_entries, c10::CachingDeviceAllocator::RecordContext::NEVER,
-                                  /*clearHistory=*/true, /*skip_actions=*/{});
-        recording_ = enabled;
-    }
-    void stop() {
-        if (!recording_) return;
-        TraceRecorder::instance().listen(nullptr);
-        record(false);
-    }
+    void record(bool enabled);
+    void stop();
     template <class Work>
-    static std::invoke_result_t<Work> translated(const Work& work) {
-        try {
-            return work();
-        } catch (const c10::Error& error) {
-            throw Error{Errc::no_device, std::string{"CUDA history: "} + error.what_without_backtrace()};
-        }
-    }
+    static std::invoke_result_t<Work> translated(const Work& work);
 
     Settings settings_;
     bool began_empty_ = false;
@@ -132,4 +70,8 @@ private:
 
 }  // namespace hpo::torch
 
+#endif
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/cuda_history_inl.hpp"
 #endif

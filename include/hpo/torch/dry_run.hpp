@@ -1,37 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <torch/torch.h>
-
-#include <optional>
-#include <utility>
-
-#include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/allocation_trace.hpp"
-#include "hpo/memory/trace_extrapolation.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/doubt.hpp"
-#include "hpo/torch/meta_autocast.hpp"
-#include "hpo/torch/meta_cuda.hpp"
-#include "hpo/torch/meta_device.hpp"
-#include "hpo/torch/meta_host.hpp"
-#include "hpo/torch/random_reads.hpp"
+#include "hpo/torch/meta_factories.hpp"
 #include "hpo/torch/short_task.hpp"
 #include "hpo/torch/trace_recorder.hpp"
-#include "hpo/torch/training_loop.hpp"
-#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
 /// What a training of this task takes and gives back, from the model's building to its end: recorded while it is trained on the attempt's
 /// device. Throws what the training throws.
-[[nodiscard]] inline memory::AllocationTrace trace_training(ShortTask task, Seed seed, Recorded recorded, RunningAttempt& attempt) {
-    Recording recording{recorded};
-    const AttemptOutcome outcome = train(task, task.plan(), seed, attempt);
-    if (outcome.kind != OutcomeKind::complete) throw Error{Errc::interrupted, "the training was stopped"};
-    return recording.finish();
-}
+[[nodiscard]] memory::AllocationTrace trace_training(ShortTask task, Seed seed, Recorded recorded, RunningAttempt& attempt);
 
 /// What a trace tells of its blocks.
 enum class TraceDetail { phases, scopes };
@@ -45,46 +27,10 @@ struct DryRun {
 /// The same of a whole task, without computing anything: on the meta device, which stands in for `target`. Throws also where the training
 /// reads numbers, which are not there, and its memory may hang on them. Of an evaluation's reads that is found out by a second run, which
 /// answers them differently.
-[[nodiscard]] inline DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target, TraceDetail detail,
-                                    Progress& progress) {
-    const MetaDevice device{target};
-    const MetaAutocast autocast{target};
-    std::optional<MetaCuda> cuda;
-    std::optional<MetaHost> host;
-    if (target == MetaTarget::cuda) cuda.emplace();
-    else host.emplace();
-    static_cast<void>(Doubt::take());
-    if (plan.precision != Precision::fp32) Doubt::note(0.01, "autocast");
-    const AttemptSettings settings{.device = ::torch::Device{::torch::kMeta}};
-    RunningAttempt attempt{settings, progress};
-    const auto record = [&] {
-        const std::int64_t refusals_before = ValueReads::refusals();
-        ShortTask shortened{task, plan, attempt.device()};
-        if (detail == TraceDetail::scopes) shortened.name_scopes();
-        const RandomReads random;
-        auto trace =
-            trace_training(std::move(shortened), seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device, attempt);
-        if (ValueReads::refusals() != refusals_before) throw Error{Errc::plugin, ValueReads::refusal("and goes on where that fails")};
-        if (!random.phase().empty()) {
-            throw Error{Errc::plugin, "the training reads numbers that it has drawn at random (in its phase " + random.phase() +
-                                          "), and its memory may hang on them: only a probe tells it"};
-        }
-        return trace;
-    };
-    std::int64_t evaluation_reads = 0;
-    memory::AllocationTrace trace = [&] {
-        const EvaluationReads zeros{false};
-        auto first = record();
-        evaluation_reads = zeros.count();
-        return first;
-    }();
-    if (evaluation_reads > 0) {
-        const EvaluationReads ones{true, evaluation_reads};
-        const memory::AllocationTrace other = record();
-        if (!memory::TraceExtrapolation::same_order(trace, other) || trace.blocks != other.blocks)
-            throw Error{Errc::plugin, "the evaluation takes other memory where it reads other numbers: only a probe tells it"};
-    }
-    return {std::move(trace), Doubt::take()};
-}
+[[nodiscard]] DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target, TraceDetail detail, Progress& progress);
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/dry_run_inl.hpp"
+#endif

@@ -11,7 +11,6 @@
 
 #include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/task.hpp"
-#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -21,35 +20,10 @@ public:
     explicit ClassificationScore(std::int64_t classes) : classes_{classes}, confusion_(static_cast<std::size_t>(classes * classes)) {}
 
     /// Logits [examples, classes] and class numbers [examples].
-    void add(const ::torch::Tensor& logits, const ::torch::Tensor& labels) {
-        const HarmlessReads of_answers;
-        loss_sum_ += ::torch::nn::functional::cross_entropy(logits, labels,
-                                                            ::torch::nn::functional::CrossEntropyFuncOptions{}.reduction(::torch::kSum))
-                         .item<double>();
-        const ::torch::Tensor cells = (labels * classes_ + logits.argmax(1)).to(::torch::kCPU);
-        const auto* const cell = cells.data_ptr<std::int64_t>();
-        for (std::int64_t i = 0; i < cells.numel(); ++i) ++confusion_[static_cast<std::size_t>(cell[i])];
-        examples_ += cells.numel();
-    }
-    [[nodiscard]] double accuracy() const {
-        std::int64_t right = 0;
-        for (std::int64_t c = 0; c < classes_; ++c) right += count(c, c);
-        return examples_ == 0 ? 0 : static_cast<double>(right) / static_cast<double>(examples_);
-    }
+    void add(const ::torch::Tensor& logits, const ::torch::Tensor& labels);
+    [[nodiscard]] double accuracy() const;
     /// The mean over all classes of 2 TP / (2 TP + FP + FN); a class that neither occurs nor is answered counts 0.
-    [[nodiscard]] double macro_f1() const {
-        double sum = 0;
-        for (std::int64_t c = 0; c < classes_; ++c) {
-            std::int64_t labelled = 0;
-            std::int64_t answered = 0;
-            for (std::int64_t other = 0; other < classes_; ++other) {
-                labelled += count(c, other);
-                answered += count(other, c);
-            }
-            if (labelled + answered > 0) sum += 2.0 * static_cast<double>(count(c, c)) / static_cast<double>(labelled + answered);
-        }
-        return sum / static_cast<double>(classes_);
-    }
+    [[nodiscard]] double macro_f1() const;
     [[nodiscard]] double loss() const { return examples_ == 0 ? 0 : loss_sum_ / static_cast<double>(examples_); }
     [[nodiscard]] std::int64_t examples() const { return examples_; }
 
@@ -89,3 +63,7 @@ template <class BatchOf>
 }
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/evaluation_inl.hpp"
+#endif

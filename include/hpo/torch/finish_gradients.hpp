@@ -1,44 +1,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <torch/torch.h>
-
-#include <cmath>
-#include <vector>
-
-#include "hpo/core/value.hpp"
-#include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/loss_scale.hpp"
 #include "hpo/torch/optimizer.hpp"
-#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
 /// The norm of all gradients together.
-[[nodiscard]] inline double gradient_norm(Optimizer& optimizer) {
-    std::vector<::torch::Tensor> norms;
-    optimizer.each_gradient([&](const ::torch::Tensor& gradient) { norms.push_back(gradient.norm()); });
-    const HarmlessReads of_the_norm;
-    return norms.empty() ? 0 : ::torch::stack(norms).norm().item<double>();
-}
+[[nodiscard]] double gradient_norm(Optimizer& optimizer);
 
 /// Makes the step's gradients those of the loss itself, and no longer than `clip_norm` all together (Pascanu et al. 2013; 0: any length).
 /// False: they are not finite under this loss scale, and the step must be left out. Throws NonFiniteLoss where there is no scale to
 /// blame.
-[[nodiscard]] inline bool finish_gradients(Optimizer& optimizer, LossScale& scale, double clip_norm) {
-    if (!scale.scales() && clip_norm == 0) return true;
-    const ::torch::NoGradGuard no_gradients;
-    const double norm = gradient_norm(optimizer) / scale.factor();
-    if (!std::isfinite(norm)) {
-        if (!scale.scales()) throw NonFiniteLoss{"the norm of the gradients is " + number_text(norm)};
-        scale.shrink();
-        return false;
-    }
-    const double clipped = clip_norm > 0 && norm > clip_norm ? clip_norm / norm : 1;
-    if (const double factor = clipped / scale.factor(); factor != 1)
-        optimizer.each_gradient([&](::torch::Tensor& gradient) { gradient.mul_(factor); });
-    scale.grow();
-    return true;
-}
+[[nodiscard]] bool finish_gradients(Optimizer& optimizer, LossScale& scale, double clip_norm);
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/finish_gradients_inl.hpp"
+#endif

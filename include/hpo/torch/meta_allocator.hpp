@@ -5,9 +5,7 @@
 #include <torch/version.h>
 
 #include <cstddef>
-#include <cstdint>
 
-#include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/trace_recorder.hpp"
 
 namespace hpo::torch {
@@ -19,13 +17,7 @@ namespace hpo::torch {
 class MetaAllocator final : public c10::Allocator {
 public:
     /// Makes LibTorch use it from now on; once is enough.
-    static void install() {
-        static const bool once = [] {
-            c10::SetAllocator(c10::DeviceType::Meta, new MetaAllocator, 100);  // lives as long as any tensor may
-            return true;
-        }();
-        static_cast<void>(once);
-    }
+    static void install();
 
     /// What a recording knows a block by; that of no recording where it is not one of this allocator's.
     [[nodiscard]] static TraceRecorder::Ticket ticket_of(const c10::DataPtr& data) {
@@ -45,20 +37,12 @@ private:
     MetaAllocator() = default;
 
     /// The ticket is the pointer's context, which is what makes LibTorch call the deleter.
-    static c10::DataPtr take(std::size_t bytes) {
-        const c10::Device meta{c10::DeviceType::Meta};
-        const bool recorded = bytes > 0 && !Unmetered::in_force();
-        const auto ticket =
-            recorded ? TraceRecorder::instance().take(static_cast<std::int64_t>(bytes), Recorded::device) : TraceRecorder::Ticket{};
-        if (ticket.recording == 0) return {nullptr, nullptr, &forget, meta};
-        return {nullptr, new TraceRecorder::Ticket{ticket}, &forget, meta};
-    }
-    static void forget(void* context) {
-        auto* const ticket = static_cast<TraceRecorder::Ticket*>(context);
-        if (!ticket) return;
-        TraceRecorder::instance().give_back(*ticket);
-        delete ticket;
-    }
+    static c10::DataPtr take(std::size_t bytes);
+    static void forget(void* context);
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/meta_allocator_inl.hpp"
+#endif

@@ -8,12 +8,8 @@
 
 #include <memory>
 #include <type_traits>
-#include <utility>
 
-#include "hpo/torch/autocast.hpp"
-#include "hpo/torch/meta_casts.hpp"
 #include "hpo/torch/meta_factories.hpp"
-#include "hpo/torch/quiet_registration.hpp"
 
 namespace hpo::torch {
 
@@ -24,31 +20,7 @@ namespace hpo::torch {
 /// device's own.
 class MetaAutocast {
 public:
-    explicit MetaAutocast(MetaTarget target) {
-        const QuietRegistration quiet;
-        if (!c10::Dispatcher::singleton().hasBackendFallbackForDispatchKey(key)) {
-            others_ = std::make_unique<::torch::Library>(::torch::Library::IMPL, "_", key, __FILE__, __LINE__);
-            others_->fallback(::torch::CppFunction::makeFallthrough());
-        }
-        c10::impl::tls_set_dispatch_key_excluded(key, false);  // as every autocast is where nobody has asked for it
-        add<at::_ops::linear>("linear");
-        add<at::_ops::matmul>("matmul");
-        add<at::_ops::mm>("mm");
-        add<at::_ops::bmm>("bmm");
-        add<at::_ops::addmm>("addmm");
-        add<at::_ops::baddbmm>("baddbmm");
-        add<at::_ops::conv1d>("conv1d");
-        add<at::_ops::conv2d>("conv2d");
-        add<at::_ops::conv3d>("conv3d");
-#if TORCH_VERSION_MAJOR >= 2
-        add<at::_ops::scaled_dot_product_attention>("scaled_dot_product_attention");
-#endif
-        if (target == MetaTarget::cpu) return;
-        add<at::_ops::layer_norm, InSingle>("layer_norm");
-        add<at::_ops::group_norm, InSingle>("group_norm");
-        add<at::_ops::softmax_int, InSingle>("softmax.int");
-        add<at::_ops::log_softmax_int, InSingle>("log_softmax.int");
-    }
+    explicit MetaAutocast(MetaTarget target);
     ~MetaAutocast() { c10::impl::tls_set_dispatch_key_excluded(key, excluded_before_); }
     MetaAutocast(const MetaAutocast&) = delete;
     MetaAutocast& operator=(const MetaAutocast&) = delete;
@@ -58,23 +30,11 @@ private:
 
     /// Casts a tensor to the type that Autocast says, once for each weight.
     struct InHalf {
-        static ::torch::Tensor cast(const ::torch::Tensor& tensor) {
-            const AutocastState state = AutocastState::of(c10::DeviceType::Meta);
-            if (!state.enabled || !castable(tensor) || tensor.scalar_type() == state.type) return tensor;
-            const bool weight = tensor.scalar_type() == ::torch::kFloat && tensor.requires_grad() && tensor.is_leaf() && !tensor.is_view();
-            if (!weight || !at::autocast::is_autocast_cache_enabled()) return tensor.to(state.type);
-            if (const ::torch::Tensor* const before = MetaCasts::find(tensor)) return *before;
-            ::torch::Tensor made = tensor.to(state.type);
-            MetaCasts::keep(tensor, made);
-            return made;
-        }
+        static ::torch::Tensor cast(const ::torch::Tensor& tensor);
     };
     /// Casts a tensor to fp32, where autocast is on.
     struct InSingle {
-        static ::torch::Tensor cast(const ::torch::Tensor& tensor) {
-            const bool on = AutocastState::of(c10::DeviceType::Meta).enabled;
-            return on && castable(tensor) ? tensor.to(::torch::kFloat) : tensor;
-        }
+        static ::torch::Tensor cast(const ::torch::Tensor& tensor);
     };
     static bool castable(const ::torch::Tensor& tensor) {
         return tensor.defined() && tensor.is_meta() && tensor.is_floating_point() && tensor.scalar_type() != ::torch::kDouble;
@@ -109,3 +69,7 @@ private:
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/meta_autocast_inl.hpp"
+#endif

@@ -8,11 +8,7 @@
 
 #include <cstdint>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "hpo/torch/doubt.hpp"
-#include "hpo/torch/meta_attention.hpp"
 #include "hpo/torch/meta_factories.hpp"
 
 namespace hpo::torch {
@@ -21,41 +17,27 @@ namespace hpo::torch {
 /// number, and attention keeps no scores. What cuDNN keeps of an LSTM is not known: the CPU's steps stand for it, with a doubt.
 class MetaCuda {
 public:
-    MetaCuda() {
-        operators_.impl("dropout", &dropout);
-        operators_.impl("lstm.input", &lstm);
-#if TORCH_VERSION_MAJOR >= 2
-        operators_.impl("scaled_dot_product_attention", &attention);
-#endif
-    }
+    MetaCuda();
     MetaCuda(const MetaCuda&) = delete;
     MetaCuda& operator=(const MetaCuda&) = delete;
 
 private:
     using Tensor = ::torch::Tensor;
 
-    static Tensor dropout(const Tensor& input, double probability, bool training) {
-        if (training && probability > 0 && probability < 1 && input.numel() > 0)
-            return std::get<0>(at::native_dropout(input, probability, training));
-        return at::native::dropout(input, probability, training);
-    }
+    static Tensor dropout(const Tensor& input, double probability, bool training);
     static std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, at::TensorList states, at::TensorList parameters, bool biases,
                                                    std::int64_t layers, double dropout, bool training, bool bidirectional,
-                                                   bool batch_first) {
-        Doubt::note(0.25, "cuDNN's LSTM");
-        return at::native::lstm(input, states, parameters, biases, layers, dropout, training, bidirectional, batch_first);
-    }
+                                                   bool batch_first);
 #if TORCH_VERSION_MAJOR >= 2
     static Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const TorchOptional<Tensor>& mask, double dropout,
-                            bool causal, TorchOptional<double> scale, bool grouped) {
-        if (!FusedAttention::takes(query, mask))
-            return std::get<0>(at::_scaled_dot_product_attention_math(query, key, value, mask, dropout, causal, {}, scale, grouped));
-        constexpr std::int64_t block = 32;  // rows that the kernels fill up
-        return FusedAttention::apply(query, key, value, mask, (query.size(-2) + block - 1) / block * block);
-    }
+                            bool causal, TorchOptional<double> scale, bool grouped);
 #endif
 
     ::torch::Library operators_{::torch::Library::IMPL, "aten", c10::DispatchKey::AutogradMeta, __FILE__, __LINE__};
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/meta_cuda_inl.hpp"
+#endif

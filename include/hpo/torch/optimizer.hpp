@@ -4,18 +4,12 @@
 #include <torch/torch.h>
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
-
-#include "hpo/core/error.hpp"
-#include "hpo/torch/adafactor.hpp"
-#include "hpo/torch/model_parts.hpp"
 
 namespace hpo::torch {
 
@@ -47,31 +41,13 @@ struct ParameterGroup {
 /// The model's parameters that learn, each once. With a decay below 1 a group for each part: the last learns at the full rate, the one
 /// before it at `layer_decay` times that, and so on down to the input (Howard and Ruder 2018, section 3.2). Throws Error where nothing
 /// learns.
-[[nodiscard]] inline std::vector<ParameterGroup> parameter_groups(const ::torch::nn::Module& model, const std::vector<std::string>& parts,
-                                                                  double layer_decay) {
-    std::vector<ParameterGroup> groups(parts.empty() || layer_decay == 1 ? 1 : parts.size());
-    for (std::size_t i = 0; i < groups.size(); ++i)
-        groups[i].rate_factor = std::pow(layer_decay, static_cast<double>(groups.size() - 1 - i));
-    for (const auto& [name, parameter] : distinct_parameters(model)) {
-        if (parameter.requires_grad()) groups[groups.size() == 1 ? 0 : part_of(name, parts)].parameters.push_back(parameter);
-    }
-    std::erase_if(groups, [](const ParameterGroup& group) { return group.parameters.empty(); });
-    if (groups.empty()) throw Error{Errc::plugin, "the model has no parameter that learns"};
-    return groups;
-}
+[[nodiscard]] std::vector<ParameterGroup> parameter_groups(const ::torch::nn::Module& model, const std::vector<std::string>& parts,
+                                                           double layer_decay);
 
 /// LibTorch's optimizer over parameter groups, with the factor of each group's learning rate.
 class Optimizer {
 public:
-    Optimizer(const OptimizerSettings& settings, std::vector<ParameterGroup> groups) {
-        std::vector<::torch::optim::OptimizerParamGroup> parameters;
-        for (ParameterGroup& group : groups) {
-            factors_.push_back(group.rate_factor);
-            parameters.emplace_back(std::move(group.parameters));
-        }
-        optimizer_ = make(settings, std::move(parameters));
-        set_learning_rate(settings.learning_rate);
-    }
+    Optimizer(const OptimizerSettings& settings, std::vector<ParameterGroup> groups);
 
     void set_learning_rate(double learning_rate) {
         for (std::size_t i = 0; i < factors_.size(); ++i) optimizer_->param_groups()[i].options().set_lr(learning_rate * factors_[i]);
@@ -91,25 +67,14 @@ public:
 
 private:
     static std::unique_ptr<::torch::optim::Optimizer> make(const OptimizerSettings& settings,
-                                                           std::vector<::torch::optim::OptimizerParamGroup> groups) {
-        const double rate = settings.learning_rate;
-        switch (settings.kind) {
-            case OptimizerKind::sgd:
-                return std::make_unique<::torch::optim::SGD>(std::move(groups), ::torch::optim::SGDOptions{rate}
-                                                                                    .momentum(settings.momentum)
-                                                                                    .nesterov(settings.nesterov && settings.momentum > 0)
-                                                                                    .weight_decay(settings.weight_decay));
-            case OptimizerKind::adamw:
-                return std::make_unique<::torch::optim::AdamW>(std::move(groups),
-                                                               ::torch::optim::AdamWOptions{rate}.weight_decay(settings.weight_decay));
-            case OptimizerKind::adafactor:
-                return std::make_unique<Adafactor>(std::move(groups), AdafactorOptions{rate, settings.weight_decay});
-        }
-        throw Error{Errc::bad_value, "optim.kind: no such optimizer"};
-    }
+                                                           std::vector<::torch::optim::OptimizerParamGroup> groups);
 
     std::unique_ptr<::torch::optim::Optimizer> optimizer_;
     std::vector<double> factors_;
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/optimizer_inl.hpp"
+#endif

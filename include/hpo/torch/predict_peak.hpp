@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <torch/version.h>
-
 #include <exception>
 #include <new>
 #include <optional>
@@ -10,40 +8,17 @@
 #include <thread>
 #include <utility>
 
-#include "hpo/core/bytes.hpp"
 #include "hpo/core/error.hpp"
 #include "hpo/core/peak_prediction.hpp"
-#include "hpo/core/plan.hpp"
 #include "hpo/memory/allocation_trace.hpp"
-#include "hpo/memory/allocator_conf.hpp"
-#include "hpo/memory/capacity_need.hpp"
-#include "hpo/memory/cuda_overheads.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/memory/trace_file.hpp"
-#include "hpo/memory/trace_peak.hpp"
-#include "hpo/memory/trace_repetition.hpp"
 #include "hpo/torch/doubt.hpp"
 #include "hpo/torch/failure_translation.hpp"
-#include "hpo/torch/meta_products.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::torch {
 
 /// Why a dry run could not go through, in a line: an operator without a meta kernel is named.
-[[nodiscard]] inline std::string dry_run_problem(const std::string& message) {
-    const std::string line = message.substr(0, message.find('\n'));
-    const std::string quoted =
-        "Could not run '";  // LibTorch 1.13 and others: Could not run 'aten::x' with arguments from the 'Meta' backend.
-    const std::string plain = ": attempted to run this operator with Meta tensors";  // later ones: aten::x: attempted to ...
-    std::string name;
-    if (const auto begin = line.find(quoted); begin != std::string::npos && line.find("'Meta' backend") != std::string::npos) {
-        const std::size_t first = begin + quoted.size();
-        name = line.substr(first, line.find('\'', first) - first);
-    } else if (const auto end = line.find(plain); end != std::string::npos) {
-        name = line.substr(0, end);
-    }
-    return name.empty() ? line : "LibTorch has no meta kernel for " + name;
-}
+[[nodiscard]] std::string dry_run_problem(const std::string& message);
 
 /// What `work()` gives, done in a thread of its own since autograd keeps with a thread what a failure leaves behind. What it throws
 /// becomes an Error of one line, and bad_alloc where the host had no more memory.
@@ -73,83 +48,27 @@ inline void add_remark(PeakPrediction& prediction, const std::string& text) {
 }
 
 /// Tells what the dry run knows only roughly.
-inline void add_doubt(PeakPrediction& prediction, const Doubt& doubt) {
-    if (doubt.share <= prediction.uncertainty) return;
-    prediction.uncertainty = doubt.share;
-    add_remark(prediction, doubt.of + "'s memory is known roughly");
-}
+void add_doubt(PeakPrediction& prediction, const Doubt& doubt);
 
 /// The peak of a trace on a metered CPU device, which counts what tensors ask for and nothing else.
-[[nodiscard]] inline PeakPrediction metered_prediction(const memory::AllocationTrace& trace) {
-    const memory::TracePeak peak = memory::requested_peak(trace);
-    PeakPrediction prediction;
-    prediction.requested_bytes = prediction.allocated_bytes = prediction.reserved_bytes = peak.bytes;
-    prediction.need = prediction.comfort = peak.bytes;
-    prediction.parts = memory::parts_after(trace, peak.event);
-    return prediction;
-}
+[[nodiscard]] PeakPrediction metered_prediction(const memory::AllocationTrace& trace);
 
 /// What oneDNN takes beside the tensors for products of 16 bits is in the trace as an upper bound. Throws Error where it raises the
 /// peak by much.
-inline void tell_product_scratch(PeakPrediction& prediction, const memory::AllocationTrace& trace) {
-    constexpr double much = 0.05;
-    const std::int64_t without = memory::requested_peak(trace, meta::product_scratch).bytes;
-    const std::int64_t scratch = prediction.need - without;
-    if (scratch == 0) return;
-    if (static_cast<double>(scratch) > much * static_cast<double>(without)) {
-        throw Error{Errc::plugin, "a product of 16 bits, for which oneDNN may take up to " + format_bytes(scratch) +
-                                      " of its own: only a probe tells its memory"};
-    }
-    prediction.upper_bound = true;
-    add_remark(prediction, "up to " + format_bytes(scratch) + " of it is oneDNN's own for a product of 16 bits");
-}
+void tell_product_scratch(PeakPrediction& prediction, const memory::AllocationTrace& trace);
 
 /// Adds what the process holds beside the recorded training, for as long as that lasts: the task's own tensors, and what its code keeps.
-inline void add_held(PeakPrediction& prediction, std::int64_t bytes) {
-    if (bytes <= 0) return;
-    for (std::int64_t* const sum :
-         {&prediction.requested_bytes, &prediction.allocated_bytes, &prediction.reserved_bytes, &prediction.need, &prediction.comfort})
-        *sum += bytes;
-    prediction.parts.push_back({"held", bytes});
-}
+void add_held(PeakPrediction& prediction, std::int64_t bytes);
 
 /// The peak on CUDA, whose caching allocator the trace is replayed through with the rules of this LibTorch and the plan's settings. Throws
 /// Error for settings that it refuses.
-[[nodiscard]] inline PeakPrediction cuda_prediction(const memory::AllocationTrace& trace, const TrainerJob& job) {
-    const ExecutionPlan& plan = job.plan;
-    const auto version = memory::parse_libtorch_version(TORCH_VERSION).value_or(memory::LibTorchVersion{});
-    memory::AllocatorSettings settings = memory::read_allocator_conf(plan.allocator_settings, version, "plan.allocator_settings");
-    settings.expandable_segments = settings.expandable_segments || (plan.expandable_segments && version >= memory::LibTorchVersion{2, 1});
-    memory::CudaOverheads overheads = memory::usual_cuda_overheads(version);
-    if (version.major >= 2) overheads.cublas_workspace_bytes = job.cublas_workspace_bytes.value_or(overheads.cublas_workspace_bytes);
-    const memory::AllocationTrace whole = memory::with_cublas_workspaces(trace, overheads.cublas_workspace_bytes);
-    const memory::CapacityNeed found = memory::capacity_need(whole, settings, overheads.context_bytes);
-    PeakPrediction prediction;
-    prediction.requested_bytes = found.unlimited.counts.requested_peak;
-    prediction.allocated_bytes = found.unlimited.counts.allocated_peak;
-    prediction.reserved_bytes = found.unlimited.counts.reserved_peak;
-    prediction.need = found.need;
-    prediction.comfort = found.comfort;
-    const memory::TracePeak peak = memory::requested_peak(whole);
-    prediction.parts = memory::parts_with_cublas(whole, peak.event);
-    prediction.parts.push_back({memory::context_part, overheads.context_bytes});
-    prediction.parts.push_back({"allocator", found.need - overheads.context_bytes - peak.bytes});
-    prediction.uncertainty = plan.precision == Precision::fp32 ? 0.03 : 0.06;
-    prediction.remark =
-        "for the CUDA allocator of LibTorch " TORCH_VERSION "; the context is taken to be " + format_bytes(overheads.context_bytes);
-    if (version.major >= 2) {
-        prediction.remark += ", cuBLAS's two workspaces " + format_bytes(overheads.cublas_workspace_bytes) + " each";
-        if (!job.cublas_workspace_bytes) prediction.remark += ", of which Hopper has larger ones";
-    }
-    return prediction;
-}
+[[nodiscard]] PeakPrediction cuda_prediction(const memory::AllocationTrace& trace, const TrainerJob& job);
 
 /// The peak of a short training's trace on the job's device. Writes the trace that it comes from where the job says.
-[[nodiscard]] inline PeakPrediction peak_of(memory::AllocationTrace trace, const TrainerJob& job) {
-    const bool metered = job.plan.device == "cpu";
-    if (!metered) trace = memory::with_more_steps(std::move(trace));
-    if (!job.trace_file.empty()) memory::write_trace(job.trace_file, trace);
-    return metered ? metered_prediction(trace) : cuda_prediction(trace, job);
-}
+[[nodiscard]] PeakPrediction peak_of(memory::AllocationTrace trace, const TrainerJob& job);
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/predict_peak_inl.hpp"
+#endif

@@ -5,15 +5,9 @@
 #include <ATen/record_function.h>
 #include <torch/torch.h>
 
-#include <algorithm>
-#include <array>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-
-#include "hpo/torch/trace_recorder.hpp"
-#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -35,28 +29,11 @@ public:
     [[nodiscard]] const std::string& phase() const { return phase_of_read(); }
 
 private:
-    static std::unique_ptr<at::ObserverContext> look(const at::RecordFunction& function) {
-        if (!phase_of_read().empty() || !reads(function.name())) return nullptr;
-        if (HarmlessReads::in_force() || EvaluationReads::in_evaluation()) return nullptr;
-        const std::string phase = TraceRecorder::instance().phase();
-        if ((phase == "forward" || phase == "backward" || phase == "update") && has_drawn()) phase_of_read() = phase;
-        return nullptr;
-    }
+    static std::unique_ptr<at::ObserverContext> look(const at::RecordFunction& function);
     /// Operators whose result, or its size, is numbers that they read.
-    static bool reads(std::string_view name) {
-        static constexpr std::array<std::string_view, 6> readers{
-            "aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::equal"};
-        return std::ranges::find(readers, name) != readers.end();
-    }
+    static bool reads(std::string_view name);
     /// Whether the CPU's generator, which every step seeds, has given a number since.
-    static bool has_drawn() {
-        at::Generator generator = at::detail::getDefaultCPUGenerator();  // a handle
-        const std::lock_guard lock{generator.mutex()};
-        auto* const own = at::check_generator<at::CPUGeneratorImpl>(generator);
-        const auto now = own->engine().data();
-        const auto fresh = at::mt19937{own->current_seed()}.data();
-        return now.left_ != fresh.left_ || now.next_ != fresh.next_ || now.state_ != fresh.state_;
-    }
+    static bool has_drawn();
     static std::string& phase_of_read() {
         thread_local std::string phase;
         return phase;
@@ -66,3 +43,7 @@ private:
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/random_reads_inl.hpp"
+#endif

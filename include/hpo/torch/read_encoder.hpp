@@ -7,65 +7,32 @@
 #include <memory>
 #include <string>
 
-#include "hpo/core/error.hpp"
 #include "hpo/text/encoder_config.hpp"
-#include "hpo/torch/bert_encoder.hpp"
-#include "hpo/torch/deberta_encoder.hpp"
 #include "hpo/torch/encoder.hpp"
-#include "hpo/torch/load_weights.hpp"
-#include "hpo/weights/weights.hpp"
 
 namespace hpo::torch {
 
 /// Draws the weights of a module's linear layers and embeddings from a normal distribution, as BERT's are before they are
 /// trained; biases, and the rows that stand for padding, are 0.
-inline void draw_weights(::torch::nn::Module& module, double deviation) {
-    const ::torch::NoGradGuard no_gradients;
-    for (const auto& part : module.modules()) {
-        if (auto* const linear = part->as<::torch::nn::Linear>()) {
-            linear->weight.normal_(0, deviation);
-            if (linear->bias.defined()) linear->bias.zero_();
-        } else if (auto* const embedding = part->as<::torch::nn::Embedding>()) {
-            embedding->weight.normal_(0, deviation);
-            if (const auto padding = embedding->options.padding_idx()) embedding->weight[*padding].zero_();
-        }
-    }
-}
+void draw_weights(::torch::nn::Module& module, double deviation);
 
 /// An encoder of the configuration's family whose weights mean nothing yet.
-[[nodiscard]] inline std::shared_ptr<Encoder> make_encoder(const text::EncoderConfig& config) {
-    if (config.family == text::EncoderConfig::Family::deberta) return std::make_shared<DebertaEncoder>(config);
-    return std::make_shared<BertEncoder>(config);
-}
+[[nodiscard]] std::shared_ptr<Encoder> make_encoder(const text::EncoderConfig& config);
 
 /// An encoder that has learnt nothing. Throws Error naming the place when the sizes do not fit each other.
-[[nodiscard]] inline std::shared_ptr<Encoder> draw_encoder(const text::EncoderConfig& config, const std::string& place) {
-    text::check_sizes(config, place);
-    auto encoder = make_encoder(config);
-    draw_weights(*encoder, config.initial_deviation);
-    return encoder;
-}
+[[nodiscard]] std::shared_ptr<Encoder> draw_encoder(const text::EncoderConfig& config, const std::string& place);
 
 /// The encoder of a model folder as it is distributed: config.json and safetensors, whose tensors may have "bert.", "roberta." or
 /// "deberta." before their names, or "encoder.", as text_classifier saves them. `config` is that of the folder, possibly with other
 /// dropout. Throws Error naming file and field or tensor.
-[[nodiscard]] inline std::shared_ptr<Encoder> read_encoder(const std::filesystem::path& folder, const text::EncoderConfig& config) {
-    const weights::Weights weights = weights::Weights::open(folder);
-    const std::string known_by = "embeddings.word_embeddings.weight";
-    for (const char* prefix : {"", "bert.", "roberta.", "deberta.", "encoder."}) {
-        if (weights.find(prefix + known_by) == nullptr) continue;
-        auto encoder = make_encoder(config);
-        // DeBERTa's files may have embeddings of positions, which only its pretraining used.
-        const bool deberta = config.family == text::EncoderConfig::Family::deberta;
-        load_weights(*encoder, weights, prefix, deberta ? "embeddings.position_embeddings.weight" : "");
-        return encoder;
-    }
-    throw Error{Errc::bad_value,
-                weights.place() + ": lacks tensor '" + known_by + "', also with bert., roberta., deberta. or encoder. before it"};
-}
+[[nodiscard]] std::shared_ptr<Encoder> read_encoder(const std::filesystem::path& folder, const text::EncoderConfig& config);
 
 [[nodiscard]] inline std::shared_ptr<Encoder> read_encoder(const std::filesystem::path& folder) {
     return read_encoder(folder, text::read_encoder_config(folder));
 }
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/read_encoder_inl.hpp"
+#endif

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <torch/torch.h>
-#include <torch/version.h>
-
-#include <utility>
-
-#include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/allocation_trace.hpp"
 #include "hpo/torch/attempt.hpp"
-#include "hpo/torch/cuda_history.hpp"
-#include "hpo/torch/dry_run.hpp"
 #include "hpo/torch/short_task.hpp"
-#include "hpo/torch/training_loop.hpp"
 
 namespace hpo::torch {
 
@@ -25,23 +16,10 @@ struct RecordedTraining {
 
 /// Trains a task and records that: on the CPU by the metered allocator, on CUDA by LibTorch's history of its own. Throws what the training
 /// throws, and Error where this LibTorch keeps no history.
-[[nodiscard]] inline RecordedTraining record_training(ShortTask task, Seed seed, RunningAttempt& attempt) {
-    RecordedTraining recorded;
-    if (attempt.device().is_cpu()) {
-        Recording recording{Recorded::device_and_host};
-        recorded.outcome = train(task, task.plan(), seed, attempt);
-        recorded.trace = recording.finish();
-        return recorded;
-    }
-#ifdef HPO_TORCH_CUDA
-    CudaHistory history{{.device = attempt.device().index()}};
-    recorded.outcome = train(task, task.plan(), seed, attempt);
-    recorded.trace = history.finish();
-    return recorded;
-#else
-    throw Error{Errc::plugin,
-                "trace: LibTorch " TORCH_VERSION " keeps no history of a GPU's memory here; built with LibTorch 2.11 for CUDA it does"};
-#endif
-}
+[[nodiscard]] RecordedTraining record_training(ShortTask task, Seed seed, RunningAttempt& attempt);
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/recorded_training_inl.hpp"
+#endif

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <memory>
-#include <system_error>
-#include <vector>
 
 #include "hpo/torch/attempt.hpp"
-#include "hpo/torch/load_weights.hpp"
-#include "hpo/torch/low_rank.hpp"
-#include "hpo/torch/save_weights.hpp"
 #include "hpo/torch/task.hpp"
 
 namespace hpo::torch {
@@ -21,30 +14,16 @@ inline constexpr const char* weights_file = "model.safetensors";
 
 /// Writes a finished model: its weights, additions of low rank folded in, and what the task adds. The model is the same afterwards within
 /// rounding.
-inline void save_model(const Task& task, Model& model, const std::filesystem::path& folder, RunningAttempt& attempt) {
-    attempt.enter("save");
-    merge_layers(model);
-    save_weights(model, folder / weights_file);
-    task.save(folder);
-}
+void save_model(const Task& task, Model& model, const std::filesystem::path& folder, RunningAttempt& attempt);
 
 /// Removes what lies in a folder, as far as that can be done.
-inline void empty_folder(const std::filesystem::path& folder) {
-    std::error_code ignored;
-    std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator{folder, ignored}) found.push_back(entry.path());
-    for (const std::filesystem::path& each : found) std::filesystem::remove_all(each, ignored);
-}
+void empty_folder(const std::filesystem::path& folder);
 
 /// The model of a folder, on the attempt's device, for evaluation. Throws Error naming file and tensor.
-[[nodiscard]] inline std::shared_ptr<Model> load_model(Task& task, const std::filesystem::path& folder, RunningAttempt& attempt) {
-    attempt.enter("build");
-    const weights::Weights weights = weights::Weights::open(folder / weights_file);
-    std::shared_ptr<Model> model = task.build();
-    load_whole(*model, weights);
-    model->to(attempt.device());
-    model->eval();
-    return model;
-}
+[[nodiscard]] std::shared_ptr<Model> load_model(Task& task, const std::filesystem::path& folder, RunningAttempt& attempt);
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/saved_model_inl.hpp"
+#endif

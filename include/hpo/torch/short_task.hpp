@@ -12,11 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/torch/meta_factories.hpp"
 #include "hpo/torch/task.hpp"
 #include "hpo/torch/trace_scopes.hpp"
 #include "hpo/torch/training_plan.hpp"
-#include "hpo/torch/value_reads.hpp"
 
 namespace hpo::torch {
 
@@ -29,31 +27,7 @@ public:
 
     SparedModel(Model& whole, int most_passes) : whole_{whole}, most_passes_{most_passes} {}
 
-    [[nodiscard]] Outputs forward(const Batch& batch) override {
-        ++passes_;
-        Shape shape;
-        for (const ::torch::Tensor& input : batch.inputs) {
-            const std::vector<std::int64_t> sizes = input.sizes().vec();
-            shape.insert(shape.end(), sizes.begin(), sizes.end());
-        }
-        const bool covered = std::any_of(seen_.begin(), seen_.end(), [&](const Shape& before) { return covers(before, shape); });
-        if (!covered) {
-            seen_.push_back(std::move(shape));
-            const EvaluationReads::Scope in_a_model{false};
-            const Outputs outputs = whole_.forward(batch);
-            shown_.clear();
-            for (const ::torch::Tensor& output : outputs) shown_.push_back({output.sizes().vec(), output.options()});
-            if (passes_ == most_passes_) throw Enough{};
-            return outputs;
-        }
-        if (passes_ == most_passes_) throw Enough{};
-        std::vector<::torch::Tensor> outputs;
-        for (Shown output : shown_) {
-            if (!output.sizes.empty()) output.sizes.front() = batch.examples();
-            outputs.push_back(::torch::zeros(output.sizes, output.options));
-        }
-        return outputs;
-    }
+    [[nodiscard]] Outputs forward(const Batch& batch) override;
 
 private:
     /// An output of the last pass.
@@ -80,39 +54,17 @@ private:
 class ShortTask final : public Task {
 public:
     /// `device`: where the model is built.
-    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device) : ShortTask{whole, plan, device, 64} {
-        const auto [step, micro] = sizes(plan);
-        plan_.effective_batch = std::min<std::int64_t>(step / micro, 3) * micro + step % micro;
-        plan_.micro_batch = micro;
-        const std::int64_t last = whole.training_examples() % step;
-        const bool last_is_second = plan.epochs == 1 && whole.training_examples() < 2 * step && whole.stand_in().empty();
-        const std::int64_t full = last_is_second ? 1 : full_steps(plan);
-        examples_ = full * plan_.effective_batch + std::min<std::int64_t>(last / micro, last_is_second ? 2 : 1) * micro + last % micro;
-    }
+    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device);
     /// The same with micro-batches of `examples` each, a short one counting as whole, and one pass an evaluation over a whole number of
     /// micro-batches: what changes with `examples` are sizes.
-    [[nodiscard]] static ShortTask scaled(Task& whole, const TrainingPlan& plan, ::torch::Device device, std::int64_t examples) {
-        ShortTask task{whole, plan, device, 1};
-        const auto [step, micro] = task.sizes(plan);
-        task.plan_.evaluation_batch = (plan.evaluation_batch + micro - 1) / micro * examples;
-        task.plan_.micro_batch = examples;
-        task.plan_.effective_batch = std::min<std::int64_t>((step + micro - 1) / micro, 3) * examples;
-        task.examples_ = task.full_steps(plan) * task.plan_.effective_batch;
-        return task;
-    }
+    [[nodiscard]] static ShortTask scaled(Task& whole, const TrainingPlan& plan, ::torch::Device device, std::int64_t examples);
 
     /// From the model's building on, a recording tells who takes a block (trace_scopes.hpp); that costs as much again.
     void name_scopes() { names_scopes_ = true; }
     /// The plan to train it with.
     [[nodiscard]] const TrainingPlan& plan() const { return plan_; }
 
-    [[nodiscard]] std::shared_ptr<Model> build() override {
-        std::optional<MetaFactories> on_meta;
-        if (device_.is_meta()) on_meta.emplace();
-        std::shared_ptr<Model> model = whole_.build();
-        if (names_scopes_) scopes_ = std::make_unique<TraceScopes>(model);
-        return model;
-    }
+    [[nodiscard]] std::shared_ptr<Model> build() override;
     [[nodiscard]] std::int64_t training_examples() const override { return examples_; }
     [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
         return whole_.training_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device);
@@ -125,25 +77,13 @@ public:
     }
     [[nodiscard]] bool has_own_step() const override { return whole_.has_own_step(); }
     [[nodiscard]] double training_step(TrainingStep& step) const override { return whole_.training_step(step); }
-    [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override {
-        spare(model, [&](Model& spared) { static_cast<void>(whole_.evaluate(spared, plan)); });
-        return {{plan_.metric, 0.0}};
-    }
+    [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override;
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return whole_.classes(); }
     [[nodiscard]] std::vector<std::string> layers() const override { return whole_.layers(); }
-    void finish(Model& model, const EvaluationPlan& plan, Attributes& attributes) const override {
-        spare(model, [&](Model& spared) { whole_.finish(spared, plan, attributes); });
-    }
+    void finish(Model& model, const EvaluationPlan& plan, Attributes& attributes) const override;
 
 private:
-    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device, int evaluation_passes)
-        : whole_{whole}, plan_{plan}, device_{device}, evaluation_passes_{evaluation_passes} {
-        plan_.epochs = std::min<std::int64_t>(plan.epochs, 2);
-        plan_.reports_per_epoch = plan.epochs > 1 ? 1 : std::min<std::int64_t>(plan.reports_per_epoch, 2);
-        plan_.loader_workers = 0;
-        plan_.checkpoints = {};
-        plan_.model_folder.clear();
-    }
+    ShortTask(Task& whole, const TrainingPlan& plan, ::torch::Device device, int evaluation_passes);
     /// Of an epoch. A training of one step never computes beside what the optimizer keeps from the step before. How many examples there
     /// are is not known where something stands in for them.
     [[nodiscard]] std::int64_t full_steps(const TrainingPlan& plan) const {
@@ -156,14 +96,7 @@ private:
         return {step, std::min(plan.micro_batch, step)};
     }
     template <class Evaluation>
-    void spare(Model& model, const Evaluation& evaluation) const {
-        SparedModel spared{model, evaluation_passes_};
-        const EvaluationReads::Scope in_an_evaluation{true};
-        try {
-            evaluation(spared);
-        } catch (const SparedModel::Enough&) {
-        }
-    }
+    void spare(Model& model, const Evaluation& evaluation) const;
 
     Task& whole_;
     TrainingPlan plan_;
@@ -175,3 +108,7 @@ private:
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/short_task_inl.hpp"
+#endif

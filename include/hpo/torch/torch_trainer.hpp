@@ -5,29 +5,14 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <iterator>
 #include <memory>
-#include <numeric>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
-#include "hpo/torch/data_claims.hpp"
-#include "hpo/torch/dry_run.hpp"
-#include "hpo/torch/predict_peak.hpp"
-#include "hpo/torch/prepared_model.hpp"
-#include "hpo/torch/probe.hpp"
-#include "hpo/torch/profile.hpp"
-#include "hpo/torch/recorded_training.hpp"
 #include "hpo/torch/task.hpp"
-#include "hpo/torch/task_checks.hpp"
 #include "hpo/torch/training_loop.hpp"
 #include "hpo/torch/training_plan.hpp"
 #include "hpo/trainer/settings.hpp"
@@ -40,64 +25,16 @@ class TorchTrainer : public Trainer {
 public:
     TorchTrainer() : worker_threads_{at::get_num_threads()} { MeteredAllocator::install(); }
 
-    [[nodiscard]] TrainerInfo info() const final {
-        TrainerInfo info = describe();
-        for (TrainerParameter& parameter : training_parameters()) info.parameters.push_back(std::move(parameter));
-        info.levers.insert(info.levers.begin(), {"micro_batch", "precision"});
-        info.effective_batch_parameter = "train.batch_size";
-        info.libtorch_version = TORCH_VERSION;
-        info.checkpoints = true;
-        info.saves_models = true;
-        info.peak_sources = {"dry_run", "probe"};
-        return info;
-    }
+    [[nodiscard]] TrainerInfo info() const final;
 
-    AttemptOutcome run(const TrainerJob& job, Progress& progress) final {
-        return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
-            const std::unique_ptr<Task> task = task_to_train(settings, job);
-            keep_log(*task, attempt);
-            const TrainingPlan plan = plan_of(settings, job);
-            if (job.trace_file.empty()) return train(*task, plan, Seed{job.seed}, attempt);
-            ShortTask shortened{*task, plan, attempt.device()};
-            shortened.name_scopes();
-            RecordedTraining recorded = record_training(std::move(shortened), Seed{job.seed}, attempt);
-            memory::write_trace(job.trace_file, recorded.trace);
-            return std::move(recorded.outcome);
-        });
-    }
+    AttemptOutcome run(const TrainerJob& job, Progress& progress) final;
 
-    AttemptOutcome evaluate(const TrainerJob& job, Progress& progress) final {
-        return in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
-            attempt.enter("data");
-            const std::unique_ptr<Task> task = task_of(settings, job);
-            keep_log(*task, attempt);
-            const TrainingPlan plan = plan_of(settings, job);
-            const std::shared_ptr<Model> model = load_model(*task, job.saved_model, attempt);
-            const Metrics metrics = torch::evaluate(*task, *model, plan, attempt);
-            return measured_outcome(*task, *model, plan, metrics, attempt);
-        });
-    }
+    AttemptOutcome evaluate(const TrainerJob& job, Progress& progress) final;
 
-    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job) final {
-        std::optional<Profile> profile;
-        Silence silence;
-        static_cast<void>(in_attempt(job, silence, [&](const Settings& settings, RunningAttempt& attempt) {
-            const std::unique_ptr<Task> task = task_to_train(settings, job);
-            if (task->has_own_step()) throw Error{Errc::plugin, "a training step of the task's own is not measured"};
-            profile = measure_profile(*task, plan_of(settings, job), Seed{job.seed}, attempt);
-            return AttemptOutcome{.kind = OutcomeKind::complete};
-        }));
-        return profile;
-    }
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job) final;
 
     /// Metered allocations of other threads meanwhile are taken for the attempt's.
-    [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final {
-        TrainerJob shapes = job;
-        shapes.shapes_only = true;
-        PeakPrediction peak = source == PeakSource::dry_run ? predict_by_dry_run(shapes, progress) : predict_by_probe(shapes, progress);
-        if (job.plan.device == "cpu") progress.memory({"end", 0, std::nullopt, read_memory(::torch::kCPU)});
-        return peak;
-    }
+    [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final;
 
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {
         Silence silence;
@@ -105,20 +42,7 @@ public:
     }
 
     /// Logs the task's remarks on its data.
-    [[nodiscard]] std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& progress) final {
-        std::vector<TrainerProblem> problems = Settings::problems(info(), job);
-        if (!problems.empty()) return problems;
-        const AttemptOutcome outcome = in_attempt(job, progress, [&](const Settings& settings, RunningAttempt& attempt) {
-            attempt.tell_phases();
-            attempt.enter("data");
-            const std::unique_ptr<Task> task = task_to_train(settings, job);
-            for (const std::string& remark : task->remarks()) progress.log(remark);
-            problems = check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
-            return AttemptOutcome{.kind = OutcomeKind::complete};
-        });
-        if (outcome.failure) problems.push_back({outcome.failure->where, outcome.failure->message});
-        return problems;
-    }
+    [[nodiscard]] std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& progress) final;
 
 protected:
     /// Name, summary, own parameters, metrics, further levers. The rest of the info is filled in by TorchTrainer.
@@ -146,99 +70,19 @@ private:
         MeteredAllocator::instance().set_cap(std::nullopt);
     }
 
-    PeakPrediction predict_by_dry_run(const TrainerJob& job, Progress& progress) {
-        leave_device();
-        const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
-        const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
-        DataClaims claims;
-        std::int64_t held = 0;  // by the task and by what its model keeps: real tensors, which a recording on the meta device does not see
-        const DryRun run = apart([&] {
-            return with_task(job, [&](Task& task, const TrainingPlan& plan) {
-                claims = DataClaims::of(task);
-                pin_threads(threads_of(Settings{info(), job}));
-                DryRun recorded = dry_run(task, plan, Seed{job.seed}, target, detail, progress);
-                held = read_memory(::torch::kCPU).allocated.value_or(0);
-                return recorded;
-            });
-        });
-        PeakPrediction prediction = peak_of(run.trace, job);
-        add_doubt(prediction, run.doubt);
-        if (target == MetaTarget::cpu) tell_product_scratch(prediction, run.trace);
-        if (target == MetaTarget::cpu) add_held(prediction, held);
-        claims.tell(prediction);
-        return prediction;
-    }
+    PeakPrediction predict_by_dry_run(const TrainerJob& job, Progress& progress);
 
-    PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress) {
-        leave_device();
-        const TrainerInfo about = info();
-        const bool cuda = job.plan.device != "cpu";
-        const ProbeTarget target{.cpu = !cuda, .threads = threads_of(Settings{about, job})};
-        DataClaims claims;
-        const auto with_length = [&](std::optional<std::int64_t> length, const auto& work) {
-            TrainerJob shorter = job;
-            if (length) shorter.params[about.length_parameter] = *length;
-            with_task(shorter, [&](Task& task, const TrainingPlan& plan) {
-                claims = DataClaims::of(task);
-                work(task, plan);
-            });
-        };
-        const ProbedTrace probed = apart([&] {
-            const AttemptSettings settings;
-            RunningAttempt attempt{settings, progress};
-            return Probe{with_length, Seed{job.seed}, target, attempt}.predict(!about.length_parameter.empty());
-        });
-        MeteredAllocator::release_cache();
-        PeakPrediction prediction = peak_of(probed.trace, job);
-        prediction.source = PeakSource::probe;
-        prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.03});
-        if (cuda) add_remark(prediction, "recorded on the CPU, whose kernels keep other temporaries");
-        claims.tell(prediction);
-        return prediction;
-    }
+    PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress);
 
     /// The attempt's task. Throws Error where there is none.
-    [[nodiscard]] std::unique_ptr<Task> task_of(const Settings& settings, const TrainerJob& job) {
-        std::unique_ptr<Task> task = make_task(settings, job);
-        if (!task) throw Error{Errc::plugin, "the trainer made no task"};
-        return task;
-    }
+    [[nodiscard]] std::unique_ptr<Task> task_of(const Settings& settings, const TrainerJob& job);
     /// The same, and there must be something to train on.
-    [[nodiscard]] std::unique_ptr<Task> task_to_train(const Settings& settings, const TrainerJob& job) {
-        std::unique_ptr<Task> task = task_of(settings, job);
-        if (const std::int64_t examples = task->training_examples(); examples < 1)
-            throw Error{Errc::plugin, "the task has " + std::to_string(examples) + " training examples; expected 1 or more"};
-        return task;
-    }
+    [[nodiscard]] std::unique_ptr<Task> task_to_train(const Settings& settings, const TrainerJob& job);
 
     /// The device that the plan names, with the job's limits set. Throws no_device when this machine lacks it.
-    static ::torch::Device prepare_device(const TrainerJob& job) {
-        const bool cuda = job.plan.device.starts_with("cuda");
-        if (!cuda && job.plan.device != "cpu")
-            throw Error{Errc::no_device, "unknown device '" + job.plan.device + "'; known: cpu, cuda, cuda:N"};
-        const ::torch::Device device{job.plan.device};
-        if (cuda && (!::torch::cuda::is_available() || device.index() >= static_cast<int>(::torch::cuda::device_count()))) {
-            throw Error{Errc::no_device, job.plan.device + ": LibTorch " TORCH_VERSION " finds " +
-                                             std::to_string(static_cast<int>(::torch::cuda::device_count())) + " CUDA devices"};
-        }
-        MeteredAllocator::instance().use_device(cuda ? std::string{} : job.metered_device);
-        limit_memory(device, job.plan.cap_bytes);
-        return device;
-    }
+    static ::torch::Device prepare_device(const TrainerJob& job);
 
-    TrainingPlan plan_of(const Settings& settings, const TrainerJob& job) const {
-        TrainingPlan plan = training_plan(settings, job);
-        const std::vector<TrainerMetric> metrics = describe().metrics;
-        if (plan.metric.empty() && !metrics.empty()) plan.metric = metrics.front().name;
-        std::vector<std::string> known;
-        for (const TrainerMetric& metric : metrics) {
-            known.push_back(metric.name);
-            if (metric.name == plan.metric) plan.direction = metric.direction;
-        }
-        if (std::find(known.begin(), known.end(), plan.metric) == known.end())
-            throw unknown_name("objective", "metric", plan.metric, known);
-        return plan;
-    }
+    TrainingPlan plan_of(const Settings& settings, const TrainerJob& job) const;
 
     [[nodiscard]] int threads_of(const Settings& settings) const {
         const auto threads = static_cast<int>(settings.whole("threads"));
@@ -246,54 +90,16 @@ private:
     }
 
     template <class Body>
-    AttemptOutcome in_attempt(const TrainerJob& job, Progress& progress, const Body& body) const {
-        std::optional<Settings> settings;
-        AttemptSettings how;
-        try {
-            settings.emplace(info(), job);
-            how = {.device = prepare_device(job),
-                   .threads = threads_of(*settings),
-                   .configuration = settings->configuration(),
-                   .cap_bytes = job.plan.cap_bytes,
-                   .settles = job.settles};
-        } catch (const Error&) {
-            AttemptOutcome outcome;
-            outcome.failure = translate_failure(std::current_exception(), "settings", {});
-            return outcome;
-        }
-        return run_attempt(how, progress, [&](RunningAttempt& attempt) { return body(*settings, attempt); });
-    }
+    AttemptOutcome in_attempt(const TrainerJob& job, Progress& progress, const Body& body) const;
 
     /// The labels of every training example, one pass of the model over a few, and what the task promises of its loss and evaluation.
-    std::vector<TrainerProblem> check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) const {
-        std::vector<std::int64_t> order(static_cast<std::size_t>(task.training_examples()));
-        std::iota(order.begin(), order.end(), std::int64_t{0});
-        constexpr std::size_t stride = 1024;
-        for (std::size_t start = 0; task.classes() && start < order.size(); start += stride) {
-            const Unmetered outside;
-            const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
-            const Batch batch = task.training_batch(chosen, ::torch::kCPU);
-            check_count(batch, chosen.size());
-            check_labels(batch.targets, *task.classes());
-        }
-        PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
-        std::vector<TrainerProblem> problems = build_problems(seed);
-        if (!task.has_own_step()) {
-            attempt.enter("forward");
-            const ::torch::NoGradGuard no_gradients;
-            const auto few = std::span{order}.first(std::min<std::size_t>(2, order.size()));
-            const Batch batch = task.training_batch(few, attempt.device());
-            check_count(batch, few.size());
-            const Outputs outputs = prepared.model->forward(batch);
-            if (task.classes()) check_logits(outputs[0], batch, *task.classes());
-            const ::torch::Tensor loss = task.loss_sum(outputs, batch);
-            if (loss.defined() && loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
-        }
-        std::ranges::move(TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics), std::back_inserter(problems));
-        return problems;
-    }
+    std::vector<TrainerProblem> check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) const;
 
     int worker_threads_;  ///< LibTorch's own choice, which heeds the worker's OMP_NUM_THREADS
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/torch_trainer_inl.hpp"
+#endif

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "hpo/memory/allocation_trace.hpp"
 
@@ -37,37 +36,14 @@ public:
     }
 
     /// `memory`: device for a block of the meta device, device_and_host for one in host memory.
-    [[nodiscard]] Ticket take(std::int64_t bytes, Recorded memory) {
-        if (!recording_) return {};
-        const std::lock_guard lock{mutex_};
-        if (!recording_ || (memory == Recorded::device_and_host && recorded_ == Recorded::device)) return {};
-        return {recording_, trace_.take({.bytes = bytes, .scope = scope_})};
-    }
-    void give_back(Ticket ticket) {
-        if (ticket.recording == 0 || ticket.recording != recording_) return;
-        const std::lock_guard lock{mutex_};
-        if (ticket.recording == recording_) trace_.give_back(ticket.block);
-    }
+    [[nodiscard]] Ticket take(std::int64_t bytes, Recorded memory);
+    void give_back(Ticket ticket);
     /// What follows is taken by whom this names; empty: nobody that is known.
-    void enter_scope(const std::string& name) {
-        if (!recording_) return;
-        const std::lock_guard lock{mutex_};
-        scope_ = number_of(name);
-    }
+    void enter_scope(const std::string& name);
     /// Says who holds a block that was taken before.
-    void name(Ticket ticket, const std::string& scope) {
-        if (ticket.recording == 0 || ticket.recording != recording_) return;
-        const std::lock_guard lock{mutex_};
-        trace_.blocks[static_cast<std::size_t>(ticket.block)].scope = number_of(scope);
-    }
+    void name(Ticket ticket, const std::string& scope);
     /// What follows belongs to this phase.
-    void enter(std::string_view phase) {
-        if (const PhaseListener listener = listener_) listener(phase);
-        if (!recording_) return;
-        const std::lock_guard lock{mutex_};
-        trace_.enter(phase);
-        ++phases_;
-    }
+    void enter(std::string_view phase);
     /// What was entered last in the recording that runs; empty without one.
     [[nodiscard]] std::string phase() {
         const std::lock_guard lock{mutex_};
@@ -83,11 +59,7 @@ public:
 private:
     friend class Recording;
 
-    std::uint32_t number_of(const std::string& scope) {
-        const auto [known, added] = scopes_.emplace(scope, static_cast<std::uint32_t>(trace_.scopes.size()));
-        if (added) trace_.scopes.push_back(scope);
-        return known->second;
-    }
+    std::uint32_t number_of(const std::string& scope);
 
     std::atomic<std::int64_t> recording_{0};  ///< number of the one that runs; 0: none
     std::atomic<std::int64_t> phases_{0};
@@ -103,27 +75,20 @@ private:
 /// While it lives, device memory is recorded.
 class Recording {
 public:
-    explicit Recording(Recorded recorded) {
-        const std::lock_guard lock{recorder_.mutex_};
-        recorder_.recorded_ = recorded;
-        recorder_.trace_ = {};
-        recorder_.scope_ = 0;
-        recorder_.scopes_ = {{"", 0}};
-        recorder_.recording_ = ++recorder_.recordings_;
-    }
+    explicit Recording(Recorded recorded);
     ~Recording() { recorder_.recording_ = 0; }
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
 
     /// Ends it. Blocks that are still held are never given back in the trace.
-    [[nodiscard]] memory::AllocationTrace finish() {
-        const std::lock_guard lock{recorder_.mutex_};
-        recorder_.recording_ = 0;
-        return std::exchange(recorder_.trace_, {});
-    }
+    [[nodiscard]] memory::AllocationTrace finish();
 
 private:
     TraceRecorder& recorder_ = TraceRecorder::instance();
 };
 
 }  // namespace hpo::torch
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/impl/trace_recorder_inl.hpp"
+#endif

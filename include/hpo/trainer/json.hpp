@@ -197,7 +197,8 @@ struct JsonMembers<TrainerInfo> {
                                      JsonMember{"checkpoints", &R::checkpoints},
                                      JsonMember{"saves_models", &R::saves_models},
                                      JsonMember{"length_parameter", &R::length_parameter},
-                                     JsonMember{"peak_sources", &R::peak_sources}};
+                                     JsonMember{"peak_sources", &R::peak_sources},
+                                     JsonMember{"uses_cuda", &R::uses_cuda}};
 };
 
 template <>

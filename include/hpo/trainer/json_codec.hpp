@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,7 +12,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "hpo/core/error.hpp"
@@ -59,11 +55,7 @@ template <class T>
 
 namespace detail {
 
-[[noreturn]] inline void refuse(const Json& json, const std::string& place, std::string_view expected) {
-    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (text.size() > 80) text = text.substr(0, 77) + "...";
-    throw bad_value(place, text, expected);
-}
+[[noreturn]] void refuse(const Json& json, const std::string& place, std::string_view expected);
 
 template <std::integral T>
 void decode_integer(const Json& json, const std::string& place, T& value) {
@@ -73,45 +65,14 @@ void decode_integer(const Json& json, const std::string& place, T& value) {
     value = json.is_number_unsigned() ? static_cast<T>(json.get<std::uint64_t>()) : static_cast<T>(json.get<std::int64_t>());
 }
 
-inline std::optional<double> non_finite(const Json& json) {
-    if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
-    if (json == "Infinity") return std::numeric_limits<double>::infinity();
-    if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
-    return std::nullopt;
-}
+std::optional<double> non_finite(const Json& json);
 
-inline void decode_double(const Json& json, const std::string& place, double& value) {
-    if (json.is_number()) value = json.get<double>();
-    else if (const auto special = non_finite(json)) value = *special;
-    else refuse(json, place, "a number");
-}
+void decode_double(const Json& json, const std::string& place, double& value);
 
 /// A Value of a number that JSON cannot write is {"number": "NaN"}, since a text may read NaN as well.
-inline Json encode_variant(const Value& value) {
-    switch (value.kind()) {
-        case Value::Kind::truth: return get<bool>(value);
-        case Value::Kind::whole: return get<std::int64_t>(value);
-        case Value::Kind::text: return get<std::string>(value);
-        case Value::Kind::null: return nullptr;
-        case Value::Kind::real: break;
-    }
-    const double number = get<double>(value);
-    return std::isfinite(number) ? Json(number) : Json{{"number", number_text(number)}};
-}
+Json encode_variant(const Value& value);
 
-inline void decode_variant(const Json& json, const std::string& place, Value& value) {
-    if (json.is_null()) value = Value{};
-    else if (json.is_boolean()) value = json.get<bool>();
-    else if (json.is_number_integer()) {
-        std::int64_t whole = 0;
-        decode_integer(json, place, whole);
-        value = whole;
-    } else if (json.is_number_float()) value = json.get<double>();
-    else if (json.is_string()) value = json.get<std::string>();
-    else if (json.is_object() && json.size() == 1 && json.contains("number") && non_finite(json["number"]))
-        value = *non_finite(json["number"]);
-    else refuse(json, place, "null, true, false, a number or a text");
-}
+void decode_variant(const Json& json, const std::string& place, Value& value);
 
 template <class T>
 struct is_optional : std::false_type {};
@@ -215,35 +176,14 @@ template <class T>
 [[nodiscard]] inline std::string json_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// How deep lists and objects lie in each other.
-[[nodiscard]] inline int nesting_depth(std::string_view text) {
-    int depth = 0;
-    int deepest = 0;
-    bool quoted = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (quoted) {
-            if (c == '\\') ++i;
-            else if (c == '"') quoted = false;
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == '[' || c == '{') {
-            deepest = std::max(deepest, ++depth);
-        } else if (c == ']' || c == '}') {
-            --depth;
-        }
-    }
-    return deepest;
-}
+[[nodiscard]] int nesting_depth(std::string_view text);
 
 /// Reads JSON text; throws Error{bad_value} that names the place. What lies more than 64 deep is refused, since copying
 /// and writing it would take a stack frame for each level.
-[[nodiscard]] inline Json parse_json(std::string_view text, const std::string& place) {
-    constexpr int deepest = 64;
-    const std::string got = "'" + std::string{text.substr(0, 80)} + "'";
-    if (nesting_depth(text) > deepest) throw bad_value(place, got, "JSON of at most 64 levels");
-    Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) throw bad_value(place, got, "JSON");
-    return json;
-}
+[[nodiscard]] Json parse_json(std::string_view text, const std::string& place);
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/trainer/impl/json_codec_inl.hpp"
+#endif

@@ -10,6 +10,7 @@
 
 #include "hpo/core/error.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/failure/stack_frames.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/thrown.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,22 +20,10 @@ public:
         if (auto errors = read(info, job); !errors.empty()) throw errors.front();
     }
     /// Everything that is wrong with the job's parameters and options; `where` is the name.
-    [[nodiscard]] static std::vector<TrainerProblem> problems(const TrainerInfo& info, const TrainerJob& job) {
-        std::vector<TrainerProblem> found;
-        for (const Error& error : Settings{}.read(info, job)) {
-            const std::string_view text = error.what();
-            const auto colon = text.find(": ");
-            found.push_back({std::string{text.substr(0, colon)}, std::string{text.substr(colon + 2)}});
-        }
-        return found;
-    }
+    [[nodiscard]] static std::vector<TrainerProblem> problems(const TrainerInfo& info, const TrainerJob& job);
 
     /// The readers throw Error for a name that is not in the trainer's list: a mistake of the plugin.
-    [[nodiscard]] double number(std::string_view name) const {
-        const Value& value = at(name);
-        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-        return get<double>(value);
-    }
+    [[nodiscard]] double number(std::string_view name) const;
     [[nodiscard]] std::int64_t whole(std::string_view name) const { return get<std::int64_t>(at(name)); }
     [[nodiscard]] bool truth(std::string_view name) const { return get<bool>(at(name)); }
     [[nodiscard]] const std::string& text(std::string_view name) const { return get<std::string>(at(name)); }
@@ -50,52 +37,19 @@ public:
 private:
     Settings() = default;
 
-    const Value& at(std::string_view name) const {
-        const auto found = values_.find(name);
-        if (found == values_.end()) throw Error{Errc::plugin, "the trainer reads '" + std::string{name} + "', which its own list lacks"};
-        return found->second;
-    }
+    const Value& at(std::string_view name) const;
 
-    std::vector<Error> read(const TrainerInfo& info, const TrainerJob& job) {
-        std::vector<Error> errors;
-        std::vector<std::string> known;
-        for (const TrainerParameter& parameter : info.parameters) known.push_back(parameter.name);
-        const auto check_names = [&](const Values& values, std::string_view kind) {
-            for (const auto& [name, value] : values) {
-                if (std::find(known.begin(), known.end(), name) == known.end())
-                    errors.push_back(unknown_name(info.name, kind, name, known));
-            }
-        };
-        check_names(job.params, "parameter");
-        check_names(job.options, "option");
-        for (const TrainerParameter& parameter : info.parameters) {
-            const Value* given = job.find(parameter.name);
-            if (!given || given->is_null()) given = &parameter.standard;
-            if (given->is_null() && job.shapes_only) continue;
-            if (given->is_null()) {
-                errors.push_back(bad_value(parameter.name, "nothing", expected_of(parameter) + "; the trainer has no standard value"));
-                continue;
-            }
-            if (auto value = type_of(info, parameter).accepted(*given)) values_.insert_or_assign(parameter.name, *value);
-            else errors.push_back(bad_value(parameter.name, "'" + display_text(*given) + "'", expected_of(parameter)));
-        }
-        for (const auto& [name, value] : job.params) {
-            configuration_ += (configuration_.empty() ? "" : ", ") + name + " = " + display_text(value);
-        }
-        return errors;
-    }
+    std::vector<Error> read(const TrainerInfo& info, const TrainerJob& job);
 
     /// What is wrong with the list itself is the plugin's mistake, not the value's.
-    static ParameterType type_of(const TrainerInfo& info, const TrainerParameter& parameter) {
-        try {
-            return ParameterType::of(parameter);
-        } catch (const Error& error) {
-            throw Error{error.code(), "trainer " + info.name + ": " + error.what()};
-        }
-    }
+    static ParameterType type_of(const TrainerInfo& info, const TrainerParameter& parameter);
 
     Values values_;
     std::string configuration_;
 };
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/trainer/impl/settings_inl.hpp"
+#endif

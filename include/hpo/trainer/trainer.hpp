@@ -95,6 +95,7 @@ struct TrainerInfo {
     std::string effective_batch_parameter;  ///< the parameter that is the effective batch; empty: none
     std::string length_parameter;           ///< the parameter that bounds an example's length in tokens or steps; empty: none
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
+    bool uses_cuda = false;                 ///< built to train on an NVIDIA GPU
     bool checkpoints = false;               ///< writes checkpoints where a job has a folder for them, and can resume
     bool saves_models = false;              ///< writes the finished model where a job has a folder for it, and can evaluate it again
     std::vector<std::string> peak_sources;  ///< how it can predict an attempt's peak: names of PeakSource, strongest first

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,11 +10,8 @@
 #include "hpo/core/profile.hpp"
 #include "hpo/pruner/concept.hpp"
 #include "hpo/space/known_distributions.hpp"
-#include "hpo/store/retries.hpp"
-#include "hpo/store/run_liveness.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/options.hpp"
-#include "hpo/tuner/prediction_miss.hpp"
 
 namespace hpo::tuner {
 
@@ -22,31 +19,10 @@ namespace hpo::tuner {
 /// Trials are addressed by number, which is their index.
 class Bookkeeping {
 public:
-    Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer)
-        : store_{store}, observer_{observer}, study_{store.open_study(name, options.directions, options.open)} {
-        if (options.run) {
-            store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds);
-            run_ = store_.begin_run(study_.id, *options.run);
-        }
-        store_.refresh(study_.id, trials_);
-        recount();
-        for (const Trial& trial : trials_) {
-            try {
-                distributions_.admit(trial.params);
-            } catch (const Error&) {  // another program mixed them; new trials are held against the latest
-            }
-        }
-        rejections_ = store_.rejections(study_.id);
-        observer_.study_opened(study_, trials_);
-    }
+    Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer);
     Bookkeeping(const Bookkeeping&) = delete;
     Bookkeeping& operator=(const Bookkeeping&) = delete;
-    ~Bookkeeping() {
-        try {
-            if (run_) store_.end_run(*run_);
-        } catch (const Error&) {  // the run is found dead by its process; its trials are all finished
-        }
-    }
+    ~Bookkeeping();
 
     [[nodiscard]] const Store& store() const noexcept { return store_; }
     [[nodiscard]] const Study& study() const noexcept { return study_; }
@@ -70,12 +46,7 @@ public:
         std::int64_t trials = 0;
         std::int64_t own_running = 0;
     };
-    [[nodiscard]] std::optional<std::int64_t> begin_trial(const Wanted& wanted) {
-        if (!may_begin(wanted)) return std::nullopt;
-        auto begun = store_.begin_trial_within(study_.id, run_id(), quota(wanted));
-        if (!begun) since_refusal_.emplace();
-        return take_in(std::move(begun));
-    }
+    [[nodiscard]] std::optional<std::int64_t> begin_trial(const Wanted& wanted);
     /// False when a trial cannot be begun, as far as is known without asking the store.
     [[nodiscard]] bool may_begin(const Wanted& wanted) const {
         if (done_ + wanted.own_running >= wanted.trials) return false;
@@ -83,75 +54,25 @@ public:
     }
     /// A trial that goes on with a lost one after `last_kept`, or runs it again. Returns nullopt when as many trials as wanted are done or
     /// run, or when another process was first.
-    [[nodiscard]] std::optional<std::int64_t> begin_retry(const Wanted& wanted, const Trial& lost, std::optional<std::int64_t> last_kept) {
-        if (!may_begin(wanted)) return std::nullopt;
-        auto begun = store_.begin_retry_within(study_.id, run_id(), quota(wanted), lost, last_kept);
-        if (begun) std::erase(left_behind_, lost.number);
-        else since_refusal_.emplace();
-        return take_in(std::move(begun));
-    }
+    [[nodiscard]] std::optional<std::int64_t> begin_retry(const Wanted& wanted, const Trial& lost, std::optional<std::int64_t> last_kept);
     /// Looks what other processes have left, and returns the lost trials that another can run again or go on with.
-    [[nodiscard]] std::vector<std::int64_t> left_behind() {
-        read_others();
-        if (others_run_) settle_lost();  // whoever runs them may be gone
-        return left_behind_;
-    }
+    [[nodiscard]] std::vector<std::int64_t> left_behind();
     /// Ends the trials of processes that are gone, so that none stands as running for ever.
-    void settle_lost() {
-        if (run_ && store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds) > 0) read_others();
-    }
+    void settle_lost();
     /// Throws bad_value when a parameter's distribution does not go with the study's.
-    void set_params(std::int64_t number, ParamSet params) {
-        distributions_.admit(params);
-        trial(number).params = std::move(params);
-        store_.set_params(trial(number));
-    }
-    void begin_attempt(std::int64_t number, Attempt attempt) {
-        Trial& current = trial(number);
-        attempt.index = static_cast<int>(current.attempts.size());
-        attempt.started = now();
-        current.attempts.push_back(std::move(attempt));
-        store_.begin_attempt(current, current.attempts.back());
-        observer_.attempt_started(current, current.attempts.back());
-    }
+    void set_params(std::int64_t number, ParamSet params);
+    void begin_attempt(std::int64_t number, Attempt attempt);
     /// What the latest attempt wrote; an empty text is not kept.
     void keep_log(std::int64_t number, const std::string& text) {
         const Trial& current = trial(number);
         if (!text.empty()) store_.keep_log(current, current.attempts.back().index, text);
     }
-    void end_attempt(std::int64_t number) {
-        Trial& current = trial(number);
-        store_.end_attempt(current, current.attempts.back());
-        observer_.attempt_ended(current, current.attempts.back());
-        if (told_misprediction_) return;
-        if (const auto how = prediction_miss(current.attempts.back())) {
-            told_misprediction_ = true;
-            observer_.mispredicted(current, *how);
-        }
-    }
+    void end_attempt(std::int64_t number);
     /// The guard asks for `now` of attempts of a model family, where it would ask for `before` if those had not been wrong of it.
-    void asks_less(Evidence before, Evidence now, const std::string& family) {
-        const auto tell = [&](const std::string& source) {
-            const std::string what = source + " " + family;
-            if (std::find(given_up_.begin(), given_up_.end(), what) != given_up_.end()) return;
-            given_up_.push_back(what);
-            observer_.source_given_up(source, family);
-        };
-        if (before == Evidence::dry_run) tell("dry_run");
-        if (now == Evidence::shape) tell("probe");
-    }
+    void asks_less(Evidence before, Evidence now, const std::string& family);
     /// Before another attempt: the trial's reports after `last_kept` become the last attempt's own.
-    void restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept) {
-        Trial& current = trial(number);
-        current.attempts.back().reports = take_superseded(current.intermediate, last_kept);
-        store_.restart_reports(current, current.attempts.back(), last_kept);
-    }
-    void report(std::int64_t number, const Report& report) {
-        Trial& current = trial(number);
-        current.intermediate[report.step] = report.value;
-        store_.report(current, report);
-        observer_.reported(current, report);
-    }
+    void restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept);
+    void report(std::int64_t number, const Report& report);
     /// Reports, then asks the pruner. Studies with several objectives are never pruned, nor is a trial at its last report: that it ran to
     /// its end is paid for.
     template <Pruner P>
@@ -163,81 +84,25 @@ public:
     }
     /// What the trial's parameters must be: the run's fixed values, then those that it was enqueued with, then those that it has from a
     /// lost trial which it runs again.
-    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number, const TuneOptions& options) {
-        auto fixed = options.fixed;
-        const Trial& current = trial(number);
-        fixed.insert(fixed.end(), current.fixed.begin(), current.fixed.end());
-        for (const Param& param : current.params) fixed.emplace_back(param.name, param.value());
-        return fixed;
-    }
-    void memory_mark(std::int64_t number, const MemoryMark& mark) {
-        Trial& current = trial(number);
-        Attempt& attempt = current.attempts.back();
-        attempt.memory.push_back(mark);
-        store_.memory_mark(current, attempt.index, mark);
-        observer_.memory_marked(current, mark);
-    }
-    void finish(std::int64_t number) {
-        Trial& current = trial(number);
-        current.completed = now();
-        store_.finish(current);
-        std::erase(own_, number);
-        done_ += counts_as_done(current) ? 1 : 0;
-        observer_.trial_finished(current);
-    }
-    void reject(Rejection rejection) {
-        rejection.at = now();
-        store_.reject(study_.id, rejection);
-        rejections_.push_back(std::move(rejection));
-        observer_.rejected(rejections_.back());
-    }
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number, const TuneOptions& options);
+    void memory_mark(std::int64_t number, const MemoryMark& mark);
+    void finish(std::int64_t number);
+    void reject(Rejection rejection);
     /// Says that this process is alive, and looks whether others are, at most every few seconds.
-    void heartbeat() {
-        if (!run_ || since_heartbeat_.seconds() < heartbeat_interval_seconds) return;
-        since_heartbeat_ = {};
-        store_.heartbeat(*run_);
-        settle_lost();
-    }
+    void heartbeat();
 
     /// A checkpoint of the trial's attempt can be gone on from, also when this process is gone.
-    void checkpointed(std::int64_t number, std::int64_t step) {
-        Trial& current = trial(number);
-        current.attempts.back().checkpoint_step = step;
-        store_.begin_attempt(current, current.attempts.back());
-    }
+    void checkpointed(std::int64_t number, std::int64_t step);
 
 private:
     static constexpr double heartbeat_interval_seconds = 5;
     static constexpr double refusal_holds_seconds = 0.2;
 
     [[nodiscard]] std::optional<std::int64_t> run_id() const { return run_ ? std::optional{run_->id} : std::nullopt; }
-    [[nodiscard]] static Quota quota(const Wanted& wanted) {
-        return {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = store::heartbeat_grace_seconds};
-    }
-    std::optional<std::int64_t> take_in(std::optional<Trial> begun) {
-        std::optional<std::int64_t> number;
-        if (begun) {
-            number = begun->number;
-            own_.push_back(*number);
-            const auto index = static_cast<std::size_t>(*number);
-            if (index == trials_.size()) trials_.push_back(std::move(*begun));
-            else if (index < trials_.size()) trials_[index] = std::move(*begun);  // an enqueued one
-        }
-        read_others();
-        return number;
-    }
-    void read_others() {
-        if (!store_.refresh(study_.id, trials_)) return;
-        recount();
-        observer_.others_changed(trials_);
-    }
-    void recount() {
-        done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done);
-        left_behind_ = trials_left_behind(trials_);
-        others_run_ = std::any_of(trials_.begin(), trials_.end(), [this](const Trial& each) {
-            return each.state == TrialState::running && std::find(own_.begin(), own_.end(), each.number) == own_.end();
-        });
-    }
+    [[nodiscard]] static Quota quota(const Wanted& wanted);
+    std::optional<std::int64_t> take_in(std::optional<Trial> begun);
+    void read_others();
+    void recount();
 
     Store& store_;
     TuneObserver& observer_;
@@ -258,3 +123,7 @@ private:
 };
 
 }  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/bookkeeping_inl.hpp"
+#endif

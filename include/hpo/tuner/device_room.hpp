@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "hpo/core/room_keeper.hpp"
@@ -29,43 +28,18 @@ public:
     DeviceRoom(RoomKeeper* keeper, bool predicts) : keeper_{keeper}, predicts_{predicts} {}
 
     /// Takes room for an attempt, and gives it back to the caller; nothing: it waits here.
-    [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt) {
-        if (takes(attempt)) return attempt;
-        waiting_.push_back(std::move(attempt));
-        return std::nullopt;
-    }
+    [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt);
     /// The first of those that wait, from the oldest, that has room now.
-    [[nodiscard]] std::optional<WaitingAttempt> next() {
-        const auto found = std::find_if(waiting_.begin(), waiting_.end(), [this](const WaitingAttempt& each) { return takes(each); });
-        if (found == waiting_.end()) return std::nullopt;
-        WaitingAttempt attempt = std::move(*found);
-        waiting_.erase(found);
-        return attempt;
-    }
+    [[nodiscard]] std::optional<WaitingAttempt> next();
     /// What the trial's attempt has of the device; nothing: nobody counts it.
     [[nodiscard]] std::optional<std::int64_t> promised(std::int64_t number) const {
         const std::size_t at = place_of(number);
         return at < bytes_.size() ? std::optional{bytes_[at]} : std::nullopt;
     }
     /// The trial's attempt takes no more than `bytes` from now on; the rest of what it was promised is for others.
-    void settle(std::int64_t number, std::int64_t bytes) {
-        const std::size_t at = place_of(number);
-        if (at == bytes_.size() || bytes >= bytes_[at]) return;
-        bytes_[at] = bytes;
-        keeper_->settle(number, bytes);
-    }
+    void settle(std::int64_t number, std::int64_t bytes);
     /// The trial's attempt is over, or will not be. What it was promised.
-    std::optional<std::int64_t> leave(std::int64_t number) {
-        const auto had = promised(number);
-        if (had) {
-            const auto at = static_cast<std::ptrdiff_t>(place_of(number));
-            holders_.erase(holders_.begin() + at);
-            bytes_.erase(bytes_.begin() + at);
-        }
-        std::erase_if(waiting_, [&](const WaitingAttempt& each) { return each.number == number; });
-        if (keeper_) keeper_->leave(number);
-        return had;
-    }
+    std::optional<std::int64_t> leave(std::int64_t number);
     void reported(std::int64_t number, std::int64_t step) {
         if (keeper_ && promised(number)) keeper_->reported(number, step);
     }
@@ -76,19 +50,7 @@ private:
     [[nodiscard]] std::size_t place_of(std::int64_t number) const {
         return static_cast<std::size_t>(std::find(holders_.begin(), holders_.end(), number) - holders_.begin());
     }
-    [[nodiscard]] bool takes(const WaitingAttempt& each) {
-        const auto& estimate = each.attempt.estimate;
-        const bool predicted = estimate && estimate->need;
-        predicts_ = predicts_ || predicted;
-        if (!keeper_ || !predicts_) return true;
-        const std::int64_t need = std::max(predicted ? *estimate->need : whole_device, each.least_bytes);
-        const auto promised = keeper_->take({each.number, need, std::max(need, predicted ? estimate->comfort.value_or(0) : 0)});
-        if (promised) {
-            holders_.push_back(each.number);
-            bytes_.push_back(*promised);
-        }
-        return promised.has_value();
-    }
+    [[nodiscard]] bool takes(const WaitingAttempt& each);
 
     static constexpr std::int64_t whole_device = std::int64_t{1} << 60;  ///< more than any has: the keeper gives all of it
 
@@ -101,3 +63,7 @@ private:
 };
 
 }  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/device_room_inl.hpp"
+#endif

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +13,6 @@
 
 #include "hpo/core/shortened_log.hpp"
 #include "hpo/core/time.hpp"
-#include "hpo/failure/classify.hpp"
 #include "hpo/space/space_trial.hpp"
 #include "hpo/trainer/executor.hpp"
 
@@ -31,15 +29,7 @@ public:
     /// Tells, before the report of this step, that it is the last one: the trial is not pruned there.
     void last_step(std::int64_t step) noexcept { last_step_ = step; }
     /// Tells an intermediate value; true: stop, the value that is returned is then ignored.
-    [[nodiscard]] bool report(std::int64_t step, double value) {
-        try {
-            stopped_ = events_.on_report(job_.trial, Report{.step = step, .value = value, .is_last = step == last_step_}) || stopped_;
-        } catch (...) {
-            listener_error_ = std::current_exception();
-            throw;
-        }
-        return stopped_;
-    }
+    [[nodiscard]] bool report(std::int64_t step, double value);
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
     /// Adds a line to the trial's log, which `hpo-analyze trial` shows.
     void log(std::string_view line) { log_.add_line(line); }
@@ -63,17 +53,7 @@ private:
 [[nodiscard]] inline std::vector<double> as_values(std::vector<double> values) { return values; }
 
 /// The failure that an exception of a trial function is; call inside its handler.
-[[nodiscard]] inline Failure current_failure() {
-    try {
-        throw;
-    } catch (const std::bad_alloc& error) {
-        return classify_text({.type = "std::bad_alloc", .message = error.what()});
-    } catch (const std::exception& error) {
-        return classify_text({.type = "std::exception", .message = error.what()});
-    } catch (...) {
-        return classify_text({.type = {}, .message = "an exception that is no std::exception"});
-    }
-}
+[[nodiscard]] Failure current_failure();
 
 /// Calls `function() -> std::vector<double>` as one attempt; `stopped` says afterwards whether it obeyed a request to stop.
 template <std::invocable F, std::predicate Stopped>
@@ -101,14 +81,7 @@ public:
     explicit InProcess(Function function) : function_{std::move(function)} {}
 
     [[nodiscard]] std::size_t free_slots() const override { return 1; }
-    void submit(const Job& job, ExecutorEvents& events) override {
-        events.on_started(job.trial, 0);
-        RunningJob running{job, events};
-        AttemptOutcome outcome = run_attempt([&] { return function_(running); }, [&] { return running.stopped(); });
-        running.rethrow_listener_error();
-        outcome.log = running.take_log();
-        events.on_end(job.trial, std::move(outcome));
-    }
+    void submit(const Job& job, ExecutorEvents& events) override;
     void wait(ExecutorEvents& /*events*/, double /*timeout_seconds*/) override {}
     void interrupt() override {}
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
@@ -118,3 +91,7 @@ private:
 };
 
 }  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/in_process_inl.hpp"
+#endif

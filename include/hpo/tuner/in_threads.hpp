@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <concepts>
 #include <condition_variable>
 #include <cstddef>
@@ -45,35 +44,9 @@ public:
     InThreads& operator=(const InThreads&) = delete;
 
     [[nodiscard]] std::size_t free_slots() const override { return slots_ - std::min(slots_, running_.size()); }
-    void submit(const Job& job, ExecutorEvents& events) override {
-        if (running_.empty()) {  // a stop is for the jobs that ran then
-            const std::lock_guard lock{mutex_};
-            interrupted_ = false;
-        }
-        Slot& slot = running_.emplace_back(*this, job);
-        try {
-            slot.thread = std::thread{[&slot] { slot.run(); }};
-        } catch (...) {
-            running_.pop_back();
-            throw;
-        }
-        events.on_started(job.trial, 0);
-    }
-    void wait(ExecutorEvents& events, double timeout_seconds) override {
-        {
-            std::unique_lock lock{mutex_};
-            told_.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [&] { return news() != running_.end(); });
-        }
-        while (deliver(events)) {
-        }
-    }
-    void interrupt() override {
-        {
-            const std::lock_guard lock{mutex_};
-            interrupted_ = true;
-        }
-        answered_.notify_all();
-    }
+    void submit(const Job& job, ExecutorEvents& events) override;
+    void wait(ExecutorEvents& events, double timeout_seconds) override;
+    void interrupt() override;
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
 
 private:
@@ -81,30 +54,8 @@ private:
     struct Slot final : private ExecutorEvents {
         Slot(InThreads& all, Job its_job) : owner{all}, job{std::move(its_job)} {}
 
-        void run() {
-            RunningJob running{job, *this};
-            AttemptOutcome end;
-            try {
-                end = run_attempt([&] { return owner.function_(running); }, [&] { return running.stopped(); });
-            } catch (...) {  // a SpaceRejection: the parameters were drawn already
-                end.failure = current_failure();
-            }
-            end.log = running.take_log();
-            const std::lock_guard lock{owner.mutex_};
-            if (end.kind == OutcomeKind::stopped && cut_short) end.kind = OutcomeKind::interrupted;
-            outcome = std::move(end);
-            owner.told_.notify_all();
-        }
-        bool on_report(std::int64_t /*trial*/, const Report& told) override {
-            std::unique_lock lock{owner.mutex_};
-            report = told;
-            owner.told_.notify_all();
-            owner.answered_.wait(lock, [&] { return answer || owner.interrupted_; });
-            report.reset();
-            if (answer) return *std::exchange(answer, std::nullopt);
-            cut_short = true;
-            return true;
-        }
+        void run();
+        bool on_report(std::int64_t /*trial*/, const Report& told) override;
         void on_started(std::int64_t /*trial*/, std::int64_t /*pid*/) override {}
         void on_memory(std::int64_t /*trial*/, const MemoryMark& /*mark*/) override {}
         void on_end(std::int64_t /*trial*/, AttemptOutcome /*end*/) override {}
@@ -126,46 +77,9 @@ private:
                                     [&](const Slot& slot) { return slot.outcome || (!interrupted_ && slot.report && !slot.answer); });
     }
     /// Tells the tuner one thing; false: there is none.
-    bool deliver(ExecutorEvents& events) {
-        std::optional<Report> report;
-        Slots::iterator slot;
-        {
-            const std::lock_guard lock{mutex_};
-            slot = news();
-            if (slot == running_.end()) return false;
-            if (!slot->outcome) report = slot->report;
-        }
-        if (report) {
-            answer(*slot, events, *report);
-            return true;
-        }
-        slot->thread.join();
-        const std::int64_t trial = slot->job.trial;
-        AttemptOutcome outcome = std::move(*slot->outcome);
-        running_.erase(slot);
-        events.on_end(trial, std::move(outcome));
-        return true;
-    }
+    bool deliver(ExecutorEvents& events);
     /// What the tuner throws at a report is not the trial's failure: the trial is asked to stop.
-    void answer(Slot& slot, ExecutorEvents& events, const Report& report) {
-        const auto tell = [&](bool stop, bool cut_short) {
-            {
-                const std::lock_guard lock{mutex_};
-                if (!slot.report) return;  // an interruption was quicker
-                slot.answer = stop;
-                slot.cut_short = cut_short;
-            }
-            answered_.notify_all();
-        };
-        bool stop = true;
-        try {
-            stop = events.on_report(slot.job.trial, report);
-        } catch (...) {
-            tell(true, true);
-            throw;
-        }
-        tell(stop, false);
-    }
+    void answer(Slot& slot, ExecutorEvents& events, const Report& report);
 
     std::function<std::vector<double>(RunningJob&)> function_;
     std::size_t slots_;
@@ -177,3 +91,7 @@ private:
 };
 
 }  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/in_threads_inl.hpp"
+#endif

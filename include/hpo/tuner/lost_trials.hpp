@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "hpo/failure/not_run.hpp"
 #include "hpo/recovery/concept.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/store/retries.hpp"
@@ -44,14 +42,7 @@ template <Sampler S>
 
 /// The first attempt of a trial that goes on with a lost one after `step`, or runs it again: under the plan and the changed parameters of
 /// its last attempt, on the device that is used now.
-[[nodiscard]] inline Attempt continued(const Attempt& last, std::optional<std::int64_t> step, const TuneOptions& options) {
-    Attempt attempt;
-    attempt.plan = last.plan;
-    attempt.plan.device = options.plan.device;
-    attempt.changed_params = last.changed_params;
-    attempt.resumed_step = step;
-    return attempt;
-}
+[[nodiscard]] Attempt continued(const Attempt& last, std::optional<std::int64_t> step, const TuneOptions& options);
 
 /// How often in a row a lost trial, or one that it runs again, was running when its process ended, before a checkpoint. A stop that ends
 /// trials in order breaks the row.
@@ -72,25 +63,10 @@ template <class TrialOf>
 }
 
 /// Why a lost trial is not run again, where its processes ended too often; nothing: it may run again.
-[[nodiscard]] inline std::optional<Unlaunchable> too_many_losses(const Trial& lost, Bookkeeping& books, const TuneOptions& options) {
-    const int losses = losses_in_a_row(lost, [&](std::int64_t number) -> const Trial& { return books.trial(number); });
-    if (losses < options.max_losses) return std::nullopt;
-    Unlaunchable why;
-    why.failure.kind = FailureKind::lost_worker;
-    why.failure.message = std::string{not_run_again} + "its process ended " + std::to_string(losses) +
-                          " times in a row while it ran, the last time in trial " + std::to_string(lost.number) + "; nothing tells why";
-    return why;
-}
+[[nodiscard]] std::optional<Unlaunchable> too_many_losses(const Trial& lost, Bookkeeping& books, const TuneOptions& options);
 
 /// Ends, in place of a lost trial, another one that is not launched. False: no trial could be begun.
-[[nodiscard]] inline bool fail_in_place_of(const Trial& lost, const Unlaunchable& why, Bookkeeping& books,
-                                           const Bookkeeping::Wanted& wanted) {
-    const auto begun = books.begin_retry(wanted, lost, std::nullopt);
-    if (!begun) return false;
-    settle_unlaunchable(books.trial(*begun), why);
-    books.finish(*begun);
-    return true;
-}
+[[nodiscard]] bool fail_in_place_of(const Trial& lost, const Unlaunchable& why, Bookkeeping& books, const Bookkeeping::Wanted& wanted);
 
 /// Takes over a study's lost trials: another one goes on with each from its checkpoint, or runs it again where there is none.
 class LostTrials {
@@ -146,12 +122,7 @@ private:
 }
 
 /// The answer to that: the same attempt from the beginning.
-[[nodiscard]] inline Recovery begin_anew(const Attempt& attempt) {
-    return {.action = Recovery::Action::retry,
-            .plan = attempt.plan,
-            .params = attempt.changed_params,
-            .reason = "cannot go on from the checkpoint of step " + std::to_string(*attempt.resumed_step) + ": begun anew"};
-}
+[[nodiscard]] Recovery begin_anew(const Attempt& attempt);
 
 /// The checkpoint that the attempt after a recovery goes on from; nothing when it is of other parameters, or there is none.
 [[nodiscard]] inline std::optional<std::int64_t> resumed_by(const Recovery& recovery, const Attempt& failed) {
@@ -160,3 +131,7 @@ private:
 }
 
 }  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/lost_trials_inl.hpp"
+#endif

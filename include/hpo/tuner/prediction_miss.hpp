@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/memory_leak.hpp"
-#include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/trial.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/memory/residual_observation.hpp"
 
 namespace hpo::tuner {
 
@@ -21,31 +14,10 @@ namespace hpo::tuner {
 /// What is held against the measurement is what was predicted for the allocator: the guard's margin and what lies outside it (the
 /// device's context) are taken off. Between need and comfort everything was predicted. Memory that the process held beyond the attempt
 /// may be the attempt's own or not: the smaller difference counts.
-[[nodiscard]] inline std::optional<std::string> prediction_miss(const Attempt& attempt) {
-    constexpr double tolerance = 0.1;
-    constexpr std::int64_t too_small_to_tell = 1 << 20;
-    if (!attempt.estimate || !attempt.estimate->need) return std::nullopt;
-    const Estimate& estimate = *attempt.estimate;
-    if (std::find(peak_source_names.begin(), peak_source_names.end(), estimate.source) == peak_source_names.end()) return std::nullopt;
-    const std::int64_t low = memory::bare_need(estimate) - memory::bytes_of_part(estimate, memory::context_part);
-    const std::int64_t high = std::max(low, estimate.comfort.value_or(low) - (*estimate.need - low));
-    const bool complete = attempt.outcome == OutcomeKind::complete;
-    std::optional<memory::MeasuredNeed> need;
-    if (complete) {
-        need = memory::measured_need(attempt);
-    } else if (const auto& failure = attempt.failure; failure && failure->kind == FailureKind::out_of_memory && failure->memory.allocated) {
-        const std::int64_t asked = *failure->memory.allocated + failure->requested_bytes.value_or(0);
-        need = {.least = asked - held_beyond(attempt), .most = asked};
-    }
-    if (!need) return std::nullopt;
-    const bool above = need->least > high;
-    if (!above && (!complete || need->most >= low)) return std::nullopt;
-    const std::int64_t told = above ? high : low;
-    const std::int64_t took = above ? need->least : need->most;
-    const auto difference = static_cast<double>(took - told);
-    if (std::fabs(difference) <= too_small_to_tell || std::fabs(difference) <= tolerance * static_cast<double>(told)) return std::nullopt;
-    return "its " + estimate.source + " predicted " + format_bytes(told) + ", and it " + (complete ? "took " : "asked for ") +
-           format_bytes(took);
-}
+[[nodiscard]] std::optional<std::string> prediction_miss(const Attempt& attempt);
 
 }  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/prediction_miss_inl.hpp"
+#endif

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,11 +26,7 @@ inline void set_variable(Environment& environment, const std::string& name, std:
 }
 
 /// This process's own environment, to be passed on.
-[[nodiscard]] inline Environment inherited_environment() {
-    Environment environment;
-    for (char** entry = ::environ; entry && *entry; ++entry) environment.emplace_back(*entry);
-    return environment;
-}
+[[nodiscard]] Environment inherited_environment();
 
 /// Which cards "cuda:0" and so on are for workers that are started with this environment. They count by PCI bus where it says nothing else.
 [[nodiscard]] inline device::CardSelection card_selection(const Environment& environment) {
@@ -47,31 +40,10 @@ inline void set_variable(Environment& environment, const std::string& name, std:
 /// What must stand in a worker's environment before it starts, since LibTorch and OpenMP read it only once: threads
 /// that sleep while they wait, their number, the devices it may see and their order, the allocator's settings. Two plans with the same
 /// result can share a worker.
-[[nodiscard]] inline Environment worker_environment(Environment environment, const ExecutionPlan& plan, int threads) {
-    set_variable(environment, "OMP_WAIT_POLICY", "passive");
-    set_variable(environment, "OMP_NUM_THREADS", std::to_string(std::max(threads, 1)));
-    set_variable(environment, "CUDA_MODULE_LOADING", "LAZY");
-
-    // An index counts within the devices that we see ourselves.
-    std::string visible;
-    if (const auto number = device::card_number(plan.device)) {
-        visible = std::to_string(*number);
-        if (const auto list = variable(environment, "CUDA_VISIBLE_DEVICES")) {
-            const auto entries = device::card_entries(*list);
-            visible = *number < entries.size() ? entries[*number] : "";
-        }
-        if (variable(environment, "CUDA_DEVICE_ORDER").value_or("").empty())
-            set_variable(environment, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // as the driver's management library counts
-    }
-    set_variable(environment, "CUDA_VISIBLE_DEVICES", visible);
-
-    std::string settings = plan.expandable_segments ? "expandable_segments:True" : "";
-    if (!plan.allocator_settings.empty()) settings += (settings.empty() ? "" : ",") + plan.allocator_settings;
-    if (!settings.empty()) {
-        set_variable(environment, "PYTORCH_CUDA_ALLOC_CONF", settings);
-        set_variable(environment, "PYTORCH_ALLOC_CONF", settings);  // its name since LibTorch 2.9
-    }
-    return environment;
-}
+[[nodiscard]] Environment worker_environment(Environment environment, const ExecutionPlan& plan, int threads);
 
 }  // namespace hpo::worker
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/impl/environment_inl.hpp"
+#endif

@@ -9,14 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "hpo/core/bytes.hpp"
 #include "hpo/core/memory_evidence.hpp"
 #include "hpo/core/time.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/known_predictions.hpp"
 #include "hpo/worker/pool_config.hpp"
 #include "hpo/worker/prediction_limit.hpp"
-#include "hpo/worker/processor.hpp"
 #include "hpo/worker/reply.hpp"
 
 namespace hpo::worker {
@@ -27,10 +25,7 @@ namespace hpo::worker {
 class MemoryQuestions {
 public:
     /// `config` must outlive this object.
-    explicit MemoryQuestions(const PoolConfig& config)
-        : config_{config},
-          predictor_{.build = {}, .processor = processor_text(config.environment), .threads = config.threads},
-          known_{config.recall, config.keep} {}
+    explicit MemoryQuestions(const PoolConfig& config);
     /// To be told before the first question.
     void meet(const TrainerInfo& info, const std::string& build) {
         info_ = info;
@@ -127,34 +122,13 @@ private:
         return std::find(info_.peak_sources.begin(), info_.peak_sources.end(), to_text(source)) != info_.peak_sources.end();
     }
     /// What happens instead, and why.
-    [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
-        const bool probed = source == PeakSource::dry_run && has(PeakSource::probe);
-        return std::string{probed ? "this configuration is probed with real steps" : "the model's shape is asked"} +
-               (source == PeakSource::dry_run ? " instead of a dry run" : " instead of a probe") +
-               without({.prediction = {}, .why_not = why, .kind = given_up ? Told::Kind::mishap : kind}) +
-               (given_up ? "; it is not asked any more" : "");
-    }
+    [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const;
     /// Why a source did not answer, and that nobody has to do anything about a limit.
     [[nodiscard]] static std::string without(const Told& told) {
         return (told.kind == Told::Kind::limit ? "; nothing to do (" : " (") + told.why_not + ")";
     }
-    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::limit) {
-        Rung& rung = rung_of(source);
-        rung.latest = why;
-        std::string kind = why;
-        std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
-        if (rung.given_up() || rung.told.insert(std::move(kind)).second) note(instead_of(source, why, what, rung.given_up()));
-        return {std::nullopt, why, what};
-    }
-    [[nodiscard]] std::string problem_in(const Answered& answer) const {
-        if (answer.no_memory) {
-            const std::int64_t most = config_.prediction_memory_bytes;
-            return "more host memory was asked for than " +
-                   (most > 0 ? "the " + format_bytes(most) + " that a prediction may take" : "there is");
-        }
-        if (answer.error) return *answer.error;
-        return answer.peak ? nonsense_in(*answer.peak) : "an empty answer";
-    }
+    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::limit);
+    [[nodiscard]] std::string problem_in(const Answered& answer) const;
     /// A shape is told for each example: the micro-batch does not change it, and a guard that tries several asks once.
     template <class Ask>
     std::optional<Profile> profile_of_any_batch(TrainerJob job, const Ask& ask) {
@@ -178,3 +152,7 @@ private:
 };
 
 }  // namespace hpo::worker
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/impl/memory_questions_inl.hpp"
+#endif

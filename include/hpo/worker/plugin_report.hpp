@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -12,10 +9,6 @@
 
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/environment.hpp"
-#include "hpo/worker/hear_out.hpp"
-#include "hpo/worker/last_line.hpp"
-#include "hpo/worker/log_file.hpp"
-#include "hpo/worker/process.hpp"
 
 namespace hpo::worker {
 
@@ -60,34 +53,10 @@ namespace hpo::worker {
 
 /// Lets a worker hold a plugin against the contract, so that a supervisor never loads one. A plugin that crashes or hangs on the way has a
 /// problem that says where.
-[[nodiscard]] inline PluginReport report_on_plugin(const PluginReportRequest& request) {
-    const LogFile output{{}};
-    SocketPair sockets = SocketPair::make();
-    ProcessSpec spec{.program = request.worker_program,
-                     .arguments = {"--fd", std::to_string(channel_descriptor), "--parent", std::to_string(::getpid()), "--check-plugin",
-                                   request.trainer},
-                     .environment = request.environment,
-                     .channel = sockets.theirs.get(),
-                     .output = output.descriptor(),
-                     .errors = output.descriptor()};
-    for (const auto& folder : request.plugin_folders) {
-        spec.arguments.push_back("--plugin-dir");
-        spec.arguments.push_back(folder.string());
-    }
-    for (const std::string& fixed : request.fixed) spec.arguments.push_back("--fix=" + fixed);
-    Process process = Process::start(spec);
-    sockets.theirs = Descriptor{};
-    const Heard heard = hear_out(process, sockets.ours.get(), request.time_limit);
-    const LastLine last{heard.text};
-    if (!last.answer.empty()) return decoded<PluginReport>(parse_json(last.answer, "report"), "report");
-    PluginReport report{.name = request.trainer};
-    const std::string how =
-        heard.exit ? "the process ended: " + exit_text(*heard.exit) : "no answer within " + seconds_text(request.time_limit);
-    std::string words = output.tail(400);
-    while (words.ends_with('\n')) words.pop_back();
-    std::replace(words.begin(), words.end(), '\n', ' ');
-    report.problems.push_back({last.step, how + (words.empty() ? "" : "; it printed: " + words)});
-    return report;
-}
+[[nodiscard]] PluginReport report_on_plugin(const PluginReportRequest& request);
 
 }  // namespace hpo::worker
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/impl/plugin_report_inl.hpp"
+#endif

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -15,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/value.hpp"
 #include "hpo/worker/descriptor.hpp"
 
 namespace hpo::worker {
@@ -34,10 +25,7 @@ struct ProcessExit {
 }
 
 /// "60 s", "0.5 s".
-[[nodiscard]] inline std::string seconds_text(std::chrono::milliseconds time) {
-    if (time.count() % 1000 == 0) return std::to_string(time.count() / 1000) + " s";
-    return number_text(static_cast<double>(time.count()) / 1000) + " s";
-}
+[[nodiscard]] std::string seconds_text(std::chrono::milliseconds time);
 
 struct ProcessSpec {
     std::filesystem::path program;
@@ -59,66 +47,19 @@ inline constexpr int channel_descriptor = 3;
 class Process {
 public:
     /// Throws Error{plugin} when the program cannot be started.
-    [[nodiscard]] static Process start(const ProcessSpec& spec) {
-        const Descriptor channel = lifted(spec.channel);
-        const Descriptor output = lifted(spec.output);
-        const Descriptor errors = lifted(spec.errors);
-
-        posix_spawn_file_actions_t actions;
-        posix_spawn_file_actions_init(&actions);
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        if (output) posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
-        if (errors) posix_spawn_file_actions_adddup2(&actions, errors.get(), STDERR_FILENO);
-        if (channel) posix_spawn_file_actions_adddup2(&actions, channel.get(), channel_descriptor);
-        posix_spawn_file_actions_addclosefrom_np(&actions, channel ? channel_descriptor + 1 : channel_descriptor);
-
-        posix_spawnattr_t attributes;
-        posix_spawnattr_init(&attributes);
-        sigset_t none;
-        sigset_t all;
-        sigemptyset(&none);
-        sigfillset(&all);
-        posix_spawnattr_setsigmask(&attributes, &none);
-        posix_spawnattr_setsigdefault(&attributes, &all);
-        posix_spawnattr_setpgroup(&attributes, 0);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-
-        std::vector<std::string> words{spec.program.string()};
-        words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
-        std::vector<std::string> settings = spec.environment;
-        pid_t pid = 0;
-        const int status = ::posix_spawn(&pid, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(settings).data());
-        posix_spawn_file_actions_destroy(&actions);
-        posix_spawnattr_destroy(&attributes);
-        if (status != 0) {
-            errno = status;
-            throw system_failure(spec.program.string() + ": cannot be started");
-        }
-        Process process{pid};
-        process.handle_ = Descriptor{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
-        if (!process.handle_) throw system_failure("cannot watch process " + std::to_string(pid));
-        return process;
-    }
+    [[nodiscard]] static Process start(const ProcessSpec& spec);
 
     Process(Process&& other) noexcept
         : pid_{std::exchange(other.pid_, 0)}, handle_{std::move(other.handle_)}, exit_{std::exchange(other.exit_, std::nullopt)} {}
     Process& operator=(Process&&) = delete;
-    ~Process() {
-        if (pid_ == 0 || exit_) return;
-        signal(SIGKILL);
-        static_cast<void>(wait());
-    }
+    ~Process();
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     /// Readable once the process has ended; for poll and epoll.
-    [[nodiscard]] int handle() const noexcept { return handle_.get(); }
+    [[nodiscard]] int handle() const noexcept;
 
     /// Sends a signal to the process and to all of its group. Nothing happens once it is reaped.
-    void signal(int number) noexcept {
-        if (exit_) return;
-        ::kill(-pid_, number);
-        ::kill(pid_, number);
-    }
+    void signal(int number) noexcept;
 
     /// How it ended, or nothing while it runs. What is left of its group is killed when it has ended.
     [[nodiscard]] std::optional<ProcessExit> exit() {
@@ -131,47 +72,16 @@ public:
         return *exit_;
     }
     /// Waits for its end, but not longer than `timeout`.
-    std::optional<ProcessExit> wait(std::chrono::milliseconds timeout) {
-        const auto deadline = std::chrono::steady_clock::now() + timeout;
-        while (!exit()) {
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-            if (left.count() <= 0) break;
-            ::pollfd entry{handle_.get(), POLLIN, 0};
-            ::poll(&entry, 1, static_cast<int>(left.count()));
-        }
-        return exit_;
-    }
+    std::optional<ProcessExit> wait(std::chrono::milliseconds timeout);
 
 private:
     explicit Process(pid_t pid) : pid_{pid} {}
 
-    void reap(int flags) {
-        ::siginfo_t info{};
-        if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | flags) != 0) {
-            if (errno != EINTR) exit_ = ProcessExit{};  // somebody else reaped it
-            return;
-        }
-        if (info.si_pid == 0) return;
-        ::kill(-pid_, SIGKILL);  // while the zombie still keeps the group's number from being given away
-        int status = 0;
-        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-        }
-        exit_ = WIFSIGNALED(status) ? ProcessExit{std::nullopt, WTERMSIG(status)} : ProcessExit{WEXITSTATUS(status), std::nullopt};
-    }
+    void reap(int flags);
 
     /// A copy above the numbers that the process will use, so that no dup2 overwrites the source of a later one.
-    static Descriptor lifted(int number) {
-        if (number < 0) return {};
-        Descriptor copy{::fcntl(number, F_DUPFD_CLOEXEC, 16)};
-        if (!copy) throw system_failure("cannot copy a descriptor");
-        return copy;
-    }
-    static std::vector<char*> pointers(std::vector<std::string>& words) {
-        std::vector<char*> result;
-        for (std::string& word : words) result.push_back(word.data());
-        result.push_back(nullptr);
-        return result;
-    }
+    static Descriptor lifted(int number);
+    static std::vector<char*> pointers(std::vector<std::string>& words);
 
     pid_t pid_ = 0;
     Descriptor handle_;
@@ -179,3 +89,7 @@ private:
 };
 
 }  // namespace hpo::worker
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/impl/process_inl.hpp"
+#endif

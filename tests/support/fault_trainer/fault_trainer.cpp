@@ -52,6 +52,7 @@ public:
                 .levers = {"micro_batch"},
                 .effective_batch_parameter = "batch",
                 .libtorch_version = HPO_FAULT_LIBTORCH,
+                .uses_cuda = HPO_FAULT_USES_CUDA,
                 .checkpoints = true,
                 .peak_sources = {"dry_run", "probe"}};
     }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "hpo/analysis/calibration.hpp"
+#include "hpo/core/inline.hpp"
+
+namespace hpo::analysis {
+
+HPO_INLINE std::vector<CalibrationRow> calibration_table(std::span<const PredictedUse> uses) {
+    std::vector<CalibrationRow> rows;
+    std::vector<std::vector<double>> ratios;
+    for (const PredictedUse& use : uses) {
+        const Estimate& estimate = *use.attempt->estimate;
+        auto found = std::ranges::find_if(rows, [&](const CalibrationRow& row) {
+            return row.source == estimate.source && std::fabs(row.claimed - estimate.confidence) < 1e-9;
+        });
+        if (found == rows.end()) {
+            found = rows.insert(
+                found, CalibrationRow{.source = estimate.source, .claimed = estimate.confidence, .low = {}, .median = {}, .high = {}});
+            ratios.emplace_back();
+        }
+        ++found->attempts;
+        found->ran_out += use.ran_out ? 1 : 0;
+        found->underestimated += use.too_low() ? 1 : 0;
+        if (!use.ran_out) ratios[static_cast<std::size_t>(found - rows.begin())].push_back(use.ratio());
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::vector<double>& known = ratios[i];
+        if (known.empty()) continue;
+        std::ranges::sort(known);
+        const auto quantile = [&](double p) { return known[static_cast<std::size_t>(p * static_cast<double>(known.size() - 1) + 0.5)]; };
+        rows[i].low = quantile(0.05);
+        rows[i].median = quantile(0.5);
+        rows[i].high = quantile(0.95);
+    }
+    std::ranges::stable_sort(rows, std::greater{}, &CalibrationRow::attempts);
+    return rows;
+}
+
+}  // namespace hpo::analysis

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "hpo/analysis/failure_name.hpp"
+#include "hpo/analysis/failure_totals.hpp"
+#include "hpo/core/inline.hpp"
+
+namespace hpo::analysis::detail {
+
+HPO_INLINE std::optional<std::int64_t> usual_capacity(std::span<const Trial> trials, std::span<const FailureCase> cases) {
+    std::map<std::int64_t, std::size_t> counts;
+    const auto add = [&](const MemoryReading& reading) {
+        if (reading.capacity) ++counts[*reading.capacity];
+    };
+    for (const FailureCase& entry : cases) add(entry.failure.memory);
+    for (const Trial& trial : trials) {
+        if (const auto start = start_of(trial, nullptr)) add(*start);
+        for (const Attempt& attempt : trial.attempts) {
+            if (!attempt.memory.empty()) add(attempt.memory.front().reading);
+        }
+    }
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return std::pair{entry.second, entry.first}; });
+    return most == counts.end() ? std::nullopt : std::optional{most->first};
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis {
+
+HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases, const SilentReport& silent) {
+    FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}};
+    totals.vanished_running = silent.stale.size();
+    totals.abandoned_running = silent.abandoned.size();
+    totals.unreported_prunes = silent.pruned.size();
+    std::set<const Trial*> failed;
+    for (const FailureCase& entry : cases) {
+        failed.insert(entry.trial);
+        if (entry.silent()) ++totals.silent_failures;
+        Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
+                                      : totals.others[std::string{failure_name(entry)}];
+        ++tally.count;
+        tally.seconds += entry.seconds.value_or(0);
+        if (entry.is_oom()) totals.wasted_seconds += entry.seconds.value_or(0);
+    }
+    for (const Trial& trial : trials) {
+        totals.total_seconds += detail::trial_seconds(trial).value_or(0);
+        if (const auto peak = peak_of(trial); peak && (!totals.highest_peak || *peak > totals.highest_peak->bytes))
+            totals.highest_peak = PeakUse{.trial = trial.number, .bytes = *peak};
+        if (trial.state == TrialState::complete && !trial.values.empty() && std::isinf(trial.values.front()) && !failed.contains(&trial))
+            ++totals.unexplained_infinite;
+    }
+    return totals;
+}
+
+}  // namespace hpo::analysis

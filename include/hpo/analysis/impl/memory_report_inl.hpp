@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/memory_report.hpp"
+#include "hpo/analysis/oom.hpp"
+#include "hpo/core/inline.hpp"
+#include "hpo/core/memory_leak.hpp"
+#include "hpo/failure/cause.hpp"
+
+namespace hpo::analysis::detail {
+
+/// The capacity that most attempts were held against; of equally frequent ones the largest.
+[[nodiscard]] HPO_INLINE std::optional<std::int64_t> attempted_capacity(std::span<const Trial> trials) {
+    std::map<std::int64_t, std::size_t> counts;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (attempt.capacity_bytes) ++counts[*attempt.capacity_bytes];
+        }
+    }
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return std::pair{entry.second, entry.first}; });
+    return most == counts.end() ? std::nullopt : std::optional{most->first};
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis {
+
+HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<const Rejection> rejections, const MemoryLimit& limit) {
+    MemoryReport report;
+    report.refused_before_launch = rejections.size();
+    std::vector<FailureCase> cases = failure_cases(trials);
+    explain_by_history(cases, trials);
+    report.counts = count(trials, cases);
+    report.capacity_bytes = detail::attempted_capacity(trials);
+    if (!report.capacity_bytes) report.capacity_bytes = detail::usual_capacity(trials, cases);
+    report.limit_bytes = limit.bytes;
+    if (limit.share && report.capacity_bytes)
+        report.limit_bytes = static_cast<std::int64_t>(*limit.share * static_cast<double>(*report.capacity_bytes));
+
+    std::set<std::string> devices;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (!attempt.device_name.empty()) devices.insert(attempt.device_name);
+            if (attempt.estimate && attempt.estimate->need) ++report.predicted_attempts;
+            if (const auto bytes = leaked_bytes(attempt)) report.leaks.push_back({&trial, attempt.index, *bytes});
+        }
+    }
+    std::ranges::stable_sort(report.leaks, std::greater{}, &LeakUse::bytes);
+    report.devices.assign(devices.begin(), devices.end());
+    report.uses = predicted_uses(trials);
+    report.calibration = calibration_table(report.uses);
+
+    std::map<const Trial*, std::int64_t> needed_more;  // with an attempt that ran out of memory by its own doing: the least that it needed
+    std::set<const Trial*> out_of_memory;              // whoever took it
+    std::set<const Trial*> recovered;
+    for (const FailureCase& entry : cases) {
+        if (entry.silent()) ++report.silent_failures;
+        if (!entry.is_oom()) continue;
+        out_of_memory.insert(entry.trial);
+        if (entry.recovered) recovered.insert(entry.trial);
+        if (!follows_from_configuration(entry.failure.cause.value_or(OomCause::unknown))) continue;
+        std::int64_t& least = needed_more[entry.trial];
+        if (entry.attempt) least = std::max(least, memory::least_need(*entry.attempt).value_or(0));
+        else least = std::max(least, entry.failure.memory.capacity.value_or(0));
+    }
+    const auto too_much = [&](std::int64_t bytes, bool needs_more) {
+        if (!report.limit_bytes) return needs_more;
+        if (!needs_more) return bytes > *report.limit_bytes;
+        return bytes >= *report.limit_bytes || !report.capacity_bytes || *report.capacity_bytes >= *report.limit_bytes;
+    };
+    std::vector<TrialUse> all;
+    std::vector<std::pair<std::int64_t, Example>> known;  // by bytes
+    for (const Trial& trial : trials) {
+        const auto peak = peak_of(trial);
+        const auto more = needed_more.find(&trial);
+        const bool ran_out = out_of_memory.contains(&trial);
+        const bool came_back = recovered.contains(&trial);
+        TrialUse use{.trial = &trial,
+                     .bytes = peak.value_or(0),
+                     .ran_out = ran_out && !came_back,
+                     .needs_more = more != needed_more.end() && !came_back,
+                     .recovered = came_back};
+        const bool measured = use.bytes > 0;
+        if (measured) {
+            ++report.measured_trials;
+            report.top.push_back(use);
+            TrialUse fitting = use;  // of a recovered one what the attempt took that ran
+            if (came_back && !trial.attempts.empty()) fitting.bytes = peak_of(trial.attempts.back()).value_or(0);
+            if (!use.ran_out && fitting.bytes > 0 && (!report.highest || fitting.bytes > report.highest->bytes)) report.highest = fitting;
+        }
+        const std::int64_t least = std::max(use.bytes, more == needed_more.end() ? 0 : more->second);
+        if (use.needs_more) use.bytes = least;
+        if (use.needs_more || measured) all.push_back(use);
+
+        const bool short_once = more != needed_more.end();  // as it was first launched, at least
+        if (!short_once && ran_out && !report.limit_bytes) {
+            ++report.neither_safe_nor_not;
+        } else if (short_once || (measured && ran_well(trial))) {
+            known.push_back({least, {.params = &trial.params, .positive = too_much(least, short_once), .peak_bytes = {}}});
+        }
+    }
+    std::ranges::stable_sort(report.top, std::greater{}, &TrialUse::bytes);
+    std::ranges::stable_sort(all, std::greater{}, &TrialUse::bytes);
+    for (const TrialUse& use : all) {
+        if (report.limit_bytes && too_much(use.bytes, use.needs_more)) report.above_limit.push_back(use);
+    }
+    std::ranges::stable_sort(known, std::greater{}, [](const auto& entry) { return entry.first; });
+    std::vector<Example> examples;
+    for (auto& [bytes, example] : known) examples.push_back(example);
+    constexpr std::size_t most_examples = 2000;
+    if (examples.size() > most_examples) {  // evenly spaced over the uses, positives all kept
+        std::vector<Example> spaced;
+        const std::size_t step = examples.size() / most_examples + 1;
+        for (std::size_t i = 0; i < examples.size(); ++i) {
+            if (examples[i].positive || i % step == 0) spaced.push_back(examples[i]);
+        }
+        examples = std::move(spaced);
+    }
+    report.safe = safe_region(examples);
+    return report;
+}
+
+}  // namespace hpo::analysis

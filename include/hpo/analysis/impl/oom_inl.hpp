@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "hpo/analysis/best.hpp"
+#include "hpo/analysis/device_share.hpp"
+#include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/oom.hpp"
+#include "hpo/analysis/region_learner.hpp"
+#include "hpo/analysis/smallest_change.hpp"
+#include "hpo/core/inline.hpp"
+
+namespace hpo::analysis::detail {
+
+/// The learned regions with the counts that a reader can check: ended trials that were launched, and those of them that ran out of
+/// memory for any cause.
+[[nodiscard]] HPO_INLINE std::vector<OomRegion> counted_regions(std::vector<LearnedRegion> learned, std::span<const Trial> trials,
+                                                                const std::set<const Trial*>& out_of_memory,
+                                                                const std::set<const Trial*>& recovered,
+                                                                const std::set<const Trial*>& not_run,
+                                                                std::span<const Trial* const> best = {}) {
+    std::vector<OomRegion> regions;
+    for (LearnedRegion& entry : learned) {
+        OomRegion region{.region = std::move(entry.region)};
+        for (const Trial& trial : trials) {
+            if (!is_finished(trial.state) || is_interrupted(trial) || not_run.contains(&trial)) continue;
+            if (!holds(region.region, trial.params)) continue;
+            ++region.trials;
+            if (out_of_memory.contains(&trial)) ++region.oom;
+            if (recovered.contains(&trial)) ++region.recovered;
+        }
+        if (region.oom == 0) continue;  // all of its cases were interrupted later
+        for (const Trial* trial : best) {
+            if (holds(region.region, trial->params)) region.best.push_back(trial->number);
+        }
+        regions.push_back(std::move(region));
+    }
+    std::ranges::stable_sort(regions, std::greater{}, [](const OomRegion& region) { return std::pair{region.oom, region.rate()}; });
+    return regions;
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis {
+
+HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections, std::span<const Direction> directions,
+                                const ToldFailures& log, const AbandonedTrials& abandoned) {
+    std::vector<FailureCase> cases = failure_cases(trials, log);
+    explain_by_history(cases, trials);
+    SilentReport silent = silent_report(cases, trials, abandoned);
+    OomReport report{failure_totals(trials, cases, silent), {}, {}, {}, {}, std::move(silent), {}};
+
+    std::set<const Trial*> out_of_memory;
+    std::set<const Trial*> recovered;
+    std::set<const Trial*> not_run;
+    std::set<const Trial*> failed;
+    std::set<OomCause> causes;  // that a rule could answer
+    for (const FailureCase& entry : cases) {
+        failed.insert(entry.trial);
+        if (entry.is_oom()) {
+            out_of_memory.insert(entry.trial);
+            if (entry.recovered) recovered.insert(entry.trial);
+            if (!got_larger_share(entry)) causes.insert(entry.failure.cause.value_or(OomCause::unknown));
+        } else if (entry.failure.kind == FailureKind::predicted_oom || entry.victim) {
+            not_run.insert(entry.trial);
+        }
+    }
+    std::vector<const Trial*> fitted;
+    for (const Trial& trial : trials) {
+        if (ran_well(trial) && (!failed.contains(&trial) || recovered.contains(&trial))) fitted.push_back(&trial);
+    }
+
+    const std::vector<Example> examples = memory_examples(trials, cases);
+    std::vector<LearnedRegion> learned = learn_regions(examples);
+    std::vector<const Trial*> best;
+    std::vector<const ParamSet*> kept;
+    if (!learned.empty()) {
+        best = trials_to_keep(trials, directions);
+        std::erase_if(best, [&](const Trial* trial) { return out_of_memory.contains(trial) && !recovered.contains(trial); });
+        for (const Trial* trial : best) kept.push_back(&trial->params);
+    }
+    const auto counted = [&](std::vector<LearnedRegion> regions) {
+        return detail::counted_regions(std::move(regions), trials, out_of_memory, recovered, not_run, best);
+    };
+    report.regions = counted(std::move(learned));
+    std::vector<OomRegion> refused = report.regions;
+    if (std::ranges::any_of(refused, [](const OomRegion& region) { return region.recovered == 0 && !region.best.empty(); })) {
+        // What is left alone is said; what is refused are narrower regions beside the best.
+        std::erase_if(refused, [](const OomRegion& region) { return region.recovered == 0 && region.best.empty(); });
+        std::ranges::copy_if(counted(learn_regions(examples, kept)), std::back_inserter(refused),
+                             [](const OomRegion& region) { return region.recovered == 0; });
+    }
+    const DemandModel model{examples};
+    DemandOrder order{trials, model};
+    const Witnesses witnesses{fitted, cases, order};
+    report.cases.reserve(report.oom_attempts);
+    for (FailureCase& entry : cases) {  // each is moved away: the witnesses keep no pointer to it
+        if (!entry.is_oom()) {
+            report.other_failures.push_back(std::move(entry));
+            continue;
+        }
+        auto change = smallest_change(entry, witnesses, model);
+        report.cases.push_back({.failed = std::move(entry), .change = std::move(change)});
+    }
+    report.prediction = prediction_quality(trials, rejections);
+    if (const auto prevented = report.others.find("prevented"); prevented != report.others.end())
+        report.prediction.refused_before_launch += prevented->second.count;
+    report.rule_lua = lua_rule(refused, causes);
+    return report;
+}
+
+}  // namespace hpo::analysis

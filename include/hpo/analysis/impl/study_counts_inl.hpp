@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "hpo/analysis/study_counts.hpp"
+#include "hpo/core/inline.hpp"
+#include "hpo/store/store.hpp"
+
+namespace hpo::analysis {
+
+HPO_INLINE bool is_interrupted(const Trial& trial) { return trial.state == TrialState::fail && !counts_as_done(trial); }
+
+HPO_INLINE std::string_view state_word(const Trial& trial) {
+    switch (trial.state) {
+        case TrialState::running: return "running";
+        case TrialState::complete: return "complete";
+        case TrialState::pruned: return "pruned";
+        case TrialState::fail: return is_interrupted(trial) ? "interrupted" : "failed";
+        case TrialState::waiting: return "waiting";
+    }
+    return "";
+}
+
+HPO_INLINE void StudyCounts::add(const Trial& trial, std::span<const FailureCase> cases) {
+    ++trials;
+    ++of(trial);
+    const bool has_ended = is_finished(trial.state) && !is_interrupted(trial);
+    if (has_ended && !trial.feasible()) ++infeasible;
+    attempts += trial.attempts.size();
+    killed_attempts += static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::killed));
+    const auto ran_out = static_cast<std::size_t>(std::ranges::count_if(cases, &FailureCase::is_oom));
+    if (ran_out == 0) return;
+    oom_attempts += ran_out;
+    ++oom_trials;
+    if (has_ended) ++oom_ended;
+    if (std::ranges::any_of(cases, [](const FailureCase& entry) { return entry.is_oom() && entry.recovered; })) ++recovered_trials;
+}
+
+HPO_INLINE std::size_t& StudyCounts::of(const Trial& trial) {
+    switch (trial.state) {
+        case TrialState::complete: return complete;
+        case TrialState::pruned: return pruned;
+        case TrialState::running: return running;
+        case TrialState::waiting: return waiting;
+        case TrialState::fail: break;
+    }
+    return is_interrupted(trial) ? interrupted : failed;
+}
+
+HPO_INLINE StudyCounts count(std::span<const Trial> trials, std::span<const FailureCase> cases) {
+    StudyCounts counts;
+    std::size_t begin = 0;
+    for (const Trial& trial : trials) {
+        std::size_t end = begin;
+        while (end < cases.size() && cases[end].trial == &trial) ++end;
+        counts.add(trial, cases.subspan(begin, end - begin));
+        begin = end;
+    }
+    return counts;
+}
+
+}  // namespace hpo::analysis

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "hpo/core/inline.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+
+namespace hpo::memory {
+
+HPO_INLINE std::int64_t bytes_of_part(const Estimate& estimate, std::string_view name) {
+    std::int64_t bytes = 0;
+    for (const EstimatePart& part : estimate.parts) bytes += part.name == name ? part.bytes : 0;
+    return bytes;
+}
+
+HPO_INLINE Estimate bare_estimate(const PeakPrediction& prediction) {
+    Estimate estimate;
+    estimate.need = prediction.need;
+    estimate.comfort = std::max(prediction.need, prediction.comfort);
+    estimate.parts = prediction.parts;
+    estimate.source = to_text(prediction.source);
+    if (estimate.parts.empty()) return estimate;
+    std::int64_t told = 0;
+    for (const EstimatePart& part : estimate.parts) told += part.bytes;
+    if (told != prediction.need) estimate.parts.push_back({"allocator", prediction.need - told});
+    return estimate;
+}
+
+HPO_INLINE Estimate predicted_estimate(const PeakPrediction& prediction, double margin) {
+    // In doubles, exact to 2^53 bytes: a product of absurd predictions must not wrap around.
+    const double share = prediction.uncertainty + margin;
+    const auto larger = [&](std::int64_t bytes) {
+        const auto whole = static_cast<double>(bytes);
+        return static_cast<std::int64_t>(std::min(whole + std::ceil(whole * share), 0x1.0p62));
+    };
+    Estimate estimate = bare_estimate(prediction);
+    estimate.need = larger(prediction.need);
+    estimate.comfort = std::max(*estimate.need, larger(prediction.comfort));
+    estimate.confidence = prediction.uncertainty == 0 ? 0.98 : 0.9;
+    if (!estimate.parts.empty() && *estimate.need != prediction.need) {
+        estimate.parts.push_back({margin_part, *estimate.need - prediction.need});
+    }
+    return estimate;
+}
+
+}  // namespace hpo::memory

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hpo/core/error.hpp"
+#include "hpo/core/inline.hpp"
+#include "hpo/registry/policy_spec.hpp"
+
+namespace hpo::registry {
+
+HPO_INLINE std::string to_text(const PolicySpec& spec) {
+    std::string text = spec.name;
+    for (const PolicyOption& option : spec.options) {
+        text += text.size() == spec.name.size() ? ':' : ',';
+        text += option.name + '=' + option.value;
+    }
+    return text;
+}
+
+HPO_INLINE PolicySpec parse_policy_spec(std::string_view place, std::string_view text) {
+    static constexpr std::string_view form = "NAME or NAME:option=value,option=value";
+    const auto trimmed = [](std::string_view part) {
+        static constexpr std::string_view blanks = " \t";
+        const auto first = part.find_first_not_of(blanks);
+        if (first == std::string_view::npos) return std::string_view{};
+        return part.substr(first, part.find_last_not_of(blanks) - first + 1);
+    };
+    const auto refuse = [&](const std::string& what) { return bad_value(place, what + " in '" + std::string{text} + "'", form); };
+
+    const auto colon = text.find(':');
+    PolicySpec spec{std::string{trimmed(text.substr(0, colon))}, {}};
+    if (spec.name.empty()) throw refuse("no name");
+    if (colon == std::string_view::npos) return spec;
+    std::string_view rest = text.substr(colon + 1);
+    for (;;) {
+        const auto comma = rest.find(',');
+        const std::string_view item = trimmed(rest.substr(0, comma));
+        const auto equals = item.find('=');
+        if (item.empty()) throw refuse("an empty option");
+        if (equals == std::string_view::npos) throw refuse("option '" + std::string{item} + "' without '='");
+        PolicyOption option{std::string{trimmed(item.substr(0, equals))}, std::string{trimmed(item.substr(equals + 1))}};
+        if (option.name.empty()) throw refuse("'" + std::string{item} + "' without a name");
+        if (std::any_of(spec.options.begin(), spec.options.end(), [&](const auto& known) { return known.name == option.name; })) {
+            throw refuse("option '" + option.name + "' twice");
+        }
+        spec.options.push_back(std::move(option));
+        if (comma == std::string_view::npos) return spec;
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace hpo::registry

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <c10/util/Exception.h>
+#include <torch/version.h>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hpo/core/inline.hpp"
+#include "hpo/failure/stack_frames.hpp"
+#include "hpo/torch/batch_checks.hpp"
+#include "hpo/torch/failure_translation.hpp"
+#include "hpo/torch/metered_allocator.hpp"
+
+namespace hpo::torch {
+
+HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::string_view where, const std::string& configuration) {
+    Failure failure;
+    failure.where = std::string{where};
+    const auto describe = [&](FailureKind kind, std::string_view type, std::string message) {
+        failure.kind = kind;
+        failure.type = std::string{type};
+        failure.message = std::move(message);
+    };
+    const auto with_configuration = [&](std::string_view message) {
+        return std::string{message} + (configuration.empty() ? "" : "; configuration: " + configuration);
+    };
+    try {
+        std::rethrow_exception(error);
+    } catch (const c10::OutOfMemoryError& e) {
+        describe(FailureKind::out_of_memory, "c10::OutOfMemoryError", e.what_without_backtrace());
+        failure.traceback = e.what();
+        if (const auto refusal = MeteredAllocator::instance().take_refusal()) {
+            failure.requested_bytes = refusal->requested_bytes;
+            failure.memory = refusal->reading;
+        }
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
+    } catch (const c10::AcceleratorError& e) {
+        describe(FailureKind::trainer_error, "c10::AcceleratorError", e.what_without_backtrace());
+        failure.code = e.get_error_code();
+        failure.traceback = e.what();
+#endif
+    } catch (const c10::Error& e) {
+        describe(FailureKind::trainer_error, "c10::Error", e.what_without_backtrace());
+        failure.traceback = e.what();
+        if (failure.message.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos)
+            failure.kind = FailureKind::host_out_of_memory;
+    } catch (const BadBatch& e) {
+        describe(FailureKind::bad_batch, "hpo::torch::BadBatch", with_configuration(e.what()));
+    } catch (const NonFiniteLoss& e) {
+        describe(FailureKind::non_finite, "hpo::torch::NonFiniteLoss", with_configuration(e.what()));
+    } catch (const std::bad_alloc& e) {
+        describe(FailureKind::host_out_of_memory, "std::bad_alloc", e.what());
+    } catch (const hpo::Error& e) {
+        describe(FailureKind::trainer_error, "hpo::Error", e.what());
+    } catch (const std::exception& e) {
+        describe(FailureKind::trainer_error, "std::exception", without_frames(e.what()));
+        if (failure.message != e.what()) failure.traceback = e.what();
+    } catch (...) {
+        describe(FailureKind::trainer_error, "", "an exception that is no std::exception");
+    }
+    return failure;
+}
+
+}  // namespace hpo::torch

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/inline.hpp"
+#include "hpo/store/retries.hpp"
+#include "hpo/store/run_liveness.hpp"
+#include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/prediction_miss.hpp"
+
+namespace hpo::tuner {
+
+HPO_INLINE Bookkeeping::Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer)
+    : store_{store}, observer_{observer}, study_{store.open_study(name, options.directions, options.open)} {
+    if (options.run) {
+        store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds);
+        run_ = store_.begin_run(study_.id, *options.run);
+    }
+    store_.refresh(study_.id, trials_);
+    recount();
+    for (const Trial& trial : trials_) {
+        try {
+            distributions_.admit(trial.params);
+        } catch (const Error&) {  // another program mixed them; new trials are held against the latest
+        }
+    }
+    rejections_ = store_.rejections(study_.id);
+    observer_.study_opened(study_, trials_);
+}
+
+HPO_INLINE Bookkeeping::~Bookkeeping() {
+    try {
+        if (run_) store_.end_run(*run_);
+    } catch (const Error&) {  // the run is found dead by its process; its trials are all finished
+    }
+}
+
+HPO_INLINE std::optional<std::int64_t> Bookkeeping::begin_trial(const Wanted& wanted) {
+    if (!may_begin(wanted)) return std::nullopt;
+    auto begun = store_.begin_trial_within(study_.id, run_id(), quota(wanted));
+    if (!begun) since_refusal_.emplace();
+    return take_in(std::move(begun));
+}
+
+HPO_INLINE std::optional<std::int64_t> Bookkeeping::begin_retry(const Wanted& wanted, const Trial& lost,
+                                                                std::optional<std::int64_t> last_kept) {
+    if (!may_begin(wanted)) return std::nullopt;
+    auto begun = store_.begin_retry_within(study_.id, run_id(), quota(wanted), lost, last_kept);
+    if (begun) std::erase(left_behind_, lost.number);
+    else since_refusal_.emplace();
+    return take_in(std::move(begun));
+}
+
+HPO_INLINE std::vector<std::int64_t> Bookkeeping::left_behind() {
+    read_others();
+    if (others_run_) settle_lost();  // whoever runs them may be gone
+    return left_behind_;
+}
+
+HPO_INLINE void Bookkeeping::settle_lost() {
+    if (run_ && store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds) > 0) read_others();
+}
+
+HPO_INLINE void Bookkeeping::set_params(std::int64_t number, ParamSet params) {
+    distributions_.admit(params);
+    trial(number).params = std::move(params);
+    store_.set_params(trial(number));
+}
+
+HPO_INLINE void Bookkeeping::begin_attempt(std::int64_t number, Attempt attempt) {
+    Trial& current = trial(number);
+    attempt.index = static_cast<int>(current.attempts.size());
+    attempt.started = now();
+    current.attempts.push_back(std::move(attempt));
+    store_.begin_attempt(current, current.attempts.back());
+    observer_.attempt_started(current, current.attempts.back());
+}
+
+HPO_INLINE void Bookkeeping::end_attempt(std::int64_t number) {
+    Trial& current = trial(number);
+    store_.end_attempt(current, current.attempts.back());
+    observer_.attempt_ended(current, current.attempts.back());
+    if (told_misprediction_) return;
+    if (const auto how = prediction_miss(current.attempts.back())) {
+        told_misprediction_ = true;
+        observer_.mispredicted(current, *how);
+    }
+}
+
+HPO_INLINE void Bookkeeping::asks_less(Evidence before, Evidence now, const std::string& family) {
+    const auto tell = [&](const std::string& source) {
+        const std::string what = source + " " + family;
+        if (std::find(given_up_.begin(), given_up_.end(), what) != given_up_.end()) return;
+        given_up_.push_back(what);
+        observer_.source_given_up(source, family);
+    };
+    if (before == Evidence::dry_run) tell("dry_run");
+    if (now == Evidence::shape) tell("probe");
+}
+
+HPO_INLINE void Bookkeeping::restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept) {
+    Trial& current = trial(number);
+    current.attempts.back().reports = take_superseded(current.intermediate, last_kept);
+    store_.restart_reports(current, current.attempts.back(), last_kept);
+}
+
+HPO_INLINE void Bookkeeping::report(std::int64_t number, const Report& report) {
+    Trial& current = trial(number);
+    current.intermediate[report.step] = report.value;
+    store_.report(current, report);
+    observer_.reported(current, report);
+}
+
+HPO_INLINE std::vector<std::pair<std::string, Value>> Bookkeeping::fixed_values(std::int64_t number, const TuneOptions& options) {
+    auto fixed = options.fixed;
+    const Trial& current = trial(number);
+    fixed.insert(fixed.end(), current.fixed.begin(), current.fixed.end());
+    for (const Param& param : current.params) fixed.emplace_back(param.name, param.value());
+    return fixed;
+}
+
+HPO_INLINE void Bookkeeping::memory_mark(std::int64_t number, const MemoryMark& mark) {
+    Trial& current = trial(number);
+    Attempt& attempt = current.attempts.back();
+    attempt.memory.push_back(mark);
+    store_.memory_mark(current, attempt.index, mark);
+    observer_.memory_marked(current, mark);
+}
+
+HPO_INLINE void Bookkeeping::finish(std::int64_t number) {
+    Trial& current = trial(number);
+    current.completed = now();
+    store_.finish(current);
+    std::erase(own_, number);
+    done_ += counts_as_done(current) ? 1 : 0;
+    observer_.trial_finished(current);
+}
+
+HPO_INLINE void Bookkeeping::reject(Rejection rejection) {
+    rejection.at = now();
+    store_.reject(study_.id, rejection);
+    rejections_.push_back(std::move(rejection));
+    observer_.rejected(rejections_.back());
+}
+
+HPO_INLINE void Bookkeeping::heartbeat() {
+    if (!run_ || since_heartbeat_.seconds() < heartbeat_interval_seconds) return;
+    since_heartbeat_ = {};
+    store_.heartbeat(*run_);
+    settle_lost();
+}
+
+HPO_INLINE void Bookkeeping::checkpointed(std::int64_t number, std::int64_t step) {
+    Trial& current = trial(number);
+    current.attempts.back().checkpoint_step = step;
+    store_.begin_attempt(current, current.attempts.back());
+}
+
+HPO_INLINE Quota Bookkeeping::quota(const Wanted& wanted) {
+    return {.trials = wanted.trials, .own_running = wanted.own_running, .grace_seconds = store::heartbeat_grace_seconds};
+}
+
+HPO_INLINE std::optional<std::int64_t> Bookkeeping::take_in(std::optional<Trial> begun) {
+    std::optional<std::int64_t> number;
+    if (begun) {
+        number = begun->number;
+        own_.push_back(*number);
+        const auto index = static_cast<std::size_t>(*number);
+        if (index == trials_.size()) trials_.push_back(std::move(*begun));
+        else if (index < trials_.size()) trials_[index] = std::move(*begun);  // an enqueued one
+    }
+    read_others();
+    return number;
+}
+
+HPO_INLINE void Bookkeeping::read_others() {
+    if (!store_.refresh(study_.id, trials_)) return;
+    recount();
+    observer_.others_changed(trials_);
+}
+
+HPO_INLINE void Bookkeeping::recount() {
+    done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done);
+    left_behind_ = trials_left_behind(trials_);
+    others_run_ = std::any_of(trials_.begin(), trials_.end(), [this](const Trial& each) {
+        return each.state == TrialState::running && std::find(own_.begin(), own_.end(), each.number) == own_.end();
+    });
+}
+
+}  // namespace hpo::tuner

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hpo/core/inline.hpp"
+#include "hpo/failure/not_run.hpp"
+#include "hpo/tuner/lost_trials.hpp"
+
+namespace hpo::tuner {
+
+HPO_INLINE Attempt continued(const Attempt& last, std::optional<std::int64_t> step, const TuneOptions& options) {
+    Attempt attempt;
+    attempt.plan = last.plan;
+    attempt.plan.device = options.plan.device;
+    attempt.changed_params = last.changed_params;
+    attempt.resumed_step = step;
+    return attempt;
+}
+
+HPO_INLINE std::optional<Unlaunchable> too_many_losses(const Trial& lost, Bookkeeping& books, const TuneOptions& options) {
+    const int losses = losses_in_a_row(lost, [&](std::int64_t number) -> const Trial& { return books.trial(number); });
+    if (losses < options.max_losses) return std::nullopt;
+    Unlaunchable why;
+    why.failure.kind = FailureKind::lost_worker;
+    why.failure.message = std::string{not_run_again} + "its process ended " + std::to_string(losses) +
+                          " times in a row while it ran, the last time in trial " + std::to_string(lost.number) + "; nothing tells why";
+    return why;
+}
+
+HPO_INLINE bool fail_in_place_of(const Trial& lost, const Unlaunchable& why, Bookkeeping& books, const Bookkeeping::Wanted& wanted) {
+    const auto begun = books.begin_retry(wanted, lost, std::nullopt);
+    if (!begun) return false;
+    settle_unlaunchable(books.trial(*begun), why);
+    books.finish(*begun);
+    return true;
+}
+
+HPO_INLINE Recovery begin_anew(const Attempt& attempt) {
+    return {.action = Recovery::Action::retry,
+            .plan = attempt.plan,
+            .params = attempt.changed_params,
+            .reason = "cannot go on from the checkpoint of step " + std::to_string(*attempt.resumed_step) + ": begun anew"};
+}
+
+}  // namespace hpo::tuner
