@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/allocator/capacity_need.hpp"
 #include "hpo/core/seed.hpp"
-#include "hpo/memory/capacity_need.hpp"
 
 namespace {
 
-using hpo::memory::AllocationTrace;
+using hpo::allocator::AllocationTrace;
 
 /// Training steps of an encoder, as its layers take and give back: weights, optimizer state, activations that the backward pass frees in
 /// reverse, and short-lived blocks in between.
@@ -63,16 +63,16 @@ AllocationTrace disorder(std::size_t events) {
 
 double seconds_since(std::clock_t start) { return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC; }
 
-void replay(const std::string& name, const AllocationTrace& trace, const hpo::memory::AllocatorSettings& settings) {
+void replay(const std::string& name, const AllocationTrace& trace, const hpo::allocator::AllocatorSettings& settings) {
     const std::clock_t start = std::clock();
-    const auto result = hpo::memory::simulate(trace, settings);
+    const auto result = hpo::allocator::simulate(trace, settings);
     std::printf("%-34s %8zu events  %6.3f s  reserved %6lld MiB\n", name.c_str(), trace.events.size(), seconds_since(start),
                 static_cast<long long>(result.counts.reserved_peak >> 20));
 }
 
-void need(const std::string& name, const AllocationTrace& trace, const hpo::memory::AllocatorSettings& settings) {
+void need(const std::string& name, const AllocationTrace& trace, const hpo::allocator::AllocatorSettings& settings) {
     const std::clock_t start = std::clock();
-    const auto found = hpo::memory::capacity_need(trace, settings);
+    const auto found = hpo::allocator::capacity_need(trace, settings);
     std::printf("%-34s %8zu events  %6.3f s  need %6lld MiB  comfort %6lld MiB  allocated %6lld MiB  %d replays\n", name.c_str(),
                 trace.events.size(), seconds_since(start), static_cast<long long>(found.need >> 20),
                 static_cast<long long>(found.comfort >> 20), static_cast<long long>(found.unlimited.counts.allocated_peak >> 20),
@@ -82,8 +82,8 @@ void need(const std::string& name, const AllocationTrace& trace, const hpo::memo
 }  // namespace
 
 int main() {
-    const hpo::memory::AllocatorSettings usual;
-    const hpo::memory::AllocatorSettings expandable{.expandable_segments = true};
+    const hpo::allocator::AllocatorSettings usual;
+    const hpo::allocator::AllocatorSettings expandable{.expandable_segments = true};
     const AllocationTrace training = encoder_trace(1000000, 12);
     const AllocationTrace disordered = disorder(1000000);
     replay("training, usual", training, usual);

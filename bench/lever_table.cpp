@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What each lever of a text model costs and saves: peak memory on a metered device and seconds computed for a step, each against
-// the plain run of its round. Prints the table of docs/levers.md.
+// the plain run of its round. Prints the first table of docs/measurements/levers.md.
 //   lever_table [ROUNDS]      3 rounds unless told; every attempt in a process of its own
 #include <algorithm>
 #include <cstdint>

@@ -15,7 +15,7 @@
 
 #include "bench/number_argument.hpp"
 #include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/normal_tail.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/prune.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How long 500 simulated trials take on one card of 24 GiB: admitted by the ledger as `hpo-tune run` uses it, by a fixed number of workers,
 // and by a packer that knows every peak beforehand; and the same where all of them may use 80 % of the card. The clock is simulated; the
-// ledger and the room that it keeps are the real ones. What a guard would learn is given: promises know how far predictions are off from
-// the first trial on. Nothing is reported, so that the gate against sharing that slows everything stays open.
+// ledger and the reservations in it are the real ones. What a guard would learn is given: reservations know how far predictions are off
+// from the first trial on. Nothing is reported, so that the gate against sharing that slows everything stays open.
 //
 //   packing [SEEDS=20] [FIRST=1]     the ledger's constants were chosen on seeds from 101 on
 //
@@ -12,9 +12,10 @@
 //   before that;
 // - a trial keeps a share of the card busy, uniform in 0.2 to 0.6. Trials that together ask for more than 1 share it evenly, and each one
 //   more costs all of them 2 %;
-// - a prediction is the need times exp(N(0, noise)); a promise is its 99 % quantile. Under a promise a trial is capped at it: should it
+// - a prediction is the need times exp(N(0, noise)); a reservation is its 99 % quantile. Under a reservation a trial is capped at it:
+// should it
 //   need more it fails alone, and comes back with half as much again. After a third of its work, the first of three epochs, it is
-//   capped at what it needed and a 16th, and the rest of its promise is given back;
+//   capped at what it needed and a 16th, and the rest of its reservation is given back;
 // - with a fixed number of workers nothing is predicted or capped. Where the card has no room for a trial's peak, that trial fails and is
 //   put at the queue's end, what it did is lost; the fifth time it is lost, and runs
 //   alone when all others are done.
@@ -36,7 +37,7 @@
 #include <vector>
 
 #include "bench/number_argument.hpp"
-#include "hpo/device/ledger_room.hpp"
+#include "hpo/device/ledger_reservations.hpp"
 
 namespace {
 
@@ -46,7 +47,7 @@ constexpr double gib = 1024.0 * 1024 * 1024;
 constexpr double card_bytes = 24 * gib;
 constexpr double part = 0.8;  // of the card, in the second table
 constexpr int trials = 500;
-constexpr std::size_t seats = 8;  // processes that may be on the card, and trials that may wait for it
+constexpr std::size_t slots = 8;  // processes that may be on the card, and trials that may wait for it
 
 struct Trial {
     int number = 0;
@@ -79,7 +80,7 @@ std::vector<Trial> workload(std::uint64_t seed) {
 struct Running {
     Trial trial;
     double done = 0;  ///< share of the work
-    double promise = std::numeric_limits<double>::infinity();
+    double reservation = std::numeric_limits<double>::infinity();
     bool has_settled = false;
     [[nodiscard]] bool at_peak() const { return done >= trial.peak_at; }
     /// Share of the work until something changes.
@@ -89,7 +90,7 @@ struct Running {
 
 struct Result {
     double hours = 0;
-    int failed_alone = 0;      ///< above their own promise
+    int failed_alone = 0;      ///< above their own reservation
     int failed_by_others = 0;  ///< no room on the card
     int lost = 0;              ///< failed so five times
     double longest_wait = 0;   ///< minutes between asking and starting
@@ -102,7 +103,7 @@ struct Result {
 struct Admission {
     virtual ~Admission() = default;
     virtual bool admits(const Trial& trial, double retry_factor, const std::vector<Running>& running, double now) = 0;
-    virtual double promise(const Trial&, double) { return std::numeric_limits<double>::infinity(); }
+    virtual double reservation(const Trial&, double) { return std::numeric_limits<double>::infinity(); }
     virtual void settled(const Trial&) {}
     virtual void ended(const Trial&) {}
 };
@@ -118,7 +119,7 @@ struct Omniscient final : Admission {
     bool admits(const Trial& trial, double, const std::vector<Running>& running, double) override {
         double sum = trial.need;
         for (const Running& each : running) sum += each.trial.need;
-        return running.size() < seats && sum <= budget;
+        return running.size() < slots && sum <= budget;
     }
     double budget;
 };
@@ -132,23 +133,23 @@ struct ByLedger final : Admission {
         : options{chosen},
           room{Ledger{file, Ledger::standard_patience, [this] { return now; }},
                {.budget_bytes = static_cast<std::int64_t>(chosen.budget)}} {}
-    double promise(const Trial& trial, double) override { return static_cast<double>(promises.at(trial.number)); }
+    double reservation(const Trial& trial, double) override { return static_cast<double>(reserved_bytes.at(trial.number)); }
     bool admits(const Trial& trial, double retry_factor, const std::vector<Running>& running, double at) override {
         now = at;
-        if (running.size() >= seats) return false;
+        if (running.size() >= slots) return false;
         constexpr double quantile_99 = 2.3263;
         const auto need = static_cast<std::int64_t>(trial.need * std::exp(options.noise * (trial.noise + quantile_99)) * retry_factor);
-        const auto promised = room.take({.trial = trial.number, .need_bytes = need, .comfort_bytes = need});
-        if (promised) promises[trial.number] = *promised;
-        return promised.has_value();
+        const auto reserved = room.reserve({.trial = trial.number, .need_bytes = need, .comfort_bytes = need});
+        if (reserved) reserved_bytes[trial.number] = *reserved;
+        return reserved.has_value();
     }
-    void settled(const Trial& trial) override { room.settle(trial.number, static_cast<std::int64_t>(trial.need * 17 / 16)); }
-    void ended(const Trial& trial) override { room.leave(trial.number); }
+    void settled(const Trial& trial) override { room.shrink(trial.number, static_cast<std::int64_t>(trial.need * 17 / 16)); }
+    void ended(const Trial& trial) override { room.release(trial.number); }
 
     Options options;
     double now = 0;
-    hpo::device::LedgerRoom room;
-    std::map<int, std::int64_t> promises;  ///< by trial
+    hpo::device::LedgerReservations room;
+    std::map<int, std::int64_t> reserved_bytes;  ///< by trial
 };
 
 /// On a device of `bytes`.
@@ -184,7 +185,7 @@ Result simulate(const std::vector<Trial>& work, Admission& admission, double byt
         }
     };
     while (!queue.empty() || !waiting.empty() || !running.empty()) {
-        while (!queue.empty() && waiting.size() + running.size() < seats) {
+        while (!queue.empty() && waiting.size() + running.size() < slots) {
             waiting.push_back(queue.front());
             waiting.back().since = now;
             queue.pop_front();
@@ -195,7 +196,7 @@ Result simulate(const std::vector<Trial>& work, Admission& admission, double byt
                 continue;
             }
             result.longest_wait = std::max(result.longest_wait, (now - waiting[i].since) / 60);
-            running.push_back({.trial = waiting[i].trial, .promise = admission.promise(waiting[i].trial, waiting[i].retry_factor)});
+            running.push_back({.trial = waiting[i].trial, .reservation = admission.reservation(waiting[i].trial, waiting[i].retry_factor)});
             waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
         }
         if (running.empty()) {
@@ -230,7 +231,7 @@ Result simulate(const std::vector<Trial>& work, Admission& admission, double byt
             double held = 0;
             for (const Running& each : running) held += each.held();
             const auto index = static_cast<std::size_t>(at - running.begin());
-            if (at->trial.need > at->promise) failed(index, true);
+            if (at->trial.need > at->reservation) failed(index, true);
             else if (held > bytes) failed(index, false);
             else result.peak_share = std::max(result.peak_share, held / card_bytes);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How well peaks are predicted: each configuration's attempt is measured on a metered CPU device and held against what was predicted before
 // it, by the dry run and the probe, and by simpler estimators. For CUDA these are held against what the model of its allocator says, since
-// nothing is measured there. Prints the tables of docs/memory-prediction.md.
+// nothing is measured there. Prints the tables of docs/measurements/prediction-errors.md.
 //   prediction_table [PART-OF-A-NAME]     every configuration in a process of its own; needs Debian's dataset-fashion-mnist
 #include <algorithm>
 #include <chrono>
@@ -17,10 +17,10 @@
 #include "bench/own_process.hpp"
 #include "bench/prediction_errors.hpp"
 #include "bench/prediction_grid.hpp"
+#include "hpo/allocator/trace_file.hpp"
+#include "hpo/allocator/trace_peak.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/memory/formula.hpp"
-#include "hpo/memory/trace_file.hpp"
-#include "hpo/memory/trace_peak.hpp"
 
 namespace {
 
@@ -65,9 +65,9 @@ const std::vector<Column> on_cuda{{"reserved", cuda_reserved, cuda_need},
                                   {"closed form", closed_form, cuda_need}};
 
 /// The highest sum of live blocks, each a multiple of 512 bytes: what estimators say that know this rule of the allocator alone.
-double rounded_peak(hpo::memory::AllocationTrace trace) {
-    for (hpo::memory::TracedBlock& block : trace.blocks) block.bytes = (block.bytes + 511) / 512 * 512;
-    return static_cast<double>(hpo::memory::requested_peak(trace).bytes);
+double rounded_peak(hpo::allocator::AllocationTrace trace) {
+    for (hpo::allocator::TracedBlock& block : trace.blocks) block.bytes = (block.bytes + 511) / 512 * 512;
+    return static_cast<double>(hpo::allocator::requested_peak(trace).bytes);
 }
 
 std::int64_t number_of(const Job& job, const char* name, std::int64_t standard) {
@@ -103,7 +103,7 @@ std::vector<double> measure(hpo::Trainer& trainer, const Configuration& configur
     Job traced = job;
     traced.trace_file = (place / "trace").string();
     if (predicted(traced, hpo::PeakSource::dry_run))  // reads the data, too
-        result[rounded] = rounded_peak(hpo::memory::read_trace(traced.trace_file));
+        result[rounded] = rounded_peak(hpo::allocator::read_trace(traced.trace_file));
     const auto begin = std::chrono::steady_clock::now();
     result[dry_run] = need(predicted(job, hpo::PeakSource::dry_run));
     result[dry_run_seconds] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -116,7 +116,7 @@ std::vector<double> measure(hpo::Trainer& trainer, const Configuration& configur
             if (part.name == "context") result[cuda_need] -= static_cast<double>(part.bytes);
         }
         result[cuda_reserved] = static_cast<double>(cuda->reserved_bytes);
-        result[cuda_rounded] = rounded_peak(hpo::memory::read_trace(traced.trace_file));
+        result[cuda_rounded] = rounded_peak(hpo::allocator::read_trace(traced.trace_file));
     }
     if (const auto profile = trainer.profile(job)) {
         const hpo::ParamSet none;

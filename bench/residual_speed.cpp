@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "hpo/base/time.hpp"
 #include "hpo/core/seed.hpp"
-#include "hpo/core/time.hpp"
 #include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/normal_tail.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "hpo/text/json_file.hpp"
-#include "hpo/text/model_files.hpp"
 #include "hpo/text/model_folder.hpp"
+#include "hpo/text/stored/model_files.hpp"
 
 int main(int argc, char** argv) {
     using namespace hpo::text;

@@ -34,8 +34,8 @@ constexpr const char* images_folder = "/usr/share/datasets/fashion-mnist";
 
 /// Two epochs of `steps` steps over bare LibTorch; returns the seconds of the second. `batch_of(indices)` makes a batch.
 template <class BatchOf>
-double bare_epoch(hpo::torch::Model& model, std::int64_t steps, const BatchOf& batch_of) {
-    hpo::torch::pin_threads(threads);
+double bare_epoch(hpo::libtorch::Model& model, std::int64_t steps, const BatchOf& batch_of) {
+    hpo::libtorch::pin_threads(threads);
     torch::optim::AdamW optimizer{model.parameters(), torch::optim::AdamWOptions{1e-3}.weight_decay(0)};
     model.train();
     double seconds = 0;
@@ -44,7 +44,7 @@ double bare_epoch(hpo::torch::Model& model, std::int64_t steps, const BatchOf& b
         const auto begin = std::chrono::steady_clock::now();
         const torch::Tensor order = torch::randperm(steps * batch, torch::kLong);
         for (std::int64_t step = 0; step < steps; ++step) {
-            const hpo::torch::Batch data = batch_of(order.slice(0, step * batch, (step + 1) * batch));
+            const hpo::libtorch::Batch data = batch_of(order.slice(0, step * batch, (step + 1) * batch));
             const torch::Tensor loss = torch::nn::functional::cross_entropy(model.forward(data), data.targets);
             loss_sum += loss.item<double>();
             optimizer.zero_grad();
@@ -81,7 +81,7 @@ struct ImageCase {
         const auto all = image_classifier::image_batch(set, image_classifier::pixel_scale(set, chosen), chosen, torch::kCPU);
         const auto model = image_classifier::make_model(kind, {.channels = channels});
         return bare_epoch(*model, steps, [&](const torch::Tensor& indices) {
-            return hpo::torch::Batch{{all.inputs[0].index_select(0, indices)}, all.targets.index_select(0, indices)};
+            return hpo::libtorch::Batch{{all.inputs[0].index_select(0, indices)}, all.targets.index_select(0, indices)};
         });
     }
 };
@@ -119,7 +119,7 @@ struct TextCase {
                                               .intermediate = 512,
                                               .positions = 64,
                                               .pad = tokenizer.special().pad};
-        text_classifier::TextModel model{hpo::torch::draw_encoder(config, "bench"), {.classes = set.labels.size()}};
+        text_classifier::TextModel model{hpo::libtorch::draw_encoder(config, "bench"), {.classes = set.labels.size()}};
         return bare_epoch(model, steps, [&](const torch::Tensor& indices) {
             const std::vector<std::int64_t> chosen(indices.data_ptr<std::int64_t>(), indices.data_ptr<std::int64_t>() + indices.numel());
             return text_classifier::text_batch(texts, chosen, tokenizer.special().pad, torch::kCPU);
@@ -140,7 +140,7 @@ template <class Case>
 void compare(const std::string& name, const Case& each, int rounds) {
     const std::array<std::function<double()>, 3> ways{[&] { return each.through_plugin(); }, [&] { return each.bare(); },
                                                       [&] {
-                                                          hpo::torch::MeteredAllocator::install();
+                                                          hpo::libtorch::MeteredAllocator::install();
                                                           return each.bare();
                                                       }};
     std::array<std::vector<double>, 2> ratios;

@@ -1,6 +1,6 @@
 # hpo::runtime: what is no template, compiled once. It has the bodies of include/hpo/**/*_inl.hpp; who links it gets HPO_COMPILED, and the
 # headers then only declare. Where a package is missing it is empty, and everything is header-only.
-set(hpo_runtime_folders core space failure sampler pruner memory recovery registry store device trainer worker script tuner analysis dataset text weights)
+set(hpo_runtime_folders base core allocator space failure sampler pruner memory recovery registry store device trainer worker script tuner analysis dataset text weights)
 set(hpo_runtime_components maths enumeration sqlite lua plugin dataset text weights)
 set(hpo_runtime_missing "")
 foreach(component IN LISTS hpo_runtime_components)

@@ -19,7 +19,7 @@ function(hpo_component name)
 endfunction()
 
 hpo_component(maths Eigen3::Eigen Boost::headers)                                   # sampler/ files that need linear algebra
-hpo_component(enumeration range-v3::range-v3)                                       # space/enumeration, analysis/
+hpo_component(enumeration range-v3::range-v3)                                       # space/count, analysis/
 hpo_component(sqlite SQLiteCpp sqlite3 nlohmann_json::nlohmann_json)                # store/sqlite
 hpo_component(plugin hpo_boost nlohmann_json::nlohmann_json)                        # trainer/, worker/, device/
 hpo_component(dataset ZLIB::ZLIB nlohmann_json::nlohmann_json)                       # dataset/

@@ -15,5 +15,5 @@ function(hpo_add_trainer name)
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/hpo/trainers)
   include(GNUInstallDirs)
-  install(TARGETS hpo_trainer_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hpo/trainers)
+  install(TARGETS hpo_trainer_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hpo/trainers OPTIONAL)
 endfunction()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A policy of one's own: any type that satisfies the concept composes with the others. This sampler walks around the
-// best trial so far, ever closer.
+// A sampler of your own. Any type that satisfies the concept works with the other policies. This one takes smaller and smaller steps
+// around the best trial so far.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +22,7 @@ public:
     }
 
 private:
-    hpo::sampler::Random fallback_;  // for the first trial, and for parameters that are no real numbers
+    hpo::sampler::Random fallback_;  // for the first trial, and for parameters that are not real numbers
 };
 static_assert(hpo::Sampler<HillClimber>);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A space with branches, a hard constraint and pruning; kept in an SQLite file that Optuna opens too.
-//   030_conditional_space [FILE]      run it twice: it goes on where it stopped
+// A space with branches, a hard constraint and pruning. The study is kept in an SQLite file that Optuna can open, too.
+//   030_conditional_space [FILE]      run it twice: it continues where it stopped
 #include <cmath>
 #include <cstdio>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// Everything that a C++ program needs to tune in its own process, but for stores on disk (hpo/store/sqlite.hpp), which
-/// bring SQLite along.
+/// Everything that a C++ program needs to tune in its own process, except stores on disk. hpo/store/sqlite.hpp has those, and includes
+/// SQLite.
 #include "hpo/memory/formula.hpp"
 #include "hpo/memory/limit.hpp"
 #include "hpo/memory/unlimited.hpp"

@@ -21,10 +21,10 @@ concept LiveObjective = std::invocable<F&, LiveTrial&>;
 template <class F>
 concept JobFunction = std::invocable<F&, tuner::RunningJob&>;
 
-/// A store, or a temporary one that lives for the call.
+/// A reference to a store, or to a temporary one that lives for the call.
 class StoreArgument {
 public:
-    StoreArgument(Store& store) : store_{store} {}  // implicit: it stands for the store itself
+    StoreArgument(Store& store) : store_{store} {}  // implicit, because it stands for the store itself
     StoreArgument(Store&& store) : store_{store} {}
     operator Store&() const noexcept { return store_; }
 
@@ -32,19 +32,19 @@ private:
     Store& store_;
 };
 
-/// Composes four policies into an optimiser. The store and whatever runs the trials are arguments of each call.
+/// Composes four policies into an optimiser. Each call takes the store and whatever runs the trials as arguments.
 ///
 ///     hpo::Tuner tuner{hpo::sampler::Tpe{}, hpo::pruner::Median{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
 ///
-/// Thread safety: none. All calls throw Error for wrong use and for a store that fails; what a trial does never throws.
+/// Thread safety: none. All calls throw Error for wrong use and for a store that fails. A trial's failure never throws.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
 class Tuner {
 public:
     Tuner(S sampler, P pruner, G guard, R recovery)
         : policies_{std::move(sampler), std::move(pruner), std::move(guard), std::move(recovery)} {}
 
-    /// Define-by-run, in this process: `objective(LiveTrial&)` returns the value. Its parameters are known only while it
-    /// runs, so no guard can be asked: it must be `unlimited`.
+    /// Runs a define-by-run study in this process. `objective(LiveTrial&)` returns the value. The parameters are known only while it runs,
+    /// so no guard can be asked. The guard must be `unlimited`.
     template <LiveObjective F>
     TuneResult optimize(StoreArgument store, const std::string& study, F&& objective, const TuneOptions& options = {},
                         TuneObserver& observer = silent()) requires std::same_as<G, memory::Unlimited> {
@@ -54,7 +54,7 @@ public:
         return books.result(interrupted);
     }
 
-    /// In this process, with the parameters known before the run: `job(RunningJob&)` returns the value.
+    /// Runs a study in this process whose parameters are known before each trial runs. `job(RunningJob&)` returns the value.
     template <JobFunction F>
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, F&& job, const TuneOptions& options = {},
                         TuneObserver& observer = silent()) {
@@ -62,7 +62,7 @@ public:
         return optimize(store, study, space, static_cast<Executor&>(executor), options, observer);
     }
 
-    /// On an executor of one's own: worker processes, another machine.
+    /// Runs a study on an executor of your own, such as worker processes or another machine.
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, Executor& executor,
                         const TuneOptions& options = {}, TuneObserver& observer = silent()) {
         tuner::Bookkeeping books{store, study, options, observer};

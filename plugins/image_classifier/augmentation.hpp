@@ -9,10 +9,10 @@
 
 namespace image_classifier {
 
-/// How training images are changed at random: shifted, what comes in being the background, and mirrored left to right.
+/// How training images are changed at random. They are shifted, with background moving in, and mirrored left to right.
 struct Augmentation {
-    std::int64_t shift = 0;  ///< pixels at most, in each direction
-    bool flip = false;       ///< every other image on average
+    std::int64_t shift = 0;  ///< the most pixels in each direction
+    bool flip = false;       ///< mirrors half of the images, on average
 
     [[nodiscard]] bool changes_images() const { return shift > 0 || flip; }
 };

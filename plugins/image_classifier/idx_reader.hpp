@@ -17,8 +17,8 @@ struct IdxArray {
     std::vector<std::uint8_t> bytes;
 };
 
-/// Reads an IDX file of unsigned bytes with `dimensions` dimensions, gzip-compressed or not. Throws Error naming the file
-/// when it is missing, cut short, longer than it says, or something else.
+/// Reads an IDX file of unsigned bytes with `dimensions` dimensions, gzip-compressed or not. Throws Error with the file's name if it is
+/// missing, cut short, too long, or not an IDX file.
 [[nodiscard]] inline IdxArray read_idx(const std::filesystem::path& file, int dimensions) {
     hpo::dataset::InputFile input{file, "an IDX file (.gz)"};
     const auto read = [&](std::span<std::uint8_t> to, const std::string& part) {

@@ -13,8 +13,8 @@
 
 namespace image_classifier {
 
-/// Classifies grey images with an MLP, a small CNN or a ResNet; reads MNIST-like data sets.
-class ImageClassifier final : public hpo::torch::TorchTrainer {
+/// Classifies grey images with an MLP, a small CNN or a ResNet. Reads data sets in MNIST's format.
+class ImageClassifier final : public hpo::libtorch::TorchTrainer {
 protected:
     [[nodiscard]] hpo::TrainerInfo describe() const override {
         using std::string;
@@ -38,13 +38,13 @@ protected:
             {"train_examples", "int", "[0, inf)", std::int64_t{0}, "images trained on; 0: all that are not held out"},
             {"validation_examples", "int", "[1, inf)", std::int64_t{10000}, "training images held out for the metrics"},
         };
-        for (hpo::TrainerParameter& each : hpo::torch::classification_parameters("images")) info.parameters.push_back(std::move(each));
-        info.metrics = hpo::torch::classification_metrics("images");
+        for (hpo::TrainerParameter& each : hpo::libtorch::classification_parameters("images")) info.parameters.push_back(std::move(each));
+        info.metrics = hpo::libtorch::classification_metrics("images");
         info.levers = {"activation_checkpointing"};
         return info;
     }
 
-    [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
+    [[nodiscard]] std::unique_ptr<hpo::libtorch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
         auto images = prepare(settings);
         ImageTask::Options options{
             .kind = settings.text("model.kind"),
@@ -57,7 +57,7 @@ protected:
                       .dropout = settings.number("train.dropout"),
                       .batch_norm = settings.text("norm") == "batch",
                       .recompute = job.plan.activation_checkpointing},
-            .loss = hpo::torch::classification_loss(settings, [&] { return examples_of_class(settings, *images); }),
+            .loss = hpo::libtorch::classification_loss(settings, [&] { return examples_of_class(settings, *images); }),
             .weights = {.place = job.saved_model.empty() ? settings.text("weights") : "", .new_head = settings.truth("new_head")},
             .scale = job.saved_model.empty() ? images->scale : read_scale(job.saved_model),
             .augmentation = {.shift = settings.whole("augment.shift"), .flip = settings.truth("augment.flip")},
@@ -80,7 +80,7 @@ private:
 
     using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
 
-    /// The images, read once for all attempts of this worker that use the same folder and split.
+    /// The images. They are read once for all attempts of this worker with the same folder and split.
     std::shared_ptr<const PreparedImages> prepare(const hpo::Settings& settings) {
         const SplitSizes sizes{settings.whole("train_examples"), settings.whole("validation_examples")};
         const std::string& folder = settings.text("data");

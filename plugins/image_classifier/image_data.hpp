@@ -14,14 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/dataset/sha256.hpp"
 #include "idx_reader.hpp"
 
 namespace image_classifier {
 
-/// Grey images with labels, as bytes in host memory: outside every device's meter.
+/// Grey images with labels, as bytes in host memory. No device's meter counts them.
 struct ImageSet {
     std::int64_t count = 0;
     std::int64_t height = 0;
@@ -50,20 +50,20 @@ struct ImageSet {
     return {images.shape[0], images.shape[1], images.shape[2], std::move(images.bytes), std::move(labels.bytes)};
 }
 
-/// How many of a folder's training images are trained on and how many are held out.
+/// How many of a folder's training images are used for training, and how many are held out.
 struct SplitSizes {
-    std::int64_t train = 0;  ///< 0: all that are not held out
+    std::int64_t train = 0;  ///< 0: all images that are not held out
     std::int64_t validation = 0;
 };
 
-/// Which of the training images are trained on, and which are held out to measure the objective.
+/// The images to train on, and the images held out to measure the objective.
 struct Split {
     std::vector<std::int64_t> train;
     std::vector<std::int64_t> validation;
 };
 
-/// The rule: all images are put into an order drawn from a constant seed; the last `validation` of it are held out, the
-/// first `train` are trained on. The same for every trial of every study. Throws Error when there are too few images.
+/// Splits the images. They are ordered by a constant seed. The last `validation` images are held out, and the first `train` are used for
+/// training. Every trial of every study gets the same split. Throws Error if there are too few images.
 [[nodiscard]] inline Split split_images(std::int64_t count, SplitSizes sizes) {
     if (sizes.train == 0) sizes.train = count - sizes.validation;
     if (sizes.train < 1 || sizes.train + sizes.validation > count) {
@@ -78,7 +78,7 @@ struct Split {
     return {{order.begin(), order.begin() + sizes.train}, {order.end() - sizes.validation, order.end()}};
 }
 
-/// One hash of the images that are trained on and of those that are held out, with their labels.
+/// One hash over the training images and the held-out images, with their labels.
 [[nodiscard]] inline std::string content_hash(const ImageSet& set, const Split& split) {
     hpo::dataset::Sha256 hash;
     for (const std::vector<std::int64_t>* const part : {&split.train, &split.validation}) {

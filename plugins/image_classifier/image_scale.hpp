@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/trainer/json_codec.hpp"
 #include "image_data.hpp"
 
@@ -23,10 +23,10 @@ struct JsonMembers<image_classifier::PixelScale> {
 
 namespace image_classifier {
 
-/// A saved model's file with the scale of the pixels that it was trained on: it sees other images through the same.
+/// The file of a saved model that holds the scale of its training pixels. Other images are scaled in the same way.
 inline constexpr const char* scale_file = "pixel_scale.json";
 
-/// Throws Error when it cannot be written.
+/// Throws Error if the file cannot be written.
 inline void write_scale(const PixelScale& scale, const std::filesystem::path& folder) {
     const std::string file = (folder / scale_file).string();
     std::ofstream out{file};
@@ -34,7 +34,7 @@ inline void write_scale(const PixelScale& scale, const std::filesystem::path& fo
     if (!out.flush()) throw hpo::Error{hpo::Errc::store, file + ": cannot be written"};
 }
 
-/// Throws Error that names the file.
+/// Throws Error with the file's name.
 [[nodiscard]] inline PixelScale read_scale(const std::filesystem::path& folder) {
     const std::string file = (folder / scale_file).string();
     std::ifstream in{file};

@@ -16,9 +16,9 @@
 #include "augmentation.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/torch/classification.hpp"
-#include "hpo/torch/evaluation.hpp"
 #include "hpo/torch/load_weights.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/training/evaluation.hpp"
 #include "hpo/weights/weights.hpp"
 #include "image_data.hpp"
 #include "image_scale.hpp"
@@ -26,7 +26,7 @@
 
 namespace image_classifier {
 
-/// A folder's training images, split, with the scale of the trained-on pixels.
+/// A folder's training images, their split, and the scale of the training pixels.
 struct PreparedImages {
     std::shared_ptr<const ImageSet> set;
     Split split;
@@ -34,7 +34,7 @@ struct PreparedImages {
     std::string hash;  ///< of the split
 };
 
-/// Turns pixels into numbers of which all training pixels have mean 0 and deviation 1.
+/// Scales pixels so that the training pixels have mean 0 and deviation 1.
 class Scaling {
 public:
     explicit Scaling(const PixelScale& scale)
@@ -46,12 +46,12 @@ private:
     float offset_;
 };
 
-/// Images as numbers with mean 0 and deviation 1 over the training pixels, [examples, 1, height, width], and their labels.
-[[nodiscard]] inline hpo::torch::Batch image_batch(const ImageSet& set, const PixelScale& scale, std::span<const std::int64_t> indices,
-                                                   ::torch::Device device) {
+/// Images [examples, 1, height, width], scaled to mean 0 and deviation 1 over the training pixels, with their labels.
+[[nodiscard]] inline hpo::libtorch::Batch image_batch(const ImageSet& set, const PixelScale& scale, std::span<const std::int64_t> indices,
+                                                      torch::Device device) {
     const auto count = static_cast<std::int64_t>(indices.size());
-    Tensor images = ::torch::empty({count, 1, set.height, set.width});
-    Tensor labels = ::torch::empty({count}, ::torch::kLong);
+    Tensor images = torch::empty({count, 1, set.height, set.width});
+    Tensor labels = torch::empty({count}, torch::kLong);
     auto* pixel = images.data_ptr<float>();
     auto* label = labels.data_ptr<std::int64_t>();
     const Scaling scaled{scale};
@@ -62,35 +62,36 @@ private:
     return {{images.to(device)}, labels.to(device)};
 }
 
-/// What a model begins from: a safetensors file or a folder with one, for example a saved model; an empty path: from nothing.
+/// The weights that a model starts from: a safetensors file or a folder with one, for example a saved model. If the path is empty, the
+/// weights are drawn at random.
 struct StartingWeights {
     std::filesystem::path place;
-    bool new_head = false;  ///< the last layer begins from nothing, for other classes
+    bool new_head = false;  ///< the last layer starts from random weights, for other classes
 };
 
-/// Throws Error naming file and tensor where the weights are those of another model.
+/// Throws Error with file and tensor if the weights belong to another model.
 inline void begin_from(SegmentedModel& model, const StartingWeights& start) {
     if (start.place.empty()) return;
     const auto weights = hpo::weights::Weights::open(start.place);
-    hpo::torch::load_whole(model, weights, start.new_head ? "head" : "");
+    hpo::libtorch::load_whole(model, weights, start.new_head ? "head" : "");
 }
 
 /// One attempt at classifying images.
-class ImageTask final : public hpo::torch::Task {
+class ImageTask final : public hpo::libtorch::Task {
 public:
     struct Options {
         std::string kind;
         ModelShape shape;
-        hpo::torch::ClassificationLoss loss;
+        hpo::libtorch::ClassificationLoss loss;
         StartingWeights weights;
         PixelScale scale;
         Augmentation augmentation;
-        std::function<ImageSet()> test_images;  ///< reads those that nothing was chosen by; empty: they are not looked at
+        std::function<ImageSet()> test_images;  ///< reads the test images, which had no part in any choice; if empty, no test
     };
 
     ImageTask(std::shared_ptr<const PreparedImages> images, Options options) : images_{std::move(images)}, options_{std::move(options)} {}
 
-    [[nodiscard]] std::shared_ptr<hpo::torch::Model> build() override {
+    [[nodiscard]] std::shared_ptr<hpo::libtorch::Model> build() override {
         auto model = make_model(options_.kind, options_.shape);
         parts_ = model->parts();
         begin_from(*model, options_.weights);
@@ -98,13 +99,13 @@ public:
     }
     [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
     [[nodiscard]] std::int64_t training_examples() const override { return static_cast<std::int64_t>(images_->split.train.size()); }
-    [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+    [[nodiscard]] hpo::libtorch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return batch_of(images_->split.train, examples, device);
     }
-    [[nodiscard]] hpo::torch::Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device,
-                                                    const hpo::torch::Epoch& epoch) const override {
+    [[nodiscard]] hpo::libtorch::Batch augmented_batch(std::span<const std::int64_t> examples, torch::Device device,
+                                                       const hpo::libtorch::Epoch& epoch) const override {
         if (!options_.augmentation.changes_images()) return training_batch(examples, device);
-        hpo::torch::Batch batch = training_batch(examples, ::torch::kCPU);
+        hpo::libtorch::Batch batch = training_batch(examples, torch::kCPU);
         const auto size = static_cast<std::size_t>(images_->set->height * images_->set->width);
         auto* pixels = batch.inputs[0].data_ptr<float>();
         const float background = Scaling{options_.scale}(0);
@@ -114,33 +115,33 @@ public:
         }
         return {{batch.inputs[0].to(device)}, batch.targets.to(device)};
     }
-    [[nodiscard]] Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
+    [[nodiscard]] Tensor loss_sum(const hpo::libtorch::Outputs& outputs, const hpo::libtorch::Batch& batch) const override {
         return options_.loss.sum(outputs, batch.targets);
     }
-    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+    [[nodiscard]] hpo::libtorch::Metrics evaluate(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan) const override {
         const auto held_out = static_cast<std::int64_t>(images_->split.validation.size());
         const auto score =
-            hpo::torch::score_classifier(model, {.examples = held_out, .classes = options_.shape.classes}, plan,
-                                         [&](auto examples) { return batch_of(images_->split.validation, examples, plan.device); });
-        return hpo::torch::metrics_of(score);
+            hpo::libtorch::score_classifier(model, {.examples = held_out, .classes = options_.shape.classes}, plan,
+                                            [&](auto examples) { return batch_of(images_->split.validation, examples, plan.device); });
+        return hpo::libtorch::metrics_of(score);
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return options_.shape.classes; }
     [[nodiscard]] bool mixes_examples() const override { return options_.kind == "resnet" && options_.shape.batch_norm; }
     void save(const std::filesystem::path& folder) const override { write_scale(options_.scale, folder); }
-    void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
+    void finish(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
         attributes.set_text("data_hash", images_->hash);
         attributes.set_number("validation_examples", images_->split.validation.size());
         if (!options_.test_images) return;
         const ImageSet test = options_.test_images();
         const auto score =
-            hpo::torch::score_classifier(model, {.examples = test.count, .classes = options_.shape.classes}, plan,
-                                         [&](auto examples) { return image_batch(test, options_.scale, examples, plan.device); });
-        hpo::torch::keep_test_score(score, attributes);
+            hpo::libtorch::score_classifier(model, {.examples = test.count, .classes = options_.shape.classes}, plan,
+                                            [&](auto examples) { return image_batch(test, options_.scale, examples, plan.device); });
+        hpo::libtorch::keep_test_score(score, attributes);
     }
 
 private:
-    [[nodiscard]] hpo::torch::Batch batch_of(const std::vector<std::int64_t>& part, std::span<const std::int64_t> examples,
-                                             ::torch::Device device) const {
+    [[nodiscard]] hpo::libtorch::Batch batch_of(const std::vector<std::int64_t>& part, std::span<const std::int64_t> examples,
+                                                torch::Device device) const {
         std::vector<std::int64_t> indices;
         indices.reserve(examples.size());
         for (const std::int64_t example : examples) indices.push_back(part[static_cast<std::size_t>(example)]);
@@ -149,7 +150,7 @@ private:
 
     std::shared_ptr<const PreparedImages> images_;
     Options options_;
-    std::vector<std::string> parts_;  ///< of the model last built
+    std::vector<std::string> parts_;  ///< of the model that was built last
 };
 
 }  // namespace image_classifier

@@ -10,15 +10,14 @@
 #include <thread>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace quadratic {
 
-/// (x - a)^2 + (y - b)^2 without any training: for trying a study script, and as the least that a trainer can be. Its
-/// intermediate values fall from nearly 1 above the result to the result. The model that it saves is the point (x, y); the data
-/// that a point is measured on is (a, b).
+/// (x - a)^2 + (y - b)^2 without any training. It is for trying a study script, and an example of a minimal trainer. Its intermediate
+/// values fall from nearly 1 above the result to the result. The saved model is the point (x, y). The data for an evaluation is (a, b).
 class Quadratic final : public hpo::Trainer {
 public:
     [[nodiscard]] hpo::TrainerInfo info() const override {
@@ -92,7 +91,7 @@ private:
         return point;
     }
 
-    /// False when somebody asked the attempt to end meanwhile.
+    /// Returns false if the attempt was asked to stop meanwhile.
     static bool sleep(std::chrono::milliseconds duration, const hpo::Progress& progress) {
         const auto end = std::chrono::steady_clock::now() + duration;
         while (!progress.stop_requested()) {

@@ -6,25 +6,25 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/error.hpp"
-#include "hpo/text/encoder_config.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/text/published_encoders.hpp"
+#include "hpo/text/stored/encoder_config.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace text_classifier {
 
-/// Where an attempt's encoder comes from.
+/// The source of an attempt's encoder.
 struct ModelSource {
-    std::string folder;  ///< of the model; empty: there is none
-    bool saved = false;  ///< an earlier attempt wrote it: its classes are the model's own
-    /// For shapes alone: a published model's sizes, whose folder is missing.
+    std::string folder;  ///< the model's folder; empty if there is none
+    bool saved = false;  ///< an earlier attempt wrote the folder, so the model has classes of its own
+    /// The sizes of a published model whose folder is missing. Used only for shapes.
     std::optional<hpo::text::EncoderConfig> published;
 };
 
 namespace detail {
 
-/// What a folder of this model must have, in words.
+/// The files that a folder of this model must have, in words.
 [[nodiscard]] inline std::string wanted_files(std::string_view model) {
     using Family = hpo::text::EncoderConfig::Family;
     const auto config = hpo::text::published_encoder(model);
@@ -60,8 +60,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The model that a job asks for: the saved one, the one in the folder `model`, or the one of that name in the folder `models`. Throws
-/// Error that says which files a missing folder should have.
+/// The model that a job asks for: the saved model, the folder `model`, or the folder of that name in `models`. Throws Error with the files
+/// that a missing folder should have.
 [[nodiscard]] inline ModelSource model_source(const hpo::Settings& settings, const hpo::TrainerJob& job) {
     if (!job.saved_model.empty()) return {.folder = job.saved_model, .saved = true};
     const std::string& folder = settings.text("model");

@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/dataset/label_table.hpp"
 #include "hpo/text/json_file.hpp"
-#include "hpo/text/write_model_folder.hpp"
+#include "hpo/text/stored/write_model_folder.hpp"
 #include "hpo/trainer/json_codec.hpp"
 #include "text_data.hpp"
 
 namespace text_classifier {
 
-/// A saved model's file with the names of its classes, in the order of its logits.
+/// The file of a saved model that holds the names of its classes, in the order of its logits.
 inline constexpr const char* labels_file = "labels.json";
 
-/// Makes the folder `to` a model folder, but for its weights: config.json, the tokenizer's files, labels. `from` is the folder of the model
-/// that it was fine-tuned from; empty: it began from nothing.
+/// Writes everything of a model folder except the weights into `to`: config.json, the tokenizer's files, labels. `from` is the folder of
+/// the model that was fine-tuned. It is empty if the training began with random weights.
 inline void write_text_model(const PreparedTexts& texts, const hpo::text::EncoderConfig& config, const hpo::text::ModelFolders& folders) {
     if (folders.from.empty()) {
         hpo::text::write_bert_config(config, folders.to);
@@ -29,7 +29,7 @@ inline void write_text_model(const PreparedTexts& texts, const hpo::text::Encode
     hpo::text::write_text_file(folders.to / labels_file, hpo::json_line({{"labels", texts.labels.names()}}) + "\n");
 }
 
-/// Throws Error that names the file.
+/// Throws Error with the file's name.
 [[nodiscard]] inline hpo::dataset::LabelTable read_labels(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / labels_file;
     const hpo::Json document = hpo::text::read_json_file(file);

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "hpo/text/word_counts.hpp"
-#include "hpo/torch/training_plan.hpp"
+#include "hpo/torch/training/plan.hpp"
 #include "text_data.hpp"
 
 namespace text_classifier {
 
-/// So many texts of the full length, the last of them a token shorter: a batch that has padding has a mask.
+/// `count` texts of the full length. The last is one token shorter, so that the batch has padding and a mask.
 [[nodiscard]] inline EncodedTexts full_texts(std::int64_t count, std::size_t length) {
     EncodedTexts texts;
     texts.ids.assign(static_cast<std::size_t>(count), std::vector<hpo::text::TokenId>(length));
@@ -23,9 +23,9 @@ namespace text_classifier {
     return texts;
 }
 
-/// What stands for data that nobody has yet where only shapes count: two classes of texts of `length` tokens, enough for two whole steps
-/// and one whole batch of an evaluation.
-[[nodiscard]] inline std::shared_ptr<const PreparedTexts> stand_in_texts(std::size_t length, const hpo::torch::TrainingPlan& plan) {
+/// Stands in for missing data if only shapes count: two classes of texts of `length` tokens. They are enough for two full steps and one
+/// full batch of an evaluation.
+[[nodiscard]] inline std::shared_ptr<const PreparedTexts> stand_in_texts(std::size_t length, const hpo::libtorch::TrainingPlan& plan) {
     constexpr std::size_t special_tokens = 8;
     PreparedTexts texts{.tokenizer = hpo::text::WordCounts{}.tokenizer(special_tokens),
                         .labels = {{"one", "other"}, "stand-in texts"},

@@ -13,8 +13,8 @@
 
 #include "hpo/dataset/label_balance.hpp"
 #include "hpo/dataset/text_dataset.hpp"
-#include "hpo/text/encoder_config.hpp"
 #include "hpo/text/model_folder.hpp"
+#include "hpo/text/stored/encoder_config.hpp"
 #include "hpo/text/word_counts.hpp"
 #include "hpo/torch/torch_trainer.hpp"
 #include "model_source.hpp"
@@ -24,9 +24,9 @@
 
 namespace text_classifier {
 
-/// Classifies texts with a BERT, RoBERTa or DeBERTa-v3 encoder: a published one from its model folder, or a BERT of any size that begins
-/// with nothing.
-class TextClassifier final : public hpo::torch::TorchTrainer {
+/// Classifies texts with a BERT, RoBERTa or DeBERTa-v3 encoder. It is a published one from its model folder, or an untrained BERT of any
+/// size.
+class TextClassifier final : public hpo::libtorch::TorchTrainer {
 protected:
     [[nodiscard]] hpo::TrainerInfo describe() const override {
         using std::string;
@@ -62,19 +62,19 @@ protected:
             {"train.dropout", "float", "[0, 1)", 0.1, "share of units dropped, in encoder and head", hpo::MemoryUse::whether_zero},
             {"train.attention_dropout", "float", "[0, 1)", 0.1, "share of attention dropped", hpo::MemoryUse::whether_zero},
         };
-        for (hpo::TrainerParameter& each : hpo::torch::classification_parameters("texts")) info.parameters.push_back(std::move(each));
-        info.metrics = hpo::torch::classification_metrics("texts");
+        for (hpo::TrainerParameter& each : hpo::libtorch::classification_parameters("texts")) info.parameters.push_back(std::move(each));
+        info.metrics = hpo::libtorch::classification_metrics("texts");
         info.levers = {"activation_checkpointing"};
         info.length_parameter = "tok.max_length";
         return info;
     }
 
-    [[nodiscard]] std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
+    [[nodiscard]] std::unique_ptr<hpo::libtorch::Task> make_task(const hpo::Settings& settings, const hpo::TrainerJob& job) override {
         const ModelSource source = model_source(settings, job);
         const bool has_data = settings.given("data") && !source.published;
-        const auto texts =
-            has_data ? prepare(settings, {.model = source.folder, .saved = source.saved})
-                     : stand_in_texts(static_cast<std::size_t>(settings.whole("tok.max_length")), hpo::torch::training_plan(settings, job));
+        const auto texts = has_data ? prepare(settings, {.model = source.folder, .saved = source.saved})
+                                    : stand_in_texts(static_cast<std::size_t>(settings.whole("tok.max_length")),
+                                                     hpo::libtorch::training_plan(settings, job));
         const double dropout = settings.number("train.dropout");
         return std::make_unique<TextTask>(texts,
                                           TextTask::Options{
@@ -85,7 +85,7 @@ protected:
                                                        .width = settings.whole("head.width"),
                                                        .dropout = dropout,
                                                        .classes = texts->labels.size()},
-                                              .loss = hpo::torch::classification_loss(settings, [&] { return texts->class_counts; }),
+                                              .loss = hpo::libtorch::classification_loss(settings, [&] { return texts->class_counts; }),
                                               .bucket_steps = settings.whole("length_buckets"),
                                               .recompute = job.plan.activation_checkpointing,
                                               .report_test = settings.truth("report_test") && texts->test.size() > 0,
@@ -93,7 +93,7 @@ protected:
     }
 
 private:
-    /// Sizes and ids of the encoder; dropout is a parameter here, whatever a model's folder says.
+    /// Sizes and ids of the encoder. Dropout is a parameter here, and overrides the model folder's.
     static hpo::text::EncoderConfig encoder_config(const hpo::Settings& settings, const PreparedTexts& texts, const ModelSource& source) {
         hpo::text::EncoderConfig config;
         if (source.published || !source.folder.empty()) {
@@ -118,16 +118,16 @@ private:
         return config;
     }
 
-    /// Which tokens and classes a text has.
+    /// What defines the tokens and classes of a text.
     struct Reading {
-        std::string model;   ///< folder; empty: what the training texts give
-        bool saved = false;  ///< its classes are the model's own
+        std::string model;   ///< the model's folder; if empty, the training texts define them
+        bool saved = false;  ///< the model has classes of its own
 
         bool operator==(const Reading&) const = default;
     };
-    /// Which data set is read, and how it is divided.
+    /// Which data set is read, and how it is split.
     struct SetKey {
-        std::string classes_of;  ///< the folder of a saved model; empty: those of the training texts
+        std::string classes_of;  ///< the folder of a saved model; if empty, the classes of the training texts
         std::string data;
         std::string text_column;
         std::string label_column;
@@ -138,7 +138,7 @@ private:
 
         bool operator==(const SetKey&) const = default;
     };
-    /// Which texts of it are encoded, and how.
+    /// Which of its texts are encoded, and how.
     struct TextsKey {
         Reading reading;
         std::int64_t vocabulary = 0;
@@ -150,7 +150,7 @@ private:
         bool operator==(const TextsKey&) const = default;
     };
 
-    /// The data set, read and encoded once for all attempts of this worker that use it in the same way.
+    /// The data set. It is read and encoded once for all attempts of this worker that use it in the same way.
     std::shared_ptr<const PreparedTexts> prepare(const hpo::Settings& settings, const Reading& reading) {
         const SetKey set_key{.classes_of = reading.saved ? reading.model : std::string{},
                              .data = settings.text("data"),
@@ -188,7 +188,7 @@ private:
                                                         const Reading& reading) {
         using hpo::dataset::Examples;
         const hpo::dataset::LabelTable& labels = set.labels;
-        // Nothing is trained on a saved model's texts: as many are used as there are.
+        // A saved model needs no training texts. If there are fewer texts than asked for, all are used.
         const auto rule = [&](const Examples& part, std::string_view limit) {
             const std::int64_t asked = settings.whole(std::string{limit});
             return hpo::dataset::SubsetRule{.examples = reading.saved ? std::min(asked, part.size()) : asked,
@@ -215,7 +215,7 @@ private:
         return std::make_shared<const PreparedTexts>(std::move(texts));
     }
 
-    /// What a person should know of the texts that are used, a line each.
+    /// What a person should know about the texts, one line each.
     static std::vector<std::string> remarks_on(const hpo::dataset::TextDataset& set, const hpo::dataset::Examples& train,
                                                const hpo::dataset::Examples& validation) {
         const auto balance = [&](const hpo::dataset::Examples& part) {

@@ -19,10 +19,10 @@
 
 namespace text_classifier {
 
-using ::torch::Tensor;
+using torch::Tensor;
 
-/// Texts as a model reads them, in host memory: outside every device's meter. They are numbered by length, the longest first: the first
-/// batch of an evaluation and a measured profile need the most memory, and evaluation pads little.
+/// Texts as a model reads them, in host memory. No device's meter counts them. They are numbered by length, the longest first. So the first
+/// batch of an evaluation and of a measured profile needs the most memory, and an evaluation pads little.
 struct EncodedTexts {
     std::vector<std::vector<hpo::text::TokenId>> ids;
     std::vector<std::int64_t> labels;
@@ -46,9 +46,9 @@ struct EncodedTexts {
     return texts;
 }
 
-/// Ids and mask, [examples, tokens], as wide as the longest of these texts; no mask where nothing is padded.
-[[nodiscard]] inline hpo::torch::Batch text_batch(const EncodedTexts& texts, std::span<const std::int64_t> chosen, hpo::text::TokenId pad,
-                                                  ::torch::Device device) {
+/// Ids and mask, [examples, tokens], as wide as the longest of these texts. If no text is padded, there is no mask.
+[[nodiscard]] inline hpo::libtorch::Batch text_batch(const EncodedTexts& texts, std::span<const std::int64_t> chosen,
+                                                     hpo::text::TokenId pad, torch::Device device) {
     std::vector<std::vector<hpo::text::TokenId>> ids;
     std::vector<std::int64_t> labels;
     for (const std::int64_t text : chosen) {
@@ -57,11 +57,11 @@ struct EncodedTexts {
     }
     hpo::text::PaddedIds padded = hpo::text::padded(ids, pad);
     const auto rows = static_cast<std::int64_t>(padded.rows);
-    const auto on_device = [&](std::vector<std::int64_t>& numbers, ::torch::IntArrayRef shape) {
-        return ::torch::from_blob(numbers.data(), shape, ::torch::kLong).clone().to(device);
+    const auto on_device = [&](std::vector<std::int64_t>& numbers, torch::IntArrayRef shape) {
+        return torch::from_blob(numbers.data(), shape, torch::kLong).clone().to(device);
     };
     const std::vector<std::int64_t> shape{rows, static_cast<std::int64_t>(padded.columns)};
-    hpo::torch::Batch batch{{on_device(padded.ids, shape)}, on_device(labels, {rows})};
+    hpo::libtorch::Batch batch{{on_device(padded.ids, shape)}, on_device(labels, {rows})};
     const bool full = std::find(padded.mask.begin(), padded.mask.end(), 0) == padded.mask.end();
     if (!full) batch.inputs.push_back(on_device(padded.mask, shape));
     return batch;
@@ -74,10 +74,10 @@ struct PreparedTexts {
     EncodedTexts train;
     EncodedTexts validation;
     EncodedTexts test;
-    std::vector<std::int64_t> class_counts;  ///< of the training texts
-    std::vector<std::string> remarks;        ///< what a person should know of the data, a line each
-    std::string hash;                        ///< of the texts that are trained on and of those held out
-    std::string stand_in;                    ///< what these are instead of texts; empty: they are texts
+    std::vector<std::int64_t> class_counts;  ///< number of training texts of each class
+    std::vector<std::string> remarks;        ///< what a person should know about the data, one line each
+    std::string hash;                        ///< of the training texts and the held-out texts
+    std::string stand_in;                    ///< says what stands in for the texts; empty if they are real
 };
 
 }  // namespace text_classifier

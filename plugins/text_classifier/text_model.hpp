@@ -7,18 +7,18 @@
 #include <memory>
 #include <utility>
 
-#include "hpo/torch/encoder.hpp"
-#include "hpo/torch/read_encoder.hpp"
+#include "hpo/torch/encoder/encoder.hpp"
+#include "hpo/torch/encoder/read_encoder.hpp"
 #include "hpo/torch/task.hpp"
 
 namespace text_classifier {
 
-using ::torch::Tensor;
+using torch::Tensor;
 
-/// How the vectors of a text's tokens become one: that of the first token, or the mean of all that are no padding.
+/// How the vectors of a text's tokens become one vector: that of the first token, or the mean over all tokens but padding.
 enum class Pooling { first, mean };
 
-/// What follows the encoder: `depth` hidden layers of `width` units with GELU and dropout, then one logit for each class.
+/// The layers after the encoder: `depth` hidden layers of `width` units with GELU and dropout, and one logit for each class.
 struct HeadShape {
     Pooling pooling = Pooling::mean;
     std::int64_t depth = 0;
@@ -27,27 +27,27 @@ struct HeadShape {
     std::int64_t classes = 2;
 };
 
-/// An encoder and a classification head over batches of ids and, where something is padded, a mask.
-class TextModel final : public hpo::torch::Model {
+/// An encoder and a classification head. A batch holds ids and, if a text is padded, a mask.
+class TextModel final : public hpo::libtorch::Model {
 public:
-    TextModel(std::shared_ptr<hpo::torch::Encoder> encoder, const HeadShape& shape) : pooling_{shape.pooling} {
+    TextModel(std::shared_ptr<hpo::libtorch::Encoder> encoder, const HeadShape& shape) : pooling_{shape.pooling} {
         encoder_ = register_module("encoder", std::move(encoder));
         const hpo::text::EncoderConfig& config = encoder_->config();
-        ::torch::nn::Sequential head;
+        torch::nn::Sequential head;
         std::int64_t inputs = config.hidden;
         for (std::int64_t layer = 0; layer < shape.depth; ++layer) {
-            head->push_back(::torch::nn::Dropout{shape.dropout});
-            head->push_back(::torch::nn::Linear{inputs, shape.width});
-            head->push_back(::torch::nn::GELU{});
+            head->push_back(torch::nn::Dropout{shape.dropout});
+            head->push_back(torch::nn::Linear{inputs, shape.width});
+            head->push_back(torch::nn::GELU{});
             inputs = shape.width;
         }
-        head->push_back(::torch::nn::Dropout{shape.dropout});
-        head->push_back(::torch::nn::Linear{inputs, shape.classes});
+        head->push_back(torch::nn::Dropout{shape.dropout});
+        head->push_back(torch::nn::Linear{inputs, shape.classes});
         head_ = register_module("head", std::move(head));
-        hpo::torch::draw_weights(*head_, config.initial_deviation);
+        hpo::libtorch::draw_weights(*head_, config.initial_deviation);
     }
 
-    [[nodiscard]] hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
+    [[nodiscard]] hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
         const Tensor mask = batch.inputs.size() > 1 ? batch.inputs[1] : Tensor{};
         return head_->forward(pooled(encoder_->forward(batch.inputs.at(0), mask), mask));
     }
@@ -61,8 +61,8 @@ private:
     }
 
     Pooling pooling_;
-    std::shared_ptr<hpo::torch::Encoder> encoder_;
-    ::torch::nn::Sequential head_{nullptr};
+    std::shared_ptr<hpo::libtorch::Encoder> encoder_;
+    torch::nn::Sequential head_{nullptr};
 };
 
 }  // namespace text_classifier

@@ -14,10 +14,10 @@
 
 #include "hpo/core/value.hpp"
 #include "hpo/torch/classification.hpp"
-#include "hpo/torch/evaluation.hpp"
-#include "hpo/torch/length_buckets.hpp"
-#include "hpo/torch/read_encoder.hpp"
+#include "hpo/torch/encoder/read_encoder.hpp"
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/training/evaluation.hpp"
+#include "hpo/torch/training/length_buckets.hpp"
 #include "saved_text_model.hpp"
 #include "text_data.hpp"
 #include "text_model.hpp"
@@ -25,49 +25,50 @@
 namespace text_classifier {
 
 /// One attempt at classifying texts.
-class TextTask final : public hpo::torch::Task {
+class TextTask final : public hpo::libtorch::Task {
 public:
     struct Options {
         hpo::text::EncoderConfig encoder;
-        std::filesystem::path model;  ///< the folder with the encoder's weights; empty: they are drawn
+        std::filesystem::path model;  ///< the folder with the encoder's weights; if empty, they are drawn at random
         HeadShape head;
-        hpo::torch::ClassificationLoss loss;
-        std::int64_t bucket_steps = 1;  ///< steps whose examples are sorted by length together
+        hpo::libtorch::ClassificationLoss loss;
+        std::int64_t bucket_steps = 1;  ///< number of steps whose examples are sorted by length together
         bool recompute = false;         ///< activation checkpointing
         bool report_test = false;
     };
 
     TextTask(std::shared_ptr<const PreparedTexts> texts, Options options) : texts_{std::move(texts)}, options_{std::move(options)} {}
 
-    [[nodiscard]] std::shared_ptr<hpo::torch::Model> build() override {
-        auto encoder = options_.model.empty() ? hpo::torch::draw_encoder(options_.encoder, "model")
-                                              : hpo::torch::read_encoder(options_.model, options_.encoder);
+    [[nodiscard]] std::shared_ptr<hpo::libtorch::Model> build() override {
+        auto encoder = options_.model.empty() ? hpo::libtorch::draw_encoder(options_.encoder, "model")
+                                              : hpo::libtorch::read_encoder(options_.model, options_.encoder);
         encoder->recompute(options_.recompute);
         parts_ = encoder->parts("encoder.");
         parts_.emplace_back("head");
         return std::make_shared<TextModel>(std::move(encoder), options_.head);
     }
     [[nodiscard]] std::int64_t training_examples() const override { return texts_->train.size(); }
-    [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
+    [[nodiscard]] hpo::libtorch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return batch_of(texts_->train, examples, device);
     }
-    void arrange(std::vector<std::int64_t>& order, const hpo::torch::EpochOrder& epoch) const override {
-        hpo::torch::bucket_by_length(order, epoch, options_.bucket_steps, [this](std::int64_t text) { return texts_->train.length(text); });
+    void arrange(std::vector<std::int64_t>& order, const hpo::libtorch::EpochOrder& epoch) const override {
+        hpo::libtorch::bucket_by_length(order, epoch, options_.bucket_steps,
+                                        [this](std::int64_t text) { return texts_->train.length(text); });
     }
-    /// The longest, and where there is one a shorter text: a batch with padding has a mask.
+    /// The longest texts and, if there is one, a shorter text, since a batch with padding has a mask.
     [[nodiscard]] std::vector<std::int64_t> heaviest_batch(std::int64_t examples) const override {
         std::vector<std::int64_t> chosen = Task::heaviest_batch(examples);
         const std::int64_t shortest = texts_->train.size() - 1;
         if (examples > 1 && texts_->train.length(shortest) < texts_->train.length(0)) chosen.back() = shortest;
         return chosen;
     }
-    /// Where all texts are as long, nothing is padded either.
+    /// If all texts have the same length, no text is padded.
     [[nodiscard]] bool batches_alike() const override { return texts_->train.length(texts_->train.size() - 1) == texts_->train.length(0); }
-    [[nodiscard]] Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
+    [[nodiscard]] Tensor loss_sum(const hpo::libtorch::Outputs& outputs, const hpo::libtorch::Batch& batch) const override {
         return options_.loss.sum(outputs, batch.targets);
     }
-    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
-        return hpo::torch::metrics_of(score(model, texts_->validation, plan));
+    [[nodiscard]] hpo::libtorch::Metrics evaluate(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan) const override {
+        return hpo::libtorch::metrics_of(score(model, texts_->validation, plan));
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return texts_->labels.size(); }
     [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
@@ -76,21 +77,21 @@ public:
     void save(const std::filesystem::path& folder) const override {
         write_text_model(*texts_, options_.encoder, {.from = options_.model, .to = folder});
     }
-    void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
+    void finish(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
         attributes.set_text("data_hash", texts_->hash);
         attributes.set_number("validation_examples", texts_->validation.size());
-        if (options_.report_test) hpo::torch::keep_test_score(score(model, texts_->test, plan), attributes);
+        if (options_.report_test) hpo::libtorch::keep_test_score(score(model, texts_->test, plan), attributes);
     }
 
 private:
-    [[nodiscard]] hpo::torch::Batch batch_of(const EncodedTexts& part, std::span<const std::int64_t> examples,
-                                             ::torch::Device device) const {
+    [[nodiscard]] hpo::libtorch::Batch batch_of(const EncodedTexts& part, std::span<const std::int64_t> examples,
+                                                torch::Device device) const {
         return text_batch(part, examples, texts_->tokenizer.special().pad, device);
     }
-    [[nodiscard]] hpo::torch::ClassificationScore score(hpo::torch::Model& model, const EncodedTexts& part,
-                                                        const hpo::torch::EvaluationPlan& plan) const {
-        return hpo::torch::score_classifier(model, {.examples = part.size(), .classes = texts_->labels.size()}, plan,
-                                            [&](auto examples) { return batch_of(part, examples, plan.device); });
+    [[nodiscard]] hpo::libtorch::ClassificationScore score(hpo::libtorch::Model& model, const EncodedTexts& part,
+                                                           const hpo::libtorch::EvaluationPlan& plan) const {
+        return hpo::libtorch::score_classifier(model, {.examples = part.size(), .classes = texts_->labels.size()}, plan,
+                                               [&](auto examples) { return batch_of(part, examples, plan.device); });
     }
 
     std::shared_ptr<const PreparedTexts> texts_;

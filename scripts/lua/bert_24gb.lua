@@ -1,21 +1,25 @@
--- Fine-tune BERT-like models on one GPU with 24 GB, where large models do not fit with long texts in large batches.
+-- Fine-tune BERT-like models on one GPU with 24 GB. There, large models do not fit with long texts in large batches.
 --
 --   hpo-tune space scripts/lua/bert_24gb.lua                           how many combinations, for each model
 --   hpo-tune space scripts/lua/bert_24gb.lua --set limits=effective --by model.name
 --   hpo-tune run   scripts/lua/bert_24gb.lua --set models=FOLDER --set data=FILE --device cuda --device-memory 23.56GiB
 --
--- FOLDER has a folder for each model, as it is distributed (FOLDER/roberta-base with config.json, tokenizer files, safetensors); models that
--- are not there can be left out with `--fix model.name=roberta-base`. FILE has labelled texts (CSV, TSV, JSON lines). Counting needs neither.
+-- FOLDER has a folder for each model, as it is distributed: FOLDER/roberta-base with config.json, tokenizer files, safetensors.
+-- If only one model is there, choose it with `--fix model.name=roberta-base`.
+-- FILE has labelled texts (CSV, TSV, JSON lines). `space` needs neither of them.
 --
--- There are two ways to keep large models inside the memory, and the script has both.
+-- There are two ways to keep large models inside the memory. The script has both.
 --
---   limits = "narrow"     The usual one: large models get smaller batches, less accumulation and shorter texts.
---                         7 x 6 x 13 = 546 combinations for a base model, 3 x 4 x 9 = 108 for a large one: four fifths of
---                         the space are never tried with the better models.
---   limits = "effective"  What the optimizer sees is the effective batch, batch x accumulation, so that is what is
---                         searched. Which part of it is in memory at a time is left to the guard and the recovery policy,
---                         who can halve it without changing the trial. Base and large models then have the same space,
---                         and a text length that no micro-batch makes fit shows as an infeasible trial.
+--   limits = "narrow"     The usual way. Large models get smaller batches, less accumulation and shorter texts.
+--                         A base model has 7 x 6 x 13 = 546 combinations, a large one 3 x 4 x 9 = 108.
+--                         So four fifths of the space are never tried with the better models.
+--   limits = "effective"  The optimizer sees the effective batch: batch x accumulation. The study searches that.
+--                         The micro-batch is the part of it that is in memory at once. The guard and the recovery
+--                         policy choose it. They can halve it without changing the trial.
+--                         Base and large models then have the same space. If a text length fits with no
+--                         micro-batch, the trial is infeasible.
+--
+-- hpo has not been run on a GPU yet: take these limits as predictions.
 
 local hpo = require "hpo"
 
@@ -35,7 +39,7 @@ local models = {
   "bert-large-uncased", "roberta-large", "microsoft/deberta-v3-large", "xlm-roberta-base",
 }
 
--- Models of more than 250 million parameters; XLM-RoBERTa's many words make its base model one of them.
+-- Models of more than 250 million parameters. XLM-RoBERTa is one even as a base model, because of its many words.
 local function is_heavy(model)
   return model:find("large", 1, true) ~= nil or model:find("xlm-roberta", 1, true) ~= nil
 end
@@ -43,7 +47,7 @@ end
 local batches = { 8, 12, 16, 24, 32, 48, 64 }
 local accumulations = { 1, 2, 3, 4, 6, 8 }
 
--- The distinct products of the 42 pairs, in order.
+-- The different products of the 42 pairs, in ascending order.
 local function effective_batches()
   local seen, products = {}, {}
   for _, batch in ipairs(batches) do
@@ -72,8 +76,8 @@ return hpo.study {
   space = function(trial)
     local heavy = is_heavy(trial:categorical("model.name", models))
     if limits == "narrow" then
-      -- `max` and `only` narrow this trial; the parameter's distribution stays the same for all models, so that what is
-      -- learned from one is not lost for the others. `heavy and 384` is false for a base model: not narrowed.
+      -- `max` and `only` narrow this trial alone. The parameter has one distribution for all models, so what the sampler
+      -- learns from one model helps with the others. For a base model, `heavy and 384` is false: it is not narrowed.
       trial:int("tok.max_length", 128, 512, { step = 32, max = heavy and 384 })
       trial:categorical("train.batch_size", batches, { only = heavy and { 8, 12, 16 } })
       trial:categorical("train.grad_accum", accumulations, { only = heavy and { 1, 2, 3, 4 } })
@@ -86,13 +90,13 @@ return hpo.study {
     trial:float("train.dropout", 0.0, 0.5)
   end,
 
-  -- Asked before the recovery policy; it decides where this returns nothing.
+  -- hpo calls this before the recovery policy. If it returns nil, the recovery policy decides.
   on_oom = function(trial, failure, plan)
-    -- Much of the memory is held by the allocator but free in pieces: a fresh process with growing segments gets it back.
+    -- The allocator holds much memory that is free, but in pieces. A new process with growing segments gets it back.
     if failure.fragmentation > 0.2 and failure.attempt == 1 then
       return hpo.retry { fresh_worker = true, expandable_segments = true, reason = "memory is fragmented" }
     end
-    -- Not even one text at a time fits: recomputing activations is slower, but the same trial.
+    -- Not even one text at a time fits. Recomputing activations is slower, but it is still the same trial.
     if plan.micro_batch == 1 and not plan.activation_checkpointing then
       return hpo.retry { activation_checkpointing = true, reason = "does not fit at micro-batch 1" }
     end

@@ -3,9 +3,10 @@
 --   hpo-tune check scripts/lua/memory_safe_base.lua --set model=FOLDER --set data=FILE
 --   hpo-tune run   scripts/lua/memory_safe_base.lua --set model=FOLDER --set data=FILE
 --
--- FOLDER is a model as it is distributed (config.json, tokenizer files, safetensors), FILE has labelled texts (CSV, TSV, JSON lines).
--- The effective batch is searched; the micro-batch begins at 32 at most and is halved where a trial does not fit, which changes nothing of
--- what is searched. So the range of the lengths is whole, up to the 512 positions that these models have.
+-- FOLDER is a model as it is distributed (config.json, tokenizer files, safetensors). FILE has labelled texts (CSV, TSV, JSON lines).
+-- The study searches the effective batch (what the optimizer sees). The micro-batch (what is in memory at once) begins at 32 at most. If a
+-- trial does not fit, it is halved. That changes no parameter, so the lengths need no limit below the models' 512 positions.
+-- hpo has not been run on a GPU yet: take these limits as predictions.
 
 local hpo = require "hpo"
 
@@ -36,7 +37,7 @@ return hpo.study {
   space = function(trial)
     trial:int("tok.max_length", 128, 512, { step = 64 })
     trial:categorical("train.batch_size", { 8, 16, 32, 64, 128, 256 })
-    -- A head of up to three hidden layers costs a base model little.
+    -- A head of up to three hidden layers costs little beside a base model.
     if trial:int("head.depth", 0, 3) > 0 then trial:categorical("head.width", { 128, 256, 512 }) end
     trial:float("optim.lr", 1e-6, 1e-3, { log = true })
     trial:float("optim.weight_decay", 1e-6, 1e-1, { log = true })

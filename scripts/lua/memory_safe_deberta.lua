@@ -1,11 +1,12 @@
--- A search for models of DeBERTa's size and appetite: 184 million parameters (v3 base).
+-- A search for DeBERTa models (v3 base: 184 million parameters), which need much memory.
 --
 --   hpo-tune check scripts/lua/memory_safe_deberta.lua --set model=FOLDER --set data=FILE
 --   hpo-tune run   scripts/lua/memory_safe_deberta.lua --set model=FOLDER --set data=FILE
 --
--- FOLDER is a model as it is distributed (config.json, tokenizer files, safetensors), FILE has labelled texts (CSV, TSV, JSON lines).
--- Disentangled attention keeps several tensors for each pair of tokens, so length costs more than in BERT: texts stay short, activations are
--- recomputed, and everything is computed in fp32, because these models are known to overflow in half precision.
+-- FOLDER is a model as it is distributed (config.json, tokenizer files, safetensors). FILE has labelled texts (CSV, TSV, JSON lines).
+-- Disentangled attention keeps several tensors for each pair of tokens, so length costs more than in BERT. Texts therefore stay short, and
+-- activations are recomputed. All is computed in fp32, because these models are known to overflow in half precision.
+-- hpo has not been run on a GPU yet: take these limits as predictions.
 
 local hpo = require "hpo"
 
@@ -22,7 +23,7 @@ return hpo.study {
   trainer   = { "text_classifier", model = model, data = data, text_column = text, label_column = label, epochs = epochs,
                 train_examples = examples, validation_examples = held_out,
                 ["train.patience"] = 2, ["optim.schedule"] = "linear", ["optim.warmup"] = 0.1, ["optim.clip_norm"] = 1.0,
-                eval_batch = 1 },  -- two micro-batches at once have been too much in evaluation
+                eval_batch = 1 },  -- in evaluation, two micro-batches at once were too much
   objective = { metric = "macro_f1", direction = "maximize" },
   trials    = 60,
 
@@ -37,7 +38,7 @@ return hpo.study {
     trial:categorical("tok.max_length", { 128, 192, 256 })
     trial:categorical("train.batch_size", { 16, 32, 64, 128 })
     if trial:int("head.depth", 0, 2) > 0 then trial:categorical("head.width", { 128, 256, 512 }) end
-    -- Embeddings are more than half of the parameters: frozen, they need neither gradients nor states.
+    -- Embeddings are more than half of the parameters. Frozen ones need no gradients and no optimizer states.
     trial:categorical("train.frozen_embeddings", { true, false })
     trial:float("optim.lr", 1e-6, 5e-4, { log = true })
     trial:float("optim.weight_decay", 1e-6, 1e-1, { log = true })

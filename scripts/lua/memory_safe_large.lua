@@ -3,9 +3,10 @@
 --   hpo-tune check scripts/lua/memory_safe_large.lua --set model=FOLDER --set data=FILE
 --   hpo-tune run   scripts/lua/memory_safe_large.lua --set model=FOLDER --set data=FILE
 --
--- FOLDER is a model as it is distributed (config.json, tokenizer files, safetensors), FILE has labelled texts (CSV, TSV, JSON lines).
--- Weights, gradients and AdamW's two states alone take 16 bytes a parameter, over 5 GB. So attempts begin with a small micro-batch and
--- recomputed activations, and low-rank adaptation, which needs gradients and states for one parameter in a hundred, is part of the space.
+-- FOLDER is a model as it is distributed (config.json, tokenizer files, safetensors). FILE has labelled texts (CSV, TSV, JSON lines).
+-- Weights, gradients and AdamW's two states alone take 16 bytes for each parameter: over 5 GB. So attempts begin with a small micro-batch
+-- and recomputed activations. Low-rank adaptation is part of the space: it needs gradients and states for only one parameter in a hundred.
+-- hpo has not been run on a GPU yet: take these limits as predictions.
 
 local hpo = require "hpo"
 
@@ -31,7 +32,7 @@ return hpo.study {
   guard    = "formula",
   recovery = "shrink_micro_batch",
 
-  -- Add precision = "bf16" on a card that computes with it.
+  -- If the card computes in bf16, add precision = "bf16".
   plan = { micro_batch = 8, activation_checkpointing = true },
 
   space = function(trial)
@@ -47,7 +48,7 @@ return hpo.study {
     trial:categorical("train.class_weights", { "none", "balanced" })
   end,
 
-  -- Where not even one text at a time fits, a smaller rank is another trial, and the trial says so.
+  -- If not even one text at a time fits, try a smaller rank. That is another trial, and the trial says so.
   on_oom = function(trial, failure, plan)
     local rank = trial.params["lora.rank"]
     if plan.micro_batch == 1 and rank and rank > 4 then

@@ -4,11 +4,11 @@
 --   scripts/prepare-minilm                                 the model, once (84 MB)
 --   hpo-tune run scripts/lua/minilm_sections.lua
 --
--- Any folder of a BERT or RoBERTa model as it is distributed will do: `--set model=FOLDER`.
+-- You can use any folder of a BERT or RoBERTa model as it is distributed: `--set model=FOLDER`.
 
 local hpo = require "hpo"
 
--- The defaults make a study of about two hours on two cores.
+-- With the defaults, the study takes about two hours on two cores.
 local model    = hpo.option("model", "build/models/minilm", "folder of the published model")
 local data     = hpo.option("data", "build/data/debian_sections", "a file of labelled texts, or a folder with train.* and others")
 local text     = hpo.option("text_column", "text", "the column with the texts")
@@ -27,7 +27,7 @@ return hpo.study {
   objective = { metric = metric, direction = "maximize" },
   trials    = 12,
 
-  -- Weights, gradients and AdamW's states take 0.35 GiB; the rest is what a micro-batch may keep.
+  -- Weights, gradients and AdamW's states take 0.35 GiB. The rest is for a micro-batch (the texts in memory at once).
   device        = "cpu",
   device_memory = "1GiB",
 
@@ -38,7 +38,7 @@ return hpo.study {
 
   space = function(trial)
     trial:categorical("tok.max_length", { 48, 96, 192 })
-    -- What learns: all weights, additions of low rank to them (LoRA), or the head alone on what the encoder knows already.
+    -- What learns: all weights, low-rank additions to them (LoRA), or the head alone, on what the encoder knows already.
     local tuning = trial:categorical("train.tuning", { "full", "lora", "probe" })
     if tuning == "lora" then
       trial:categorical("lora.rank", { 4, 8, 16, 32 })
@@ -50,7 +50,7 @@ return hpo.study {
     trial:float("train.dropout", 0.0, 0.3)
     trial:categorical("train.class_weights", { "none", "balanced" })
     trial:categorical("train.batch_size", { 16, 32, 64 })
-    -- The published weights are to be moved a little; what begins from nothing needs longer steps.
+    -- Published weights should move only a little. Weights that start from scratch need longer steps.
     trial:float("optim.lr", 2e-5, 1e-2, { log = true, max = tuning == "full" and 1e-3, min = tuning ~= "full" and 2e-4 })
     trial:float("optim.weight_decay", 1e-6, 1e-1, { log = true })
   end,

@@ -5,7 +5,7 @@
 
 local hpo = require "hpo"
 
--- A script may have knobs of its own; this one is set with `--set width=2`.
+-- A script may have options of its own. Set this one with `--set width=2`.
 local width = hpo.option("width", 5.0, "the search goes from -width to width")
 
 return hpo.study {
@@ -14,7 +14,7 @@ return hpo.study {
   objective = { metric = "value", direction = "minimize" },
   trials    = 100,
 
-  -- Called once for each trial: it asks for the parameters, and the sampler answers.
+  -- hpo calls this for each trial. It asks for the parameters, and the sampler answers.
   space = function(trial)
     trial:float("x", -width, width)
     trial:float("y", -width, width)

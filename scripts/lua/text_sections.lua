@@ -1,14 +1,14 @@
--- Which section does a Debian package belong to? Small transformer encoders learn it from the packages' descriptions, from scratch.
+-- Which section does a Debian package belong to? Small transformer encoders, trained from scratch, learn it from the descriptions.
 --
 --   scripts/prepare-debian-sections                        the data, once (15 MB)
 --   hpo-tune check scripts/lua/text_sections.lua           what is wrong, and how unequal the sections are
 --   hpo-tune run scripts/lua/text_sections.lua
 --
--- The largest encoders do not fit the device with a whole batch; they come back with a smaller micro-batch.
+-- The largest encoders do not fit the device with a whole batch. They are retried with a smaller micro-batch (the texts in memory at once).
 
 local hpo = require "hpo"
 
--- Any file of labelled texts will do: CSV, TSV or JSON lines. The defaults make a study of about half an hour on two cores.
+-- You can use any file of labelled texts: CSV, TSV or JSON lines. With the defaults, the study takes about half an hour on two cores.
 local data     = hpo.option("data", "build/data/debian_sections", "a file of labelled texts, or a folder with train.* and others")
 local text     = hpo.option("text_column", "text", "the column with the texts")
 local label    = hpo.option("label_column", "label", "the column with the labels")
@@ -22,7 +22,7 @@ return hpo.study {
   name      = "text_sections",
   trainer   = { "text_classifier", data = data, text_column = text, label_column = label, epochs = epochs,
                 train_examples = examples, validation_examples = held_out, report_test = test,
-                -- Evaluation keeps nothing for gradients, so more texts fit at a time than in training.
+                -- Evaluation needs no memory for gradients, so more texts fit at a time than in training.
                 eval_batch = 4, ["optim.schedule"] = "linear", ["optim.warmup"] = 0.1 },
   objective = { metric = metric, direction = "maximize" },
   trials    = 20,
@@ -43,7 +43,7 @@ return hpo.study {
     trial:categorical("model.vocabulary", { 4000, 8000, 16000 })
     trial:require(layers * hidden <= 512, "too slow on two cores")
 
-    -- What is longer is cut off. Half of the descriptions are shorter than 340 characters, some 75 tokens.
+    -- Longer texts are cut off. Half of the descriptions are shorter than 340 characters, about 75 tokens.
     trial:categorical("tok.max_length", { 48, 96, 192 })
     trial:categorical("head.pooling", { "first", "mean" })
     trial:float("train.dropout", 0.0, 0.4)

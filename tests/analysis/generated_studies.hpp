@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/bytes.hpp"
+#include "hpo/base/bytes.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/log_match.hpp"
-#include "hpo/analysis/running_trials.hpp"
+#include "hpo/analysis/logs/log_match.hpp"
+#include "hpo/analysis/silent/running_trials.hpp"
 
 #include <random>
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/failure_case.hpp"
-#include "hpo/analysis/silent_report.hpp"
+#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/silent/silent_report.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::analysis;

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "hpo/analysis/best.hpp"
-#include "hpo/analysis/demand_model.hpp"
-#include "hpo/analysis/failure_name.hpp"
+#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/demand/model.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/summary.hpp"
 #include "hpo/failure/cause.hpp"

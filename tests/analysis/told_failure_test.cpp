@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/told_failure.hpp"
+#include "hpo/analysis/cases/told_failure.hpp"
 
 #include <random>
 #include <string>

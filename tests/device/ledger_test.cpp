@@ -217,7 +217,7 @@ TEST_CASE("a ledger of processes that cannot be seen is refused, and taken over 
                     const Ledger ledger = host.ledger();
                     ::_exit(0);
                 } catch (const hpo::Error& error) {
-                    ::_exit(std::string{error.what()}.find("processes that cannot be seen from here") != std::string::npos ? 1 : 2);
+                    ::_exit(std::string{error.what()}.find("processes that this one cannot see") != std::string::npos ? 1 : 2);
                 }
             }
             int status = 0;
@@ -343,7 +343,7 @@ TEST_CASE("a file that is no ledger is refused, and a full ledger says so") {
     CHECK_THROWS_WITH(ask(ledger, -1, 0), Catch::Contains("512 attempts are on this device already"));
 }
 
-TEST_CASE("what was promised can be raised where nobody waits") {
+TEST_CASE("a reservation can be raised if nobody waits") {
     const Host host;
     Ledger ledger = host.ledger();
     const auto raise = [&](std::int64_t trial, std::int64_t bytes) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/plain_text.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/weights/safetensors.hpp"
 
 namespace {

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/plain_text.hpp"
-#include "hpo/text/bert_words.hpp"
-#include "hpo/text/byte_level_words.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/text/model_folder.hpp"
+#include "hpo/text/pieces/bert_words.hpp"
+#include "hpo/text/pieces/byte_level_words.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace {

@@ -8,14 +8,14 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/memory/allocator_conf.hpp"
-#include "hpo/memory/allocator_replay.hpp"
-#include "hpo/memory/trace_file.hpp"
-#include "hpo/memory/trace_peak.hpp"
+#include "hpo/allocator/conf.hpp"
+#include "hpo/allocator/replay.hpp"
+#include "hpo/allocator/trace_file.hpp"
+#include "hpo/allocator/trace_peak.hpp"
 
 namespace {
 
-using namespace hpo::memory;
+using namespace hpo::allocator;
 
 [[noreturn]] void wrong(const char* what) {
     std::cerr << "trace_fuzz: " << what << '\n';

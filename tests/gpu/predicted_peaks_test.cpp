@@ -18,15 +18,15 @@
 #include "bench/prediction_errors.hpp"
 #include "gpu/free_memory.hpp"
 #include "gpu/jobs.hpp"
-#include "hpo/core/error.hpp"
-#include "hpo/memory/allocator_replay.hpp"
-#include "hpo/memory/cuda_overheads.hpp"
-#include "hpo/torch/cuda_history.hpp"
+#include "hpo/allocator/cuda_overheads.hpp"
+#include "hpo/allocator/replay.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/torch/prediction/cuda_history.hpp"
 #include "support/catch.hpp"
 
 namespace {
 
-using hpo::memory::LibTorchVersion;
+using hpo::allocator::LibTorchVersion;
 
 constexpr double mib = 1 << 20;
 
@@ -56,7 +56,7 @@ hpo::PeakPrediction predict(hpo::Trainer& trainer, const hpo::TrainerJob& job) {
 
 /// Predicts and trains; in a process of its own, which has not used the GPU.
 std::vector<double> measure(hpo::Trainer& trainer, const hpo::TrainerJob& job, const gpu::FreeMemory& free_memory) {
-    const LibTorchVersion version = hpo::memory::parse_libtorch_version(TORCH_VERSION).value();
+    const LibTorchVersion version = hpo::allocator::parse_libtorch_version(TORCH_VERSION).value();
     std::vector<double> result(figures, 0);
     const std::int64_t free_before = free_memory.bytes();
     const hpo::PeakPrediction prediction = predict(trainer, job);
@@ -65,7 +65,7 @@ std::vector<double> measure(hpo::Trainer& trainer, const hpo::TrainerJob& job, c
     result[predicted_reserved] = static_cast<double>(prediction.reserved_bytes);
     result[probed] = prediction.source == hpo::PeakSource::probe ? 1 : 0;
 
-    hpo::torch::CudaHistory history;
+    hpo::libtorch::CudaHistory history;
     bench::Silence silence;
     const hpo::AttemptOutcome outcome = trainer.run(job, silence);
     if (outcome.kind != hpo::OutcomeKind::complete)
@@ -75,8 +75,8 @@ std::vector<double> measure(hpo::Trainer& trainer, const hpo::TrainerJob& job, c
     result[allocated] = static_cast<double>(outcome.peak_allocated.value());
     result[reserved] = static_cast<double>(outcome.peak_reserved.value());
 
-    const hpo::memory::AllocationTrace trace = history.finish();
-    const auto replayed = hpo::memory::simulate(trace, {.version = version});
+    const hpo::allocator::AllocationTrace trace = history.finish();
+    const auto replayed = hpo::allocator::simulate(trace, {.version = version});
     result[replayed_allocated] = static_cast<double>(replayed.counts.allocated_peak);
     result[replayed_reserved] = static_cast<double>(replayed.counts.reserved_peak);
     result[events] = static_cast<double>(trace.events.size());
@@ -169,7 +169,7 @@ TEST_CASE("a recorded history of a training replayed through the model reserves 
 }
 
 TEST_CASE("the device loses no more beside what is reserved than a context is taken to be") {
-    const auto usual = hpo::memory::usual_cuda_overheads(hpo::memory::parse_libtorch_version(TORCH_VERSION).value());
+    const auto usual = hpo::allocator::usual_cuda_overheads(hpo::allocator::parse_libtorch_version(TORCH_VERSION).value());
     double least = 1e18;
     double most = 0;
     for (const Row& row : table()) {
@@ -184,7 +184,7 @@ TEST_CASE("the device loses no more beside what is reserved than a context is ta
 }
 
 TEST_CASE("cuBLAS takes the workspace that it is taken to take, or Hopper's") {
-    const auto usual = hpo::memory::usual_cuda_overheads(hpo::memory::parse_libtorch_version(TORCH_VERSION).value());
+    const auto usual = hpo::allocator::usual_cuda_overheads(hpo::allocator::parse_libtorch_version(TORCH_VERSION).value());
     const auto found = bench::tried_in_own_process([] {
         ::unsetenv("CUBLAS_WORKSPACE_CONFIG");
         const auto count = [] { return c10::cuda::CUDACachingAllocator::getDeviceStats(0).requested_bytes[0].current; };

@@ -13,8 +13,8 @@
 #include "bench/own_process.hpp"
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/torch/autocast.hpp"
-#include "hpo/torch/loss_scale.hpp"
 #include "hpo/torch/memory_reading.hpp"
+#include "hpo/torch/training/loss_scale.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "torch/points.hpp"
@@ -25,16 +25,16 @@ using points::PointsTrainer;
 namespace {
 
 /// As TwoLayers, with its dropout.
-struct Noisy final : hpo::torch::Model {
+struct Noisy final : hpo::libtorch::Model {
     Noisy() {
-        first = register_module("first", hpo::torch::Linear{6, 16});
-        second = register_module("second", hpo::torch::Linear{16, 3});
+        first = register_module("first", hpo::libtorch::Linear{6, 16});
+        second = register_module("second", hpo::libtorch::Linear{16, 3});
     }
-    hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
+    hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
         return second(torch::dropout(torch::tanh(first(batch.inputs.at(0))), 0.3, is_training()));
     }
-    hpo::torch::Linear first{nullptr};
-    hpo::torch::Linear second{nullptr};
+    hpo::libtorch::Linear first{nullptr};
+    hpo::libtorch::Linear second{nullptr};
 };
 
 struct Trained {
@@ -55,7 +55,7 @@ Trained train(hpo::TrainerJob job, double loss_factor, std::size_t stop_after = 
         task.loss_factor = loss_factor;
         task.make_model = [] { return std::make_shared<Noisy>(); };
         task.script.assign(100, 0.5);  // what the points' own evaluation, which is the CPU's, is asked instead of
-        task.at_end = [&result, x = task.x, y = task.y](hpo::torch::Model& model) {
+        task.at_end = [&result, x = task.x, y = task.y](hpo::libtorch::Model& model) {
             for (const auto& parameter : model.parameters()) result.weights.push_back(parameter.detach().cpu().clone());
             const torch::Tensor answers = model.forward({{x.to(torch::kCUDA)}, y}).only().argmax(1).to(torch::kCPU);
             result.accuracy = answers.eq(y).to(torch::kDouble).mean().item<double>();
@@ -88,10 +88,10 @@ double gradients_in_fp16(double factor) {
     model.to(torch::kCUDA);
     std::vector<std::int64_t> all(50);
     for (std::int64_t i = 0; i < 50; ++i) all[static_cast<std::size_t>(i)] = i;
-    const hpo::torch::Batch batch = task.training_batch(all, torch::kCUDA);
+    const hpo::libtorch::Batch batch = task.training_batch(all, torch::kCUDA);
     torch::Tensor loss;
     {
-        const hpo::torch::Autocast autocast{torch::kCUDA, hpo::Precision::fp16};
+        const hpo::libtorch::Autocast autocast{torch::kCUDA, hpo::Precision::fp16};
         loss = task.loss_sum(model.forward(batch), batch);
     }
     loss.backward();
@@ -105,7 +105,7 @@ TEST_CASE("after an attempt nothing is held on the GPU, cuBLAS's workspaces neit
         std::vector<double> held;
         for (int attempt = 0; attempt < 3; ++attempt) {
             static_cast<void>(train(job_in(hpo::Precision::fp32), 1));
-            held.push_back(static_cast<double>(hpo::torch::read_memory(torch::Device{torch::kCUDA, 0}).allocated.value()));
+            held.push_back(static_cast<double>(hpo::libtorch::read_memory(torch::Device{torch::kCUDA, 0}).allocated.value()));
         }
         return held;
     });
@@ -118,7 +118,7 @@ TEST_CASE("without a scale fp16's gradients vanish or overflow, and with it the 
     constexpr double overflowing = 1e6;
     const auto found = bench::tried_in_own_process([] {
         return std::vector<double>{gradients_in_fp16(vanishing),
-                                   gradients_in_fp16(vanishing * hpo::torch::LossScale{hpo::Precision::fp16}.factor()),
+                                   gradients_in_fp16(vanishing * hpo::libtorch::LossScale{hpo::Precision::fp16}.factor()),
                                    std::isfinite(gradients_in_fp16(overflowing)) ? 1.0 : 0.0,
                                    train(job_in(hpo::Precision::fp32), 1).accuracy,
                                    train(job_in(hpo::Precision::bf16), 1).accuracy,

@@ -42,6 +42,7 @@ if(PLUGIN) # a plugin outside this tree, as docs/writing-a-plugin.md has it
   file(REMOVE_RECURSE ${WORK}/plugin-build)
   must(${CMAKE_COMMAND} -S ${PLUGIN} -B ${WORK}/plugin-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
        -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug)
+  must(${CMAKE_COMMAND} --install ${WORK}/plugin-build --prefix ${WORK}/partial)  # nothing is built yet: installs what is there
   must(${CMAKE_COMMAND} --build ${WORK}/plugin-build)
   execute_process(COMMAND ${WORK}/prefix/bin/hpo-tune policies trainer --plugin-dir ${WORK}/plugin-build/lib/hpo/trainers
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)

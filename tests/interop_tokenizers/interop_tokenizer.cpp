@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/text/bert_words.hpp"
-#include "hpo/text/byte_level_words.hpp"
 #include "hpo/text/model_folder.hpp"
+#include "hpo/text/pieces/bert_words.hpp"
+#include "hpo/text/pieces/byte_level_words.hpp"
 #include "hpo/weights/weights.hpp"
 #include "hpo/weights/write_safetensors.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/model_family.hpp"
+#include "hpo/memory/calibration/model_family.hpp"
+#include "hpo/memory/calibration/risk_budget.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/memory/risk_budget.hpp"
 
 #include <cmath>
 #include <string>
@@ -449,12 +449,12 @@ TEST_CASE("what has run is not refused because others of its family are not like
     struct Asked {
         std::int64_t need = 1500 * mebibyte;
         std::string model = "base";
-        std::vector<Attempt> elsewhere{};
+        std::vector<Attempt> other_studies{};
         bool venture = true;
     };
     const auto answer = [&](const std::vector<Trial>& trials, const Asked& asked = {}) {
         const ParamSet params = of_model(asked.model);
-        const History history{"study", {}, trials, {}, asked.elsewhere};
+        const History history{"study", {}, trials, {}, asked.other_studies};
         return admit(Calibrated{{.venture = asked.venture}}, AdmissionQuery{params, plan, capacity, history}, [&](const ExecutionPlan&) {
             MemoryEvidence evidence;
             evidence.prediction = predicted(asked.need);
@@ -500,12 +500,12 @@ TEST_CASE("what has run is not refused because others of its family are not like
     Attempt past = trials.back().attempts[0];
     past.model_family = memory::residual_group("dry_run", {}, of_model("base"), plan).family;
     trials.pop_back();
-    CHECK(answer(trials, {.elsewhere = {past}}).answer == Admission::Answer::run);
+    CHECK(answer(trials, {.other_studies = {past}}).answer == Admission::Answer::run);
     add({.predicted = edge, .bytes = 1700 * mebibyte, .out_of_memory = true});
     CHECK(answer(trials).answer == Admission::Answer::infeasible);
-    CHECK(answer(trials, {.elsewhere = {past}}).answer == Admission::Answer::run);  // more than 1700, and that is 1800
+    CHECK(answer(trials, {.other_studies = {past}}).answer == Admission::Answer::run);  // more than 1700, and that is 1800
     add({.predicted = edge, .bytes = capacity, .out_of_memory = true});
-    CHECK(answer(trials, {.elsewhere = {past}}).answer == Admission::Answer::infeasible);
+    CHECK(answer(trials, {.other_studies = {past}}).answer == Admission::Answer::infeasible);
 }
 
 TEST_CASE("a configuration that makes no sense is refused") {

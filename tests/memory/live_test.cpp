@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/live.hpp"
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/memory/admission.hpp"
 #include "support/catch.hpp"
 
@@ -18,8 +18,8 @@ hpo::MemoryReading left(std::int64_t free, std::int64_t capacity) {
 }
 
 /// 100 bytes of weights, 10 for each of 64 examples: 740 bytes, at least 110.
-hpo::Admission admit(std::optional<std::int64_t> capacity, std::optional<hpo::MemoryReading> device, const std::string& base = "dry_run",
-                     bool may_checkpoint = false) {
+hpo::Admission admitted(std::optional<std::int64_t> capacity, std::optional<hpo::MemoryReading> device, const std::string& base = "dry_run",
+                        bool may_checkpoint = false) {
     const hpo::ParamSet params;
     hpo::ExecutionPlan plan;
     plan.effective_batch = 64;
@@ -71,35 +71,35 @@ TEST_CASE("the room for an attempt is what others leave now, and nothing where n
 }
 
 TEST_CASE("a plan that others leave no room for is shrunk, then waits, and is refused only by the device's size") {
-    CHECK(admit(1000, left(740, 1000)).answer == Answer::run);
-    const auto shrunk = admit(1000, left(739, 1000));
+    CHECK(admitted(1000, left(740, 1000)).answer == Answer::run);
+    const auto shrunk = admitted(1000, left(739, 1000));
     CHECK(shrunk.answer == Answer::shrink);
     CHECK(shrunk.plan.micro_batch == 32);
     CHECK(shrunk.plan.effective_batch == 64);
-    const auto waiting = admit(1000, left(50, 1000));
+    const auto waiting = admitted(1000, left(50, 1000));
     CHECK(waiting.answer == Answer::wait);
     CHECK(waiting.plan.micro_batch == 1);
     CHECK(waiting.estimate.need == 110);
     CHECK(waiting.violation == 0);
     CHECK(waiting.room_bytes == 50);
-    const auto refused = admit(109, left(50, 109));
+    const auto refused = admitted(109, left(50, 109));
     CHECK(refused.answer == Answer::infeasible);
     CHECK(refused.violation > 0);
-    CHECK(admit(1000, left(0, 1000)).answer == Answer::wait);
-    CHECK(admit(1000, std::nullopt).answer == Answer::run);
+    CHECK(admitted(1000, left(0, 1000)).answer == Answer::wait);
+    CHECK(admitted(1000, std::nullopt).answer == Answer::run);
 }
 
 TEST_CASE("checkpointing is turned on before an attempt waits") {
-    const auto admission = admit(1000, left(105, 1000), "dry_run", true);
+    const auto admission = admitted(1000, left(105, 1000), "dry_run", true);
     CHECK(admission.answer == Answer::shrink);
     CHECK(admission.plan.activation_checkpointing);
     CHECK(admission.plan.micro_batch == 4);
 }
 
 TEST_CASE("without a budget the device's own capacity decides what is refused") {
-    CHECK(admit(std::nullopt, left(740, 2000)).answer == Answer::run);
-    CHECK(admit(std::nullopt, left(90, 2000)).answer == Answer::wait);
-    CHECK(admit(std::nullopt, left(90, 100)).answer == Answer::infeasible);
+    CHECK(admitted(std::nullopt, left(740, 2000)).answer == Answer::run);
+    CHECK(admitted(std::nullopt, left(90, 2000)).answer == Answer::wait);
+    CHECK(admitted(std::nullopt, left(90, 100)).answer == Answer::infeasible);
 }
 
 TEST_CASE("a guard that does not look is not held to what others leave") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/memory/normal_tail.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
 
 #include "support/catch.hpp"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "hpo/core/seed.hpp"
-#include "hpo/memory/normal_tail.hpp"
-#include "hpo/memory/residual_posterior.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
+#include "hpo/memory/calibration/posterior.hpp"
 
 namespace hpo::tests {
 

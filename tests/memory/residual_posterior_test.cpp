@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/memory/residual_posterior.hpp"
+#include "hpo/memory/calibration/posterior.hpp"
 
 #include <algorithm>
 #include <cmath>

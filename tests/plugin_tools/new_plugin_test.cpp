@@ -40,7 +40,7 @@ TEST_CASE("new-plugin writes a project, tells how to build it, and overwrites no
         CHECK(again.status == 2);
         CHECK(again.error == "hpo-tune: error: " + name + ": exists already; give another name, or remove it first\n");
     }
-    CHECK_THAT(read_file(workshop.path("mine") / "mine.cpp"), Contains("hpo::torch::Task"));
+    CHECK_THAT(read_file(workshop.path("mine") / "mine.cpp"), Contains("hpo::libtorch::Task"));
     const std::string plain = read_file(workshop.path("other_1") / "other_1.cpp");
     CHECK_THAT(plain, !Contains("torch/"));
     const auto announced = plain.find("progress.last_step(steps);");

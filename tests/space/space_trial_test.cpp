@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/space/space_trial.hpp"
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/model_family.hpp"
+#include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/sqlite.hpp"
@@ -83,8 +83,8 @@ TEST_CASE("what a guard has learned is in the file: a restarted study, and anoth
     REQUIRE(read.size() == 30);
     const Study other = again.open_study("other", minimize, Store::Open::create);
     const Study other_alive = alive.open_study("other", minimize, Store::Open::create);
-    const auto carried = again.attempts_elsewhere(other.id, "a card", 5000);
-    const auto carried_alive = alive.attempts_elsewhere(other_alive.id, "a card", 5000);
+    const auto carried = again.attempts_of_other_studies(other.id, "a card", 5000);
+    const auto carried_alive = alive.attempts_of_other_studies(other_alive.id, "a card", 5000);
     CHECK(carried.size() == 30);
     for (int number = 0; number < 2; ++number) {
         const std::int64_t nothing = need_after({"s", minimize, {}, {}}, number);
@@ -94,6 +94,6 @@ TEST_CASE("what a guard has learned is in the file: a restarted study, and anoth
         CHECK(need_after({"s", minimize, read, {}}, number) == learned);
         CHECK(need_after({"other", minimize, {}, {}, carried}, number) == learned);
         CHECK(need_after({"other", minimize, {}, {}, carried_alive}, number) == learned);
-        CHECK(need_after({"other", minimize, {}, {}, again.attempts_elsewhere(other.id, "another card", 5000)}, number) == nothing);
+        CHECK(need_after({"other", minimize, {}, {}, again.attempts_of_other_studies(other.id, "another card", 5000)}, number) == nothing);
     }
 }

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "hpo/store/study_attributes.hpp"
+#include "hpo/store/sqlite/study_attributes.hpp"
 #include "store/directions.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"

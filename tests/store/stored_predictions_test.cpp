@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/store/stored_predictions.hpp"
+#include "hpo/store/sqlite/stored_predictions.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "hpo/worker/pool.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
 
 namespace hpo::test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/text/encoder_config.hpp"
-#include "hpo/core/error.hpp"
+#include "hpo/text/stored/encoder_config.hpp"
+#include "hpo/base/error.hpp"
 
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/text/tokenizer.hpp"
-#include "hpo/text/byte_level_words.hpp"
-#include "hpo/text/byte_symbols.hpp"
+#include "hpo/text/pieces/byte_level_words.hpp"
+#include "hpo/text/pieces/byte_symbols.hpp"
 
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "hpo/core/seed.hpp"
-#include "hpo/text/byte_level_bpe.hpp"
 #include "hpo/text/padding.hpp"
-#include "hpo/text/sentence_piece.hpp"
-#include "hpo/text/word_piece.hpp"
+#include "hpo/text/pieces/byte_level_bpe.hpp"
+#include "hpo/text/pieces/sentence_piece.hpp"
+#include "hpo/text/pieces/word_piece.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::text;
@@ -40,7 +40,7 @@ Words byte_level_words(std::string_view text) {
 
 const Words small_vocabulary{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "##ab", "##le", "want", "##ed", "!", "u"};
 
-Words pieces(std::string_view text, std::size_t longest_word = 100) {
+Words pieces_of(std::string_view text, std::size_t longest_word = 100) {
     const WordPiece model{Vocabulary{small_vocabulary}, {.longest_word = longest_word}};
     std::vector<TokenId> ids;
     model.append(text, ids, Tokenizer::unlimited);
@@ -73,17 +73,17 @@ static_assert(!Subwords<NotSubwords>);
 }  // namespace
 
 TEST_CASE("a word becomes its longest pieces from the left") {
-    CHECK(pieces("unaffable wanted!") == Words{"un", "##aff", "##able", "want", "##ed", "!"});
-    CHECK(pieces("UNABLE") == Words{"un", "##able"});
+    CHECK(pieces_of("unaffable wanted!") == Words{"un", "##aff", "##able", "want", "##ed", "!"});
+    CHECK(pieces_of("UNABLE") == Words{"un", "##able"});
 }
 
 TEST_CASE("a word with a part that is no piece is unknown as a whole") {
-    CHECK(pieces("unaffabl wanted") == Words{"[UNK]", "want", "##ed"});
+    CHECK(pieces_of("unaffabl wanted") == Words{"[UNK]", "want", "##ed"});
 }
 
 TEST_CASE("a word longer than the limit is unknown, counted in characters and not in bytes") {
-    CHECK(pieces("unable", 6) == Words{"un", "##able"});
-    CHECK(pieces("unable", 5) == Words{"[UNK]"});
+    CHECK(pieces_of("unable", 6) == Words{"un", "##able"});
+    CHECK(pieces_of("unable", 5) == Words{"[UNK]"});
     const WordPiece model{Vocabulary{{"[UNK]", "\u00e9", "##\u00e9"}},
                           {.words = {.accents = BertWordOptions::Accents::keep}, .longest_word = 3}};
     std::vector<TokenId> ids;
@@ -247,7 +247,7 @@ TEST_CASE("SentencePiece chooses the most probable pieces, and one unknown token
                                         {"a", -3},
                                         {"ca", -1, Kind::unused},
                                         {"<x>", 0, Kind::user_defined}}};
-    const auto pieces = [&](std::string_view text) {
+    const auto pieces_of = [&](std::string_view text) {
         const SentencePiece subwords{model};
         std::vector<TokenId> ids;
         subwords.append(text, ids, Tokenizer::unlimited);
@@ -255,24 +255,24 @@ TEST_CASE("SentencePiece chooses the most probable pieces, and one unknown token
         for (const TokenId id : ids) found.push_back(subwords.vocabulary().token(id));
         return found;
     };
-    CHECK(pieces("abc") == Words{"\u2581a", "bc"});
-    CHECK(pieces("ab") == Words{"\u2581a", "b"});
-    CHECK(pieces("bab") == Words{"\u2581", "b", "ab"});
-    CHECK(pieces("ca") == Words{"\u2581", "c", "a"});
-    CHECK(pieces("  a \t  a ") == Words{"\u2581a", "\u2581", "<unk>", "\u2581a"});  // this model has no rule for tabs
-    CHECK(pieces("\u00e9\u4e16z b") == Words{"\u2581", "<unk>", "\u2581", "b"});
-    CHECK(pieces("\xff"
-                 "a") == Words{"\u2581", "<unk>", "a"});
-    CHECK(pieces("a<x>b") == Words{"\u2581a", "<x>", "b"});
-    CHECK(pieces("").empty());
-    CHECK(pieces("   ").empty());
+    CHECK(pieces_of("abc") == Words{"\u2581a", "bc"});
+    CHECK(pieces_of("ab") == Words{"\u2581a", "b"});
+    CHECK(pieces_of("bab") == Words{"\u2581", "b", "ab"});
+    CHECK(pieces_of("ca") == Words{"\u2581", "c", "a"});
+    CHECK(pieces_of("  a \t  a ") == Words{"\u2581a", "\u2581", "<unk>", "\u2581a"});  // this model has no rule for tabs
+    CHECK(pieces_of("\u00e9\u4e16z b") == Words{"\u2581", "<unk>", "\u2581", "b"});
+    CHECK(pieces_of("\xff"
+                    "a") == Words{"\u2581", "<unk>", "a"});
+    CHECK(pieces_of("a<x>b") == Words{"\u2581a", "<x>", "b"});
+    CHECK(pieces_of("").empty());
+    CHECK(pieces_of("   ").empty());
 
     model.trims_spaces = false;
-    CHECK(pieces("  a ") == Words{"\u2581", "\u2581", "\u2581a", "\u2581"});
+    CHECK(pieces_of("  a ") == Words{"\u2581", "\u2581", "\u2581a", "\u2581"});
     model.space_in_front = false;
-    CHECK(pieces("a b") == Words{"a", "\u2581", "b"});
+    CHECK(pieces_of("a b") == Words{"a", "\u2581", "b"});
     model.spaces_are_visible = false;
-    CHECK(pieces("a b") == Words{"a", "<unk>", "b"});
+    CHECK(pieces_of("a b") == Words{"a", "<unk>", "b"});
 
     CHECK_THROWS_WITH((SentencePiece{SentencePieceModel{.pieces = model.pieces, .byte_fallback = true}, "spm.model"}),
                       "spm.model: lacks the piece '<0x00>', which byte_fallback needs");
@@ -281,5 +281,5 @@ TEST_CASE("SentencePiece chooses the most probable pieces, and one unknown token
         constexpr char digits[] = "0123456789ABCDEF";
         model.pieces.push_back({std::string{"<0x"} + digits[byte / 16] + digits[byte % 16] + ">", 0, Kind::byte});
     }
-    CHECK(pieces("\u00e9b") == Words{"<0xC3>", "<0xA9>", "b"});
+    CHECK(pieces_of("\u00e9b") == Words{"<0xC3>", "<0xA9>", "b"});
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hpo/text/model_folder.hpp"
-#include "hpo/text/write_model_folder.hpp"
+#include "hpo/text/stored/write_model_folder.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 

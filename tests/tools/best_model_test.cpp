@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tune/best_model.hpp"
+#include "tune/models/best_model.hpp"
 
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/temporary_directory.hpp"

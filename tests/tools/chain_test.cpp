@@ -211,9 +211,10 @@ return hpo.study {
 )");
     REQUIRE(run_command(workshop, {tool("hpo-tune"), "run", "small.lua", "--progress", "none"}).status == 0);
     const auto told = run_command(workshop, {tool("hpo-analyze"), "oom", "--study", "small", "--store", "hpo.db"});
-    CHECK_THAT(told.out, Catch::StartsWith("No out-of-memory in study small: none in 1 trial; highest peak ") &&
-                             Catch::Contains("Predictions\n  1 attempt with prediction and measured peak. What was reserved, the guard's "
-                                             "margin included, was off by 0"));
+    CHECK_THAT(told.out,
+               Catch::StartsWith("No out-of-memory in study small: none in 1 trial; highest peak ") &&
+                   Catch::Contains("Predictions\n  1 attempt with prediction and measured peak. The reserved memory, including the "
+                                   "guard's margin, was off by 0"));
 }
 
 TEST_CASE("the largest micro-batch is found where keeping gradients beside a pass needs more than one large pass") {

@@ -98,6 +98,17 @@ TEST_CASE("an option that is left out is the trainer's standard, and a study of 
     CHECK(older.call("run", "{ \"quadratic\", steps = 4 }", {"--trials", "3"}).status == 2);
 }
 
+TEST_CASE("an infinite option of the trainer is the same one in a later run") {
+    const Bowl bowl;
+    const std::string infinite = "{ \"quadratic\", steps = 1, sleep_ms = 0, b = math.huge }";
+    static_cast<void>(bowl.call("run", infinite, {"--trials", "1"}));  // its value is infinite, too
+    CHECK(bowl.trials() == 1);
+    static_cast<void>(bowl.call("run", infinite, {"--trials", "2"}));
+    CHECK(bowl.trials() == 2);
+    CHECK(bowl.call("run", "{ \"quadratic\", steps = 1, sleep_ms = 0, b = -math.huge }", {"--trials", "3"}).status == 2);
+    CHECK(bowl.trials() == 2);
+}
+
 TEST_CASE("two runs that begin a study together with different options do not mix them") {
     const Bowl one;
     const Bowl other;

@@ -201,7 +201,7 @@ TEST_CASE("estimate of a space says when time was up before all was looked at") 
     CHECK(draws["random_draws"] == true);
     CHECK(draws["complete"] == false);
     const auto text = tune(workshop, {"estimate", "s.lua", "--device-memory", "1MiB", "--within", "0.000001"});
-    CHECK_THAT(text.out, Contains("time was up: the rest was not looked at"));
+    CHECK_THAT(text.out, Contains("time ran out: the rest was not checked"));
 }
 
 TEST_CASE("estimate of a space says what its predictions say of themselves") {
@@ -306,7 +306,7 @@ TEST_CASE("estimate refuses options that would do nothing, and a space without c
     CHECK_THAT(said({"--device-memory", "1MiB", "--within", "0ms"}), Contains("--within: got '0ms'"));
     CHECK_THAT(said({"--guard", "auto:margin=1"}), Contains("--guard: got 'auto:margin=1'; expected auto, which has no options"));
     CHECK_THAT(tune(workshop, {"estimate", "s.lua", "--guard", "unlimited"}).out,
-               Contains("not predicted: the guard unlimited predicts nothing"));
+               Contains("not predicted: the guard unlimited makes no predictions"));
     std::string impossible = script;
     impossible.insert(impossible.find("    trial:float"), "    trial:require(false, \"nothing will do\")\n");
     workshop.write("s.lua", impossible);
@@ -437,7 +437,7 @@ TEST_CASE("estimate says what no digit hides, and nothing of what nobody knows")
     INFO(cap.error);
     CHECK_THAT(cap.out, Contains("by limit\n") && !Contains("exact"));
     // A cap is the same for all: none of them needs more than the smallest.
-    CHECK_THAT(cap.out, Contains("fits; every micro-batch fits; above 8 examples none needs more\n"));
+    CHECK_THAT(cap.out, Contains("fits; every micro-batch fits; above 8 examples the need stays the same\n"));
     const json told = estimate(workshop, {limited.begin() + 2, limited.end()});
     CHECK(told["uncertainty"].is_null());
     CHECK(told["upper_bound"].is_null());
@@ -474,7 +474,8 @@ TEST_CASE("estimate takes predictions from a store that is there and leaves its 
     CHECK_FALSE(std::filesystem::exists(workshop.path("kept.db")));
     const auto noted = tune(workshop, {"estimate", "s.lua", "--store", "kept.db", "--fix", "weights=100"});
     CHECK_THAT(noted.error, Contains("note: --store kept.db: no store"));
-    CHECK_THAT(tune(workshop, {"estimate", "--help"}).out, Contains("kept there; estimate makes none, since a mistyped path would be one"));
+    CHECK_THAT(tune(workshop, {"estimate", "--help"}).out,
+               Contains("kept there; estimate never makes a store, since the path may be mistyped"));
     REQUIRE(tune(workshop, {"run", "s.lua", "--store", "kept.db", "--device-memory", "1MiB", "--trials", "8"}).status == 0);
     const json after_run = estimate(workshop, words)["space"];
     CHECK(after_run["predictions_made"] < 7);

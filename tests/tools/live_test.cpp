@@ -65,7 +65,7 @@ TEST_CASE("an attempt waits while another process holds the device, names it, an
         auto device = run.device();
         REQUIRE(device.charge(50 * mib));  // this test is the other process
         run.go();
-        CHECK(run.said("trial 0 waits for 20.00 MiB of the device: others leave 14.00 MiB of 64.00 MiB: test_tools, process " +
+        CHECK(run.said("trial 0 waits for 20.00 MiB of the device: other processes leave 14.00 MiB of 64.00 MiB: test_tools, process " +
                        std::to_string(::getpid()) + ", has 50.00 MiB"));
         std::this_thread::sleep_for(500ms);
         CHECK(std::ranges::none_of(run.trials(), [](const hpo::Trial& trial) { return trial.state == hpo::TrialState::complete; }));

@@ -8,14 +8,14 @@
 #include <set>
 #include <string>
 
-#include "hpo/device/ledger_room.hpp"
+#include "hpo/device/ledger_reservations.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/fail.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner.hpp"
-#include "hpo/worker/pool.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -48,22 +48,22 @@ const Space space = [](SpaceTrial& trial) {
 };
 
 /// Promises with caps or without. The first trial trains, or has failed, before another starts beside it.
-struct FirstAlone final : RoomKeeper {
-    FirstAlone(device::LedgerRoom& kept, bool with_caps) : room{kept}, caps{with_caps} {}
-    std::optional<std::int64_t> take(const RoomRequest& request) override {
+struct FirstAlone final : Reservations {
+    FirstAlone(device::LedgerReservations& kept, bool with_caps) : room{kept}, caps{with_caps} {}
+    std::optional<std::int64_t> reserve(const ReservationRequest& request) override {
         if (request.trial != 0 && !begun) return std::nullopt;
-        const auto promised = room.take(request);
-        return promised && !caps ? std::optional{room.budget_bytes()} : promised;
+        const auto reserved = room.reserve(request);
+        return reserved && !caps ? std::optional{room.budget_bytes()} : reserved;
     }
-    void leave(std::int64_t trial) override {
+    void release(std::int64_t trial) override {
         begun = begun || trial == 0;
-        room.leave(trial);
+        room.release(trial);
     }
     void reported(std::int64_t trial, std::int64_t step) override {
         begun = begun || trial == 0;
         room.reported(trial, step);
     }
-    device::LedgerRoom& room;
+    device::LedgerReservations& room;
     bool caps;
     bool begun = false;
 };
@@ -110,13 +110,13 @@ Failed pack(bool caps) {
     config.device_budget_bytes = budget;
     config.workers = 2;
     worker::Pool pool{config};
-    device::LedgerRoom room{device::Ledger{folder.path("ledger")}, {.budget_bytes = budget}};
-    FirstAlone keeper{room, caps};
+    device::LedgerReservations room{device::Ledger{folder.path("ledger")}, {.budget_bytes = budget}};
+    FirstAlone reservations{room, caps};
     Tuner tuner{sampler::Random{}, pruner::None{}, Mistaken{}, recovery::Fail{}};
     store::InMemory store;
     TuneOptions options{.trials = 8, .effective_batch_parameter = "train.batch_size"};
     options.plan.effective_batch = 64;
-    options.room = &keeper;
+    options.reservations = &reservations;
     const auto is_author = [&](const ParamSet& params) { return params.number("model.width") == mistaken_width; };
     while (!is_author(suggest_params(random, space, {0, nothing}, Seed{options.seed}, {}))) ++options.seed;
     const TuneResult result = tuner.optimize(store, "packed", space, pool, options);
@@ -148,23 +148,23 @@ struct Cautious {
 static_assert(MemoryGuard<Cautious>);
 
 /// Counts attempts that have room, and passes on what they turn out not to need, or does not.
-struct Counting final : RoomKeeper {
-    Counting(device::LedgerRoom& kept, bool passes_on) : room{kept}, passes{passes_on} {}
-    std::optional<std::int64_t> take(const RoomRequest& request) override {
-        const auto promised = room.take(request);
-        if (promised) inside.insert(request.trial);
+struct Counting final : Reservations {
+    Counting(device::LedgerReservations& kept, bool passes_on) : room{kept}, passes{passes_on} {}
+    std::optional<std::int64_t> reserve(const ReservationRequest& request) override {
+        const auto reserved = room.reserve(request);
+        if (reserved) inside.insert(request.trial);
         most = std::max(most, inside.size());
-        return promised;
+        return reserved;
     }
-    void settle(std::int64_t trial, std::int64_t bytes) override {
+    void shrink(std::int64_t trial, std::int64_t bytes) override {
         ++settled;
-        if (passes) room.settle(trial, bytes);
+        if (passes) room.shrink(trial, bytes);
     }
-    void leave(std::int64_t trial) override {
+    void release(std::int64_t trial) override {
         inside.erase(trial);
-        room.leave(trial);
+        room.release(trial);
     }
-    device::LedgerRoom& room;
+    device::LedgerReservations& room;
     bool passes;
     std::set<std::int64_t> inside;
     std::size_t most = 0;  ///< at once
@@ -180,26 +180,26 @@ TEST_CASE("what attempts turn out not to need lets others in while they train") 
     };
     worker::PoolConfig config = pool_config();
     const std::int64_t budget =
-        predicted_need(config, wide, 700) * 33 / 10;  // for a promise and what an attempt takes, not for two promises
+        predicted_need(config, wide, 700) * 33 / 10;  // for a reservation and what an attempt takes, not for two reservations
     config.device_budget_bytes = budget;
     config.workers = 2;
     worker::Pool pool{config};
     for (const bool passes : {false, true}) {
         CAPTURE(passes);
         const tests::TemporaryDirectory folder;
-        device::LedgerRoom room{device::Ledger{folder.path("ledger")}, {.budget_bytes = budget}};
-        Counting keeper{room, passes};
+        device::LedgerReservations room{device::Ledger{folder.path("ledger")}, {.budget_bytes = budget}};
+        Counting reservations{room, passes};
         Tuner tuner{sampler::Random{}, pruner::None{}, Cautious{}, recovery::Fail{}};
         store::InMemory store;
         TuneOptions options{.trials = 4, .effective_batch_parameter = "train.batch_size"};
         options.plan.effective_batch = 64;
-        options.room = &keeper;
+        options.reservations = &reservations;
         for (const Trial& trial : tuner.optimize(store, "settled", wide, pool, options).trials) {
             CHECK(trial.state == TrialState::complete);
             CHECK(trial.attempts.size() == 1);
         }
-        CHECK(keeper.settled == 4);
-        CHECK(keeper.most == (passes ? 2 : 1));
+        CHECK(reservations.settled == 4);
+        CHECK(reservations.most == (passes ? 2 : 1));
     }
 }
 

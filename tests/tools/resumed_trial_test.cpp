@@ -207,7 +207,7 @@ TEST_CASE("a lost trial runs again from its beginning where seed, options or dat
     }
     SECTION("who wrote it") {
         std::filesystem::remove(study.checkpoints("trial-0.json"));
-        why = "does not tell what its checkpoints were made under\n";
+        why = "does not say under which settings its checkpoints were made\n";
     }
     const auto result = study.run(changed);
     INFO(result.error);
@@ -238,7 +238,7 @@ TEST_CASE("from a damaged checkpoint a lost trial begins anew, with the same par
     check_same(trials[1], undisturbed());
     REQUIRE(trials[1].attempts.size() == 2);
     CHECK(trials[1].attempts[0].failure->message == "the checkpoint is of step 9");
-    CHECK(trials[1].attempts[0].decision == "cannot go on from the checkpoint of step 2: begun anew");
+    CHECK(trials[1].attempts[0].decision == "cannot go on from the checkpoint of step 2: begun again at step 0");
     CHECK_FALSE(trials[1].attempts[1].resumed_step);
 }
 

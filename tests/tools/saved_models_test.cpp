@@ -13,7 +13,7 @@
 #include "support/catch.hpp"
 #include "support/command.hpp"
 #include "support/tiny_encoders.hpp"
-#include "tune/saved_model.hpp"
+#include "tune/models/saved_model.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -112,7 +112,8 @@ TEST_CASE("the best trial's model is kept, through going on with the study, and 
     CHECK(other.at("same_data") == false);
     CHECK(other.at("value").get<double>() == told.at("value").get<double>() + 9);
     const auto other_text = tune(workshop, {"evaluate", "best", "--set", "b=3"});
-    CHECK_THAT(other_text.out, Contains("data: not those that the model was trained and measured on: 0.0 3.0, its own are 0.0 0.0"));
+    CHECK_THAT(other_text.out,
+               Contains("data: not the data that the model was trained and measured on: 0.0 3.0; the model's own is 0.0 0.0"));
 }
 
 TEST_CASE("without a folder of its own the best model is kept beside the store; a script may ask for it, too") {

@@ -76,10 +76,11 @@ TEST_CASE("check and run refuse a space that counts its calls, and one without p
     const Workshop workshop;
     write_study(workshop, "n = n + 1 trial:float('x' .. n, -5, 5)", "", "local n = 0");
     CHECK_THAT(refusal(workshop),
-               Contains("s.lua: space: with the same values again it asks for 'x2'; expected a space that depends on its "
+               Contains("s.lua: space: called again with the same values, it asks for 'x2'; expected a space that depends on its "
                         "trial alone"));
     write_study(workshop, "n = n + 1 trial:float('x', -5, 5) trial:require(n % 3 ~= 0, 'every third')", "", "local n = 0");
-    CHECK_THAT(refusal(workshop), Contains("s.lua: space: with the same values again it refuses them: ") && Contains("every third"));
+    CHECK_THAT(refusal(workshop),
+               Contains("s.lua: space: called again with the same values, it refuses them: ") && Contains("every third"));
     write_study(workshop, "");
     CHECK_THAT(refusal(workshop), Contains("s.lua: space: it asks for no parameter; expected trial:float, trial:int or trial:categorical"));
     CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
@@ -290,7 +291,7 @@ TEST_CASE("estimate says why nothing is predicted") {
     write_study(workshop, point);
     const auto told = tune(workshop, {"estimate", "s.lua"});
     CHECK(told.status == 0);
-    CHECK_THAT(told.out, Contains("not predicted: trainer quadratic has neither a dry run nor a probe, which the guard dry_run would ask"));
+    CHECK_THAT(told.out, Contains("not predicted: trainer quadratic has neither a dry run nor a probe, and the guard dry_run needs one"));
     for (const char* guard : {"dry_run", "probe"}) {
         const auto all = tune(workshop, {"estimate", "s.lua", "--space", "--device-memory", "1GiB", "--guard", guard});
         INFO(all.out << all.error);

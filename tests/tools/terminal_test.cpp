@@ -152,7 +152,7 @@ TEST_CASE("an error with C++ stack frames is told without them; they are behind 
     const std::string said = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 24.00 GiB";
     const CommandResult brief = with_fault(workshop, {"try"}, "oom_with_frames");
     CHECK(brief.status == 1);
-    CHECK_THAT(brief.out, Contains(said + "\n") && !Contains("frame #") && Contains("-v shows the stack"));
+    CHECK_THAT(brief.out, Contains(said + "\n") && !Contains("frame #") && Contains("-v also shows the stack"));
     CHECK(count_of(brief.out, said) == 1);
     CHECK_THAT(with_fault(workshop, {"try", "-v"}, "oom_with_frames").out, Contains("frame #1: "));
     (void)with_fault(workshop, {"run"}, "oom_with_frames");

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/memory/trace_file.hpp"
+#include "hpo/allocator/trace_file.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
 
@@ -34,14 +34,14 @@ std::string script(const std::string& trainer, const std::string& options) {
 
 /// 40 MiB of weights, then 30 of activations that go again.
 std::string write_a_trace(const Workshop& workshop) {
-    hpo::memory::AllocationTrace trace;
+    hpo::allocator::AllocationTrace trace;
     trace.scopes = {"", "encoder", "head"};
     trace.enter("build");
     trace.take({.bytes = 40 << 20, .scope = 1});
     trace.enter("forward");
     const auto activations = trace.take({.bytes = 30 << 20, .scope = 2});
     trace.give_back(activations);
-    hpo::memory::write_trace(workshop.path("a.trace"), trace);
+    hpo::allocator::write_trace(workshop.path("a.trace"), trace);
     return workshop.file("a.trace");
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("a script's dry run is recorded by a worker") {
     CHECK_THAT(shown.out,
                Contains("trainer fault") && Contains("trace written to kept.trace") && Contains("peak 130 bytes after event 2, forward"));
     CHECK_THAT(shown.out, Contains("the trainer predicts a need of 130 bytes and comfort at 130 bytes"));
-    CHECK(hpo::memory::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
+    CHECK(hpo::allocator::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
     const auto again = trace(workshop, {"kept.trace", "--json"});
     CHECK(json::parse(again.out)["peak"]["bytes"] == 130);
 }
@@ -109,7 +109,7 @@ TEST_CASE("what keeps a trace from being made is an error of one line") {
     CHECK_THAT(broken.error, Contains("broken.trace: byte 9: damaged allocation trace: it ends early"));
     const auto version = trace(workshop, {write_a_trace(workshop), "--libtorch", "1.13", "--allocator", "expandable_segments:True"});
     CHECK(version.status == 2);
-    CHECK_THAT(version.error, Contains("--allocator: expandable_segments: LibTorch 1.13 does not know this option; it came with 2.1"));
+    CHECK_THAT(version.error, Contains("--allocator: expandable_segments: LibTorch 1.13 does not know this option; it was added in 2.1"));
 }
 
 TEST_CASE("a trace that was written before takes no options that say how to record one") {
@@ -117,10 +117,10 @@ TEST_CASE("a trace that was written before takes no options that say how to reco
     const std::string file = write_a_trace(workshop);
     const auto one = trace(workshop, {file, "--fix", "x=1"});
     CHECK(one.status == 2);
-    CHECK_THAT(one.error, Contains("a.trace: a trace, which is shown as it was recorded: --fix is for a study script"));
+    CHECK_THAT(one.error, Contains("a.trace: this is a recorded trace, not a study script: --fix needs a study script"));
     const auto more = trace(workshop, {file, "--plan", "micro_batch=3", "--seed", "4", "--out", "b.trace"});
     CHECK(more.status == 2);
-    CHECK_THAT(more.error, Contains("--plan, --seed, --out are for a study script"));
+    CHECK_THAT(more.error, Contains("--plan, --seed, --out need a study script"));
     CHECK_FALSE(std::filesystem::exists(workshop.path("b.trace")));
 }
 
@@ -140,16 +140,16 @@ TEST_CASE("a dry run that fails, or is to be replayed in a way that is refused, 
     CHECK(in_own_folder({"good.lua", "--out", "kept.trace", "--capacity", "much"}).status == 2);
     CHECK(read_file(workshop.path("kept.trace")) == "what was there before");
     CHECK(in_own_folder({"good.lua", "--out", "kept.trace"}).status == 0);
-    CHECK(hpo::memory::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
+    CHECK(hpo::allocator::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
     CHECK(std::filesystem::is_empty(workshop.path("tmp")));
 }
 
 TEST_CASE("a trace is replayed with the version of LibTorch that it was recorded with, unless another is named") {
     const Workshop workshop;
-    hpo::memory::AllocationTrace recorded;
+    hpo::allocator::AllocationTrace recorded;
     recorded.libtorch = "1.13.1";
     recorded.take({.bytes = 1 << 20});
-    hpo::memory::write_trace(workshop.path("old.trace"), recorded);
+    hpo::allocator::write_trace(workshop.path("old.trace"), recorded);
     const json own = json::parse(trace(workshop, {"old.trace", "--json"}).out);
     CHECK(own["allocator"]["libtorch"] == "1.13");
     CHECK(own["recorded_with"] == "1.13.1");
@@ -223,7 +223,7 @@ TEST_CASE("a training is recorded where its device is, and what has none or writ
     CHECK(no_device.status == 4);
     CHECK_THAT(no_device.error, Contains("hpo-tune: error: --device: ") && Contains("known: cpu\n"));
     const auto shown = trace(workshop, {write_a_trace(workshop), "--train"});
-    CHECK_THAT(shown.error, Contains("a trace, which is shown as it was recorded: --train is for a study script"));
+    CHECK_THAT(shown.error, Contains("this is a recorded trace, not a study script: --train needs a study script"));
 }
 
 #ifdef HPO_HAS_IMAGE_CLASSIFIER

@@ -181,7 +181,7 @@ TEST_CASE("two runs on one device share its ledger and never promise more than t
     CHECK(watch.granted_to.size() == 2);
     CHECK(watch.most_at_once == 2);
     CHECK(watch.most_bytes <= 1 << 20);
-    CHECK_THAT(first.error + second.error, Contains("waits for ") && Contains("are reserved for others"));
+    CHECK_THAT(first.error + second.error, Contains("waits for ") && Contains("are reserved for other attempts"));
     CHECK(ledger.entries().empty());
 }
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "hpo/core/plain_text.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/sqlite.hpp"
@@ -275,7 +275,7 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"summary --log " + data + "optuna-5.0.0.db --study oom --store " + data + "optuna-5.0.0.db", 2,
                   "is no text: line 1 holds a NUL byte"},
                  {"trial 1 --log LICENSE --study oom --store " + data + "optuna-5.0.0.db", 2,
-                  "--log 'LICENSE': tells of no trial in 21 lines; expected Optuna's lines"},
+                  "--log 'LICENSE': mentions no trial in 21 lines; expected Optuna's lines"},
                  {"compare --study oom --store " + data + "optuna-5.0.0.db", 2, "names of studies as words"},
                  {"compare oom empty --from -1 --store " + data + "optuna-5.0.0.db", 2, "--from"},
                  {"", 2, "subcommand"},
@@ -312,7 +312,7 @@ TEST_CASE("where failures left no message nothing is said to be known") {
     const std::string text = analyze("oom" + features).out;
     CHECK_THAT(text, Catch::StartsWith("No out-of-memory is recorded in study features, which does not mean"));
     CHECK_THAT(text, Catch::Contains("4 failed without a message"));
-    CHECK_THAT(text, !Catch::Contains("lost_worker") && !Catch::Contains("without a word"));
+    CHECK_THAT(text, !Catch::Contains("lost_worker") && !Catch::Contains("process ended without a message"));
     CHECK_THAT(analyze("summary" + features).out, Catch::Contains("no out-of-memory is recorded; of the trials 4 failed without a") &&
                                                       !Catch::Contains("no trial ran out of memory"));
     const json report = json::parse(analyze("oom --json" + features).out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tune/progress.hpp"
+#include "tune/display/progress.hpp"
 
 #include <fcntl.h>
 

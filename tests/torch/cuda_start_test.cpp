@@ -29,9 +29,9 @@ std::string said_by(const Ask& ask) {
 }  // namespace
 
 TEST_CASE("a cap on a GPU's memory is set before anything else has started CUDA") {
-    const auto limit = [] { hpo::torch::limit_memory(card, std::int64_t{1} << 30); };
-    const auto reset = [] { hpo::torch::reset_peak_memory(card); };
-    const auto read = [] { static_cast<void>(hpo::torch::read_memory(card)); };
+    const auto limit = [] { hpo::libtorch::limit_memory(card, std::int64_t{1} << 30); };
+    const auto reset = [] { hpo::libtorch::reset_peak_memory(card); };
+    const auto read = [] { static_cast<void>(hpo::libtorch::read_memory(card)); };
     if (c10::cuda::device_count() > 0) {
         CHECK(said_by(limit).empty());
         CHECK(said_by(read).empty());
@@ -48,6 +48,6 @@ TEST_CASE("a cap on a GPU's memory is set before anything else has started CUDA"
 
 TEST_CASE("giving memory back asks nothing of a process that has not started CUDA") {
     if (c10::cuda::device_count() > 0) return;  // another test may have started it
-    CHECK(said_by([] { hpo::torch::release_cached_memory(card); }).empty());
+    CHECK(said_by([] { hpo::libtorch::release_cached_memory(card); }).empty());
 }
 #endif

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/allocator/trace_file.hpp"
+#include "hpo/allocator/trace_peak.hpp"
 #include "hpo/device/metered_device.hpp"
-#include "hpo/memory/trace_file.hpp"
-#include "hpo/memory/trace_peak.hpp"
-#include "hpo/torch/dry_run.hpp"
+#include "hpo/torch/meta/onednn.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/onednn.hpp"
+#include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "points.hpp"
@@ -112,10 +112,10 @@ struct Case {
 }  // namespace
 
 TEST_CASE("a prediction takes nothing of the device that the latest attempt had, nor its cap") {
-    hpo::torch::MeteredAllocator::instance().set_cap(100);
+    hpo::libtorch::MeteredAllocator::instance().set_cap(100);
     image_classifier::ImageClassifier images;
     CHECK(predicted(images, image_job("mlp")).need > 100);
-    CHECK_FALSE(hpo::torch::MeteredAllocator::instance().reading().limit);
+    CHECK_FALSE(hpo::libtorch::MeteredAllocator::instance().reading().limit);
 }
 
 TEST_CASE("a dry run predicts the peak of linear layers under every lever, to the last few bytes") {
@@ -254,7 +254,7 @@ TEST_CASE("a dry run knows most of what oneDNN makes on the way of a convolution
 }
 
 TEST_CASE("a convolution in bf16 is predicted where oneDNN computes it, and left to the probe elsewhere", "[bf16]") {
-    const bool onednn_has_it = hpo::torch::onednn_has(torch::kBFloat16);
+    const bool onednn_has_it = hpo::libtorch::onednn_has(torch::kBFloat16);
     if (std::getenv("ONEDNN_MAX_CPU_ISA") != nullptr) {
         CHECK_FALSE(onednn_has_it);  // this program is called with AVX2 only
     } else {
@@ -287,12 +287,12 @@ TEST_CASE("a dry run of what no machine has costs no memory and touches no devic
     job.params["model.width"] = std::int64_t{65536};
     job.params["model.depth"] = std::int64_t{32};
     job.metered_device = "/nonexistent/device";
-    const std::int64_t held = hpo::torch::MeteredAllocator::instance().allocated_bytes();
+    const std::int64_t held = hpo::libtorch::MeteredAllocator::instance().allocated_bytes();
     const PeakPrediction prediction = predicted(trainer, job);
     constexpr std::int64_t weights = std::int64_t{31} * 65536 * 65536 * 4;
     CHECK(prediction.need > 4 * weights);  // with gradients and two moments
     CHECK(prediction.parts.at(0).bytes > weights);
-    CHECK(hpo::torch::MeteredAllocator::instance().allocated_bytes() == held);
+    CHECK(hpo::libtorch::MeteredAllocator::instance().allocated_bytes() == held);
 }
 
 TEST_CASE("a dry run leaves LibTorch as it was") {
@@ -305,9 +305,9 @@ TEST_CASE("a dry run leaves LibTorch as it was") {
 }
 
 TEST_CASE("what a dry run cannot run is named") {
-    struct Sorted final : hpo::torch::Model {
+    struct Sorted final : hpo::libtorch::Model {
         torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
-        hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
+        hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
             return layer(batch.inputs.at(0)) * std::get<0>(torch::mode(layer->weight)).sum();
         }
     };
@@ -407,9 +407,9 @@ TEST_CASE("channels that oneDNN fills up to blocks are left to the probe") {
 
 TEST_CASE("a probe of a training whose events depend on the batch says so") {
     points::PointsTrainer trainer;
-    struct Uneven final : hpo::torch::Model {
+    struct Uneven final : hpo::libtorch::Model {
         torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
-        hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
+        hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
             torch::Tensor sum = layer(batch.inputs.at(0));
             for (std::int64_t i = 0; i < batch.examples(); ++i) sum = sum + layer(batch.inputs.at(0)) * 0.1;
             return sum;
@@ -456,8 +456,8 @@ TEST_CASE("a trace that is kept says which module and operator took a block") {
     const PeakPrediction plain = predicted(trainer, job);
     job.trace_file = place.file("trace");
     CHECK(predicted(trainer, job) == plain);
-    const auto trace = hpo::memory::read_trace(job.trace_file);
-    CHECK(hpo::memory::requested_peak(trace).bytes == plain.requested_bytes);
+    const auto trace = hpo::allocator::read_trace(job.trace_file);
+    CHECK(hpo::allocator::requested_peak(trace).bytes == plain.requested_bytes);
     const auto has = [&](const std::string& scope, std::int64_t bytes) {
         return std::any_of(trace.blocks.begin(), trace.blocks.end(),
                            [&](const auto& block) { return block.bytes == bytes && trace.scopes.at(block.scope).starts_with(scope); });
@@ -479,8 +479,8 @@ TEST_CASE("a recorded training takes what its dry run says") {
     const PeakPrediction prediction = predicted(trainer, job);
     job.trace_file = place.file("trace");
     const std::int64_t peak = measured(trainer, job);
-    const auto trace = hpo::memory::read_trace(job.trace_file);
-    CHECK(hpo::memory::requested_peak(trace).bytes == peak);
+    const auto trace = hpo::allocator::read_trace(job.trace_file);
+    CHECK(hpo::allocator::requested_peak(trace).bytes == peak);
     CHECK(static_cast<double>(peak) == Approx(static_cast<double>(prediction.need)).epsilon(1e-4));
     CHECK(std::any_of(trace.phases.begin(), trace.phases.end(), [](const auto& phase) { return phase.name == "backward"; }));
     CHECK(std::any_of(trace.scopes.begin(), trace.scopes.end(), [](const std::string& scope) { return scope.starts_with("head"); }));
@@ -528,7 +528,7 @@ TEST_CASE("a probe of long texts records shorter ones where memory grows evenly 
 
 TEST_CASE("what oneDNN takes of its own for products in bf16 is in the prediction as an upper bound, or left to the probe", "[bf16]") {
     image_classifier::ImageClassifier images;
-    const bool scratch = hpo::torch::onednn_has(torch::kBFloat16);
+    const bool scratch = hpo::libtorch::onednn_has(torch::kBFloat16);
     const auto job_of = [](std::int64_t width, std::int64_t batch) {
         TrainerJob job = image_job("mlp");
         job.plan.precision = hpo::Precision::bf16;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/core/value.hpp"
-#include "hpo/torch/batch_checks.hpp"
-#include "hpo/torch/distance_rows.hpp"
+#include "hpo/torch/encoder/distance_rows.hpp"
+#include "hpo/torch/encoder/read_encoder.hpp"
 #include "hpo/torch/load_weights.hpp"
-#include "hpo/torch/read_encoder.hpp"
+#include "hpo/torch/training/batch_checks.hpp"
 #include "hpo/weights/weights.hpp"
 
 #include <torch/torch.h>
@@ -26,7 +26,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace hpo::torch;
+using namespace hpo::libtorch;
 using hpo::weights::Dtype;
 using nlohmann::json;
 using torch::Tensor;

@@ -21,7 +21,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
-using hpo::torch::MeteredAllocator;
+using hpo::libtorch::MeteredAllocator;
 using image_classifier::ImageClassifier;
 using points::Recorder;
 
@@ -346,7 +346,7 @@ TEST_CASE("probes and low-rank additions train what they promise of an image mod
 }
 
 TEST_CASE("balanced class weights count a class's examples as much as another's") {
-    const auto weights = hpo::torch::balanced_weights({3, 1, 0});
+    const auto weights = hpo::libtorch::balanced_weights({3, 1, 0});
     CHECK(torch::allclose(weights, torch::tensor({4.0F / 9, 4.0F / 3, 0.0F})));
     ImageClassifier trainer;
     auto job = small_job("mlp");

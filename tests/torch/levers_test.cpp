@@ -12,22 +12,22 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/torch/adafactor.hpp"
-#include "hpo/torch/adapted_conv2d.hpp"
-#include "hpo/torch/adapted_linear.hpp"
+#include "hpo/torch/adaptation/adapted_conv2d.hpp"
+#include "hpo/torch/adaptation/adapted_linear.hpp"
+#include "hpo/torch/adaptation/model_parts.hpp"
+#include "hpo/torch/adaptation/tuning.hpp"
 #include "hpo/torch/autocast.hpp"
-#include "hpo/torch/batch_loader.hpp"
-#include "hpo/torch/checkpointing.hpp"
-#include "hpo/torch/finish_gradients.hpp"
-#include "hpo/torch/loss_scale.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/model_parts.hpp"
-#include "hpo/torch/optimizer.hpp"
-#include "hpo/torch/tuning.hpp"
+#include "hpo/torch/training/adafactor.hpp"
+#include "hpo/torch/training/batch_loader.hpp"
+#include "hpo/torch/training/checkpointing.hpp"
+#include "hpo/torch/training/finish_gradients.hpp"
+#include "hpo/torch/training/loss_scale.hpp"
+#include "hpo/torch/training/optimizer.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 
-using namespace hpo::torch;
+using namespace hpo::libtorch;
 using namespace points;
 
 namespace {

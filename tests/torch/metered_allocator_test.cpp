@@ -13,8 +13,8 @@
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 
+using hpo::libtorch::MeteredAllocator;
 using hpo::tests::mib;
-using hpo::torch::MeteredAllocator;
 
 namespace {
 
@@ -57,7 +57,7 @@ TEST_CASE("data sets stay outside the meter, wherever they are freed") {
     const std::int64_t before = meter.allocator.allocated_bytes();
     torch::Tensor data;
     {
-        const hpo::torch::Unmetered outside;
+        const hpo::libtorch::Unmetered outside;
         data = bytes(4 * mib);
     }
     const auto inside = bytes(mib);
@@ -97,7 +97,7 @@ TEST_CASE("tensors are charged to the shared device and neighbours are named") {
     CHECK(device.occupancy().used_bytes == 6 * mib);
     CHECK_THROWS_AS(bytes(5 * mib), c10::OutOfMemoryError);
     CHECK(device.occupancy().used_bytes == 6 * mib);
-    const auto reading = hpo::torch::read_memory(torch::kCPU);
+    const auto reading = hpo::libtorch::read_memory(torch::kCPU);
     CHECK(reading.capacity == 10 * mib);
     CHECK(reading.free == 4 * mib);
     CHECK(reading.neighbours.empty());

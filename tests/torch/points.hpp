@@ -13,13 +13,13 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/torch/adapted_linear.hpp"
+#include "hpo/torch/adaptation/adapted_linear.hpp"
 #include "hpo/torch/torch_trainer.hpp"
 
 /// What the tests of the training loop train: a small network on random points.
 namespace points {
 
-using namespace hpo::torch;
+using namespace hpo::libtorch;
 
 /// Keeps what it is told; stops after `stop_after` reports.
 struct Recorder final : hpo::Progress {

@@ -31,7 +31,7 @@ struct SmallUNet final : points::Model {
         up = register_module("up", convolution(3 * width, width, 3));
         head = register_module("head", convolution(width, 1, 1));
     }
-    hpo::torch::Outputs forward(const points::Batch& batch) override {
+    hpo::libtorch::Outputs forward(const points::Batch& batch) override {
         const torch::Tensor& images = batch.inputs.at(0);
         const torch::Tensor wide = torch::relu(down(images));
         const torch::Tensor deep = torch::relu(bottom(torch::max_pool2d(wide, 2)));
@@ -44,7 +44,7 @@ struct SmallUNet final : points::Model {
 /// Random images, and masks of where they are bright.
 struct Masks final : points::Task {
     explicit Masks(std::int64_t width) : width_{width} {
-        const hpo::torch::Unmetered data_set;
+        const hpo::libtorch::Unmetered data_set;
         torch::manual_seed(3);
         images_ = torch::rand({128, 1, 16, 16});
     }
@@ -55,7 +55,7 @@ struct Masks final : points::Task {
         const torch::Tensor images = images_.index_select(0, chosen);
         return {{images.to(device)}, images.gt(0.5).to(torch::kFloat).to(device)};
     }
-    [[nodiscard]] torch::Tensor loss_sum(const hpo::torch::Outputs& outputs, const points::Batch& batch) const override {
+    [[nodiscard]] torch::Tensor loss_sum(const hpo::libtorch::Outputs& outputs, const points::Batch& batch) const override {
         const auto summed = nn::functional::BinaryCrossEntropyWithLogitsFuncOptions{}.reduction(torch::kSum);
         return nn::functional::binary_cross_entropy_with_logits(outputs, batch.targets, summed);
     }

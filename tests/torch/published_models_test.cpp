@@ -5,7 +5,7 @@
 #include <string>
 
 #include "hpo/text/published_encoders.hpp"
-#include "hpo/torch/meta_device.hpp"
+#include "hpo/torch/meta/device.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
@@ -48,11 +48,11 @@ std::string write_texts(const std::filesystem::path& file, int count, int words)
 }  // namespace
 
 TEST_CASE("published models have as many parameters as their papers' checkpoints") {
-    const hpo::torch::MetaDevice device{hpo::torch::MetaTarget::cpu};
-    const hpo::torch::MetaFactories on_meta;
+    const hpo::libtorch::MetaDevice device{hpo::libtorch::MetaTarget::cpu};
+    const hpo::libtorch::MetaFactories on_meta;
     const auto parameters = [](const std::string& name) {
         std::int64_t count = 0;
-        const auto encoder = hpo::torch::draw_encoder(hpo::text::published_encoder(name).value(), name);
+        const auto encoder = hpo::libtorch::draw_encoder(hpo::text::published_encoder(name).value(), name);
         for (const auto& parameter : encoder->parameters()) count += parameter.numel();
         return count;
     };

@@ -12,24 +12,24 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/trace_peak.hpp"
-#include "hpo/memory/trace_repetition.hpp"
-#include "hpo/torch/dry_run.hpp"
-#include "hpo/torch/meta_cuda.hpp"
-#include "hpo/torch/meta_device.hpp"
-#include "hpo/torch/meta_host.hpp"
-#include "hpo/torch/training_loop.hpp"
+#include "hpo/allocator/trace_peak.hpp"
+#include "hpo/allocator/trace_repetition.hpp"
+#include "hpo/torch/meta/cuda.hpp"
+#include "hpo/torch/meta/device.hpp"
+#include "hpo/torch/meta/host.hpp"
+#include "hpo/torch/prediction/dry_run.hpp"
+#include "hpo/torch/training/loop.hpp"
 #include "image_classifier/image_task.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "text_classifier/stand_in_texts.hpp"
 #include "text_classifier/text_task.hpp"
 
-using hpo::memory::AllocationTrace;
-using hpo::torch::MetaTarget;
-using hpo::torch::ShortTask;
-using hpo::torch::Task;
-using hpo::torch::TrainingPlan;
+using hpo::allocator::AllocationTrace;
+using hpo::libtorch::MetaTarget;
+using hpo::libtorch::ShortTask;
+using hpo::libtorch::Task;
+using hpo::libtorch::TrainingPlan;
 
 namespace {
 
@@ -43,20 +43,20 @@ struct More {
 class LongerTask final : public Task {
 public:
     LongerTask(ShortTask task, std::int64_t more_examples) : task_{std::move(task)}, more_examples_{more_examples} {}
-    std::shared_ptr<hpo::torch::Model> build() override { return task_.build(); }
+    std::shared_ptr<hpo::libtorch::Model> build() override { return task_.build(); }
     [[nodiscard]] std::int64_t training_examples() const override { return task_.training_examples() + more_examples_; }
-    [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
+    [[nodiscard]] hpo::libtorch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return task_.training_batch(examples, device);
     }
-    [[nodiscard]] torch::Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
+    [[nodiscard]] torch::Tensor loss_sum(const hpo::libtorch::Outputs& outputs, const hpo::libtorch::Batch& batch) const override {
         return task_.loss_sum(outputs, batch);
     }
-    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+    [[nodiscard]] hpo::libtorch::Metrics evaluate(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan) const override {
         return task_.evaluate(model, plan);
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return task_.classes(); }
     [[nodiscard]] std::vector<std::string> layers() const override { return task_.layers(); }
-    void finish(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
+    void finish(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan, hpo::Attributes& attributes) const override {
         task_.finish(model, plan, attributes);
     }
 
@@ -67,21 +67,22 @@ private:
 
 /// A dry run of that much more than dry_run records.
 AllocationTrace recorded(Task& whole, const TrainingPlan& plan, MetaTarget target, More more) {
-    const hpo::torch::MetaDevice device{target};
-    std::optional<hpo::torch::MetaCuda> cuda;
-    std::optional<hpo::torch::MetaHost> host;
+    const hpo::libtorch::MetaDevice device{target};
+    std::optional<hpo::libtorch::MetaCuda> cuda;
+    std::optional<hpo::libtorch::MetaHost> host;
     if (target == MetaTarget::cuda) cuda.emplace();
     else host.emplace();
     points::Recorder nobody;
-    const hpo::torch::AttemptSettings settings{.device = torch::Device{torch::kMeta}};
-    hpo::torch::RunningAttempt attempt{settings, nobody};
+    const hpo::libtorch::AttemptSettings settings{.device = torch::Device{torch::kMeta}};
+    hpo::libtorch::RunningAttempt attempt{settings, nobody};
     ShortTask shortened{whole, plan, attempt.device()};
     TrainingPlan longer = shortened.plan();
     longer.epochs += more.epochs;
     const std::int64_t more_examples = more.steps * longer.effective_batch;
     LongerTask task{std::move(shortened), more_examples};
-    hpo::torch::Recording recording{target == MetaTarget::cpu ? hpo::torch::Recorded::device_and_host : hpo::torch::Recorded::device};
-    REQUIRE(hpo::torch::train(task, longer, hpo::Seed{1}, attempt).kind == hpo::OutcomeKind::complete);
+    hpo::libtorch::Recording recording{target == MetaTarget::cpu ? hpo::libtorch::Recorded::device_and_host
+                                                                 : hpo::libtorch::Recorded::device};
+    REQUIRE(hpo::libtorch::train(task, longer, hpo::Seed{1}, attempt).kind == hpo::OutcomeKind::complete);
     return recording.finish();
 }
 
@@ -119,25 +120,25 @@ TrainingPlan accumulated(std::int64_t epochs) {
 void hold_a_third_against_the_second(Task& task) {
     for (const MetaTarget target : {MetaTarget::cpu, MetaTarget::cuda}) {
         CAPTURE(target == MetaTarget::cpu);
-        const auto peak = [](const AllocationTrace& trace) { return hpo::memory::requested_peak(trace).bytes; };
+        const auto peak = [](const AllocationTrace& trace) { return hpo::allocator::requested_peak(trace).bytes; };
         {
             const AllocationTrace two = recorded(task, accumulated(1), target, {});
-            const auto steps = hpo::memory::steps_of(two).steps;
+            const auto steps = hpo::allocator::steps_of(two).steps;
             REQUIRE(steps.size() == 3);  // two whole ones and the short one
             const AllocationTrace three = recorded(task, accumulated(1), target, {.steps = 1});
-            REQUIRE(hpo::memory::steps_of(three).steps.size() == 4);
-            const auto repeated = hpo::memory::repeated(two, steps.at(1), 1);
+            REQUIRE(hpo::allocator::steps_of(three).steps.size() == 4);
+            const auto repeated = hpo::allocator::repeated(two, steps.at(1), 1);
             REQUIRE(repeated);
             CHECK(told(three) == told(*repeated));
             CHECK(peak(three) == peak(two));
-            CHECK_FALSE(hpo::memory::repeated(two, steps.at(0), 1));  // it makes what the optimizer keeps, so one would not do
+            CHECK_FALSE(hpo::allocator::repeated(two, steps.at(0), 1));  // it makes what the optimizer keeps, so one would not do
         }
         {
             const AllocationTrace two = recorded(task, accumulated(2), target, {});
-            const auto found = hpo::memory::steps_of(two);
+            const auto found = hpo::allocator::steps_of(two);
             REQUIRE(found.epochs == std::vector<std::size_t>{0, 2});
             const AllocationTrace three = recorded(task, accumulated(2), target, {.epochs = 1});
-            const auto repeated = hpo::memory::repeated(two, {found.steps.at(0).last, found.steps.at(2).last}, 1);
+            const auto repeated = hpo::allocator::repeated(two, {found.steps.at(0).last, found.steps.at(2).last}, 1);
             REQUIRE(repeated);
             CHECK(told(three) == told(*repeated));
             CHECK(peak(three) == peak(two));

@@ -17,17 +17,17 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/testing/saving_contract.hpp"
-#include "hpo/torch/epoch_order.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/optimizer.hpp"
-#include "hpo/torch/training_step.hpp"
+#include "hpo/torch/training/epoch_order.hpp"
+#include "hpo/torch/training/optimizer.hpp"
+#include "hpo/torch/training/step.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/tiny_encoders.hpp"
 
 using namespace text_classifier;
-using hpo::torch::MeteredAllocator;
+using hpo::libtorch::MeteredAllocator;
 using points::Recorder;
 using torch::Tensor;
 
@@ -138,20 +138,21 @@ Tensor gradients(const StepSettings& step) {
     std::vector<std::int64_t> examples(static_cast<std::size_t>(texts->train.size()));
     std::iota(examples.begin(), examples.end(), std::int64_t{0});
     Recorder recorder;
-    const hpo::torch::AttemptSettings settings;
-    hpo::torch::RunningAttempt attempt{settings, recorder};
+    const hpo::libtorch::AttemptSettings settings;
+    hpo::libtorch::RunningAttempt attempt{settings, recorder};
     const auto count = static_cast<std::int64_t>(examples.size());
-    hpo::torch::BatchLoader loader{task, {.order = examples, .effective_batch = count, .micro_batch = step.micro_batch}, attempt.device()};
-    hpo::torch::Optimizer optimizer{{}, hpo::torch::parameter_groups(*model, {}, 1)};
-    hpo::torch::LossScale loss_scale;
-    hpo::torch::TrainingStep passes{{.task = task,
-                                     .model = *model,
-                                     .loader = loader,
-                                     .optimizer = optimizer,
-                                     .loss_scale = loss_scale,
-                                     .attempt = attempt,
-                                     .examples = count}};
-    hpo::torch::accumulate_gradients(task, passes);
+    hpo::libtorch::BatchLoader loader{
+        task, {.order = examples, .effective_batch = count, .micro_batch = step.micro_batch}, attempt.device()};
+    hpo::libtorch::Optimizer optimizer{{}, hpo::libtorch::parameter_groups(*model, {}, 1)};
+    hpo::libtorch::LossScale loss_scale;
+    hpo::libtorch::TrainingStep passes{{.task = task,
+                                        .model = *model,
+                                        .loader = loader,
+                                        .optimizer = optimizer,
+                                        .loss_scale = loss_scale,
+                                        .attempt = attempt,
+                                        .examples = count}};
+    hpo::libtorch::accumulate_gradients(task, passes);
     std::vector<Tensor> flat;
     for (const auto& parameter : model->parameters()) flat.push_back(parameter.grad().flatten());
     return torch::cat(flat);
@@ -200,7 +201,7 @@ TEST_CASE("a classifier's loss weighs an example by its class and spreads a shar
             sum += share * weights[static_cast<std::size_t>(kind)] * surprise[row][kind].item<double>();
         }
     }
-    const hpo::torch::ClassificationLoss loss{.label_smoothing = 0.3, .class_weights = torch::tensor(weights)};
+    const hpo::libtorch::ClassificationLoss loss{.label_smoothing = 0.3, .class_weights = torch::tensor(weights)};
     CHECK(loss.sum(logits, torch::tensor(labels, torch::kLong)).item<double>() == Approx(sum).epsilon(1e-5));
 }
 
@@ -263,10 +264,10 @@ TEST_CASE("texts that are sorted by length within some steps keep every example 
         }
         return sum;
     };
-    const std::vector<std::int64_t> shuffled = hpo::torch::shuffled(103, hpo::Seed{2});
+    const std::vector<std::int64_t> shuffled = hpo::libtorch::shuffled(103, hpo::Seed{2});
     const auto bucketed = [&](std::int64_t steps, std::uint64_t seed) {
         std::vector<std::int64_t> order = shuffled;
-        hpo::torch::bucket_by_length(order, {.effective_batch = 10, .seed = hpo::Seed{seed}}, steps, length_of);
+        hpo::libtorch::bucket_by_length(order, {.effective_batch = 10, .seed = hpo::Seed{seed}}, steps, length_of);
         return order;
     };
     for (const std::int64_t steps : {1, 4, 1000}) {
@@ -496,7 +497,7 @@ TEST_CASE("layer-wise decay reaches every part of an encoder, the lower the less
                   {.encoder = {.vocabulary = 40, .hidden = 16, .layers = 2, .heads = 2, .intermediate = 32, .positions = 16},
                    .head = {.depth = 1, .width = 8, .dropout = 0, .classes = 3}}};
     const auto model = task.build();
-    const auto groups = hpo::torch::parameter_groups(*model, task.layers(), 0.5);
+    const auto groups = hpo::libtorch::parameter_groups(*model, task.layers(), 0.5);
     REQUIRE(groups.size() == 4);  // embeddings, two layers, head
     std::map<const void*, double> factors;
     for (const auto& group : groups) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/torch/training_loop.hpp"
-#include "hpo/torch/dry_run.hpp"
-#include "hpo/torch/training_step.hpp"
+#include "hpo/torch/prediction/dry_run.hpp"
+#include "hpo/torch/training/loop.hpp"
+#include "hpo/torch/training/step.hpp"
 
 #include <torch/torch.h>
 
@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "hpo/torch/checkpointing.hpp"
-#include "hpo/torch/evaluation.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "hpo/torch/training/checkpointing.hpp"
+#include "hpo/torch/training/evaluation.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 
-using namespace hpo::torch;
+using namespace hpo::libtorch;
 using namespace points;
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hpo/device/metered_device.hpp"
-#include "hpo/torch/value_reads.hpp"
+#include "hpo/torch/recording/value_reads.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
@@ -26,7 +26,7 @@ using Change = std::function<torch::Tensor(const torch::Tensor& hidden)>;
 /// Two layers; `between` changes what goes from one to the other.
 struct Changed final : points::Model {
     explicit Changed(Change wanted) : between{std::move(wanted)} {}
-    hpo::torch::Outputs forward(const points::Batch& batch) override { return second(between(first(batch.inputs.at(0)))); }
+    hpo::libtorch::Outputs forward(const points::Batch& batch) override { return second(between(first(batch.inputs.at(0)))); }
 
     Change between;
     torch::nn::Linear first{register_module("first", torch::nn::Linear{6, 16})};
@@ -43,7 +43,7 @@ struct ChangedPoints final : points::Task {
     [[nodiscard]] points::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return whole.training_batch(examples, device);
     }
-    [[nodiscard]] torch::Tensor loss_sum(const hpo::torch::Outputs& outputs, const points::Batch& batch) const override {
+    [[nodiscard]] torch::Tensor loss_sum(const hpo::libtorch::Outputs& outputs, const points::Batch& batch) const override {
         in_loss(outputs, batch);
         return whole.loss_sum(outputs, batch);
     }
@@ -68,7 +68,7 @@ struct ChangedTrainer final : points::TorchTrainer {
         return info;
     }
     std::unique_ptr<points::Task> make_task(const hpo::Settings&, const TrainerJob&) override {
-        const hpo::torch::Unmetered data_set;
+        const hpo::libtorch::Unmetered data_set;
         auto task = std::make_unique<ChangedPoints>();
         change(*task);
         return task;
@@ -190,7 +190,7 @@ TEST_CASE("a dry run notices a number that was drawn at random and read, and lea
     ChangedTrainer spread = at_random([] { return torch::linspace(0, 1, 5, torch::kCPU)[1].item<double>(); });
     CHECK(predicted(spread).need == Approx(measured(spread)).epsilon(1e-3));
     ChangedTrainer said = at_random([] {
-        const hpo::torch::HarmlessReads of_noise;
+        const hpo::libtorch::HarmlessReads of_noise;
         return torch::rand({1}, torch::kCPU).item<double>() + 1;
     });
     CHECK_NOTHROW(predicted(said));
@@ -209,7 +209,7 @@ TEST_CASE("what follows from shapes, and what the author says is harmless, keeps
         {"one_hot of named classes", [](const torch::Tensor& x) { return x + torch::one_hot(x.argmax(1), 16).to(torch::kFloat); }},
         {"a check that is said to be one",
          [](const torch::Tensor& x) {
-             const hpo::torch::HarmlessReads of_a_check;
+             const hpo::libtorch::HarmlessReads of_a_check;
              static_cast<void>((x == x).all().item<bool>());
              return x;
          }},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // LibTorch's own history of its caching allocator, over a CUDA runtime that only counts. No card is needed.
-#include "hpo/torch/cuda_history.hpp"
-#include "hpo/core/error.hpp"
-#include "hpo/torch/trace_recorder.hpp"
+#include "hpo/torch/prediction/cuda_history.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/torch/recording/trace_recorder.hpp"
 
 #include <cstdint>
 #include <iostream>
@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/allocator_replay.hpp"
+#include "hpo/allocator/replay.hpp"
 #include "support/catch.hpp"
 #include "torch_allocator/native_replay.hpp"
 
 using namespace hpo::tests;
-using hpo::memory::AllocationTrace;
-using hpo::memory::ReplayedTrace;
-using hpo::torch::CudaHistory;
-using hpo::torch::trace_of_history;
+using hpo::allocator::AllocationTrace;
+using hpo::allocator::ReplayedTrace;
+using hpo::libtorch::CudaHistory;
+using hpo::libtorch::trace_of_history;
 using Entry = c10::CachingDeviceAllocator::TraceEntry;
 namespace native = c10::cuda::CUDACachingAllocator;
 
@@ -118,7 +118,7 @@ TEST_CASE("a history of what the model does not have is refused") {
 TEST_CASE("a training's own phases are those of the history, until it ends") {
     const int verdict = in_own_process([] {
         CudaHistory history;
-        auto& training = hpo::torch::TraceRecorder::instance();
+        auto& training = hpo::libtorch::TraceRecorder::instance();
         training.enter("forward");
         void* const activation = native::raw_alloc(1000);
         training.enter("backward");

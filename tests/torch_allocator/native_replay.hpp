@@ -11,20 +11,20 @@
 #include <string>
 #include <vector>
 
+#include "allocator/random_trace.hpp"
+#include "hpo/allocator/conf.hpp"
+#include "hpo/allocator/replay.hpp"
 #include "hpo/core/seed.hpp"
-#include "hpo/memory/allocator_conf.hpp"
-#include "hpo/memory/allocator_replay.hpp"
-#include "memory/random_trace.hpp"
 #include "torch_allocator/counting_cudart.hpp"
 
 namespace hpo::tests {
 
 /// A random trace, with settings and a device to replay it with: one of two is too small for it.
 struct RandomReplay {
-    memory::AllocationTrace trace;
+    allocator::AllocationTrace trace;
     std::string conf;  ///< as in PYTORCH_CUDA_ALLOC_CONF
-    memory::AllocatorSettings settings;
-    memory::AllocatorDevice device{.total_bytes = std::int64_t{1} << 40};
+    allocator::AllocatorSettings settings;
+    allocator::AllocatorDevice device{.total_bytes = std::int64_t{1} << 40};
 };
 
 [[nodiscard]] inline std::string random_conf(Rng& rng) {
@@ -47,9 +47,9 @@ struct RandomReplay {
     RandomReplay replay;
     replay.trace = random_trace(rng, draw(rng, 5, 400));
     replay.conf = random_conf(rng);
-    replay.settings = memory::read_allocator_conf(replay.conf, memory::parse_libtorch_version(TORCH_VERSION).value());
+    replay.settings = allocator::read_allocator_conf(replay.conf, allocator::parse_libtorch_version(TORCH_VERSION).value());
     if (rng.below(2) == 0) replay.settings.memory_fraction = 0.25 + 0.75 * rng.uniform();
-    const std::int64_t peak = memory::simulate(replay.trace, replay.settings).counts.reserved_peak;
+    const std::int64_t peak = allocator::simulate(replay.trace, replay.settings).counts.reserved_peak;
     if (rng.below(4) != 0) replay.device.total_bytes = peak / 2 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(peak)));
     return replay;
 }
@@ -63,10 +63,10 @@ inline void prepare_allocator(const RandomReplay& replay) {
 }
 
 /// What LibTorch's allocator does with a trace, as far as it counts it.
-[[nodiscard]] inline memory::ReplayedTrace replay_natively(const memory::AllocationTrace& trace) {
+[[nodiscard]] inline allocator::ReplayedTrace replay_natively(const allocator::AllocationTrace& trace) {
     namespace native = c10::cuda::CUDACachingAllocator;
     std::vector<void*> held(trace.blocks.size());
-    memory::ReplayedTrace result;
+    allocator::ReplayedTrace result;
     for (std::size_t i = 0; i < trace.events.size() && !result.refused; ++i) {
         const std::int64_t event = trace.events[i];
         if (event < 0) {
@@ -77,7 +77,7 @@ inline void prepare_allocator(const RandomReplay& replay) {
         try {
             held[block] = native::raw_alloc(static_cast<std::size_t>(trace.blocks[block].bytes));
         } catch (const c10::OutOfMemoryError&) {
-            result.refused = memory::RefusedRequest{.event = i};
+            result.refused = allocator::RefusedRequest{.event = i};
         }
     }
     const auto stats = native::getDeviceStats(0);

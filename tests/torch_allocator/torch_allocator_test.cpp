@@ -6,7 +6,7 @@
 #include "torch_allocator/native_replay.hpp"
 
 using namespace hpo::tests;
-using hpo::memory::ReplayedTrace;
+using hpo::allocator::ReplayedTrace;
 
 namespace {
 

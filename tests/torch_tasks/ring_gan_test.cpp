@@ -29,7 +29,7 @@ hpo::TrainerJob gan_job() {
     return job;
 }
 
-hpo::AttemptOutcome complete(hpo::torch::TorchTrainer& trainer, const hpo::TrainerJob& job) {
+hpo::AttemptOutcome complete(hpo::libtorch::TorchTrainer& trainer, const hpo::TrainerJob& job) {
     points::Recorder recorder;
     auto outcome = trainer.run(job, recorder);
     INFO((outcome.failure ? outcome.failure->message : ""));
@@ -44,17 +44,17 @@ struct Weights {
 };
 
 /// The example's task, with the step of a test.
-class OtherStep final : public hpo::torch::OwnStepTask {
+class OtherStep final : public hpo::libtorch::OwnStepTask {
 public:
-    using Step = std::function<double(hpo::torch::TrainingStep&)>;
+    using Step = std::function<double(hpo::libtorch::TrainingStep&)>;
     explicit OtherStep(Step step) : step_{std::move(step)} {}
-    std::shared_ptr<hpo::torch::Model> build() override { return whole_.build(); }
+    std::shared_ptr<hpo::libtorch::Model> build() override { return whole_.build(); }
     [[nodiscard]] std::int64_t training_examples() const override { return whole_.training_examples(); }
-    [[nodiscard]] hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
+    [[nodiscard]] hpo::libtorch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return whole_.training_batch(examples, device);
     }
-    [[nodiscard]] double training_step(hpo::torch::TrainingStep& step) const override { return step_(step); }
-    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+    [[nodiscard]] double training_step(hpo::libtorch::TrainingStep& step) const override { return step_(step); }
+    [[nodiscard]] hpo::libtorch::Metrics evaluate(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan) const override {
         return whole_.evaluate(model, plan);
     }
 
@@ -63,12 +63,12 @@ private:
     Step step_;
 };
 
-struct OtherTrainer final : hpo::torch::TorchTrainer {
+struct OtherTrainer final : hpo::libtorch::TorchTrainer {
     OtherStep::Step step;
     [[nodiscard]] hpo::TrainerInfo describe() const override {
         return {.name = "other", .metrics = {{"distance", hpo::Direction::minimize, ""}}};
     }
-    std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
+    std::unique_ptr<hpo::libtorch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
         return std::make_unique<OtherStep>(step);
     }
 };
@@ -100,8 +100,8 @@ std::string problem_of(const OtherStep::Step& step) {
     return outcome.failure->message;
 }
 
-void pass_and_backward(hpo::torch::TrainingStep& step) {
-    step.each_micro_batch([&](const hpo::torch::Batch& batch) {
+void pass_and_backward(hpo::libtorch::TrainingStep& step) {
+    step.each_micro_batch([&](const hpo::libtorch::Batch& batch) {
         auto& gan = step.model<ring_gan::Gan>();
         step.backward(gan.discriminator->forward(batch.inputs[0]).sum());
     });
@@ -146,15 +146,15 @@ TEST_CASE("a dry run and a probe predict a step of the task's own, in one micro-
 
 TEST_CASE("an update moves its part alone, and drops the gradients of the others") {
     std::vector<Weights> seen;
-    const auto keep = [&](hpo::torch::TrainingStep& step) {
+    const auto keep = [&](hpo::libtorch::TrainingStep& step) {
         auto& gan = step.model<ring_gan::Gan>();
         seen.push_back({gan.generator->hidden->weight.detach().clone(), gan.discriminator->hidden->weight.detach().clone()});
     };
     OtherTrainer trainer;
-    trainer.step = [&](hpo::torch::TrainingStep& step) {
+    trainer.step = [&](hpo::libtorch::TrainingStep& step) {
         auto& gan = step.model<ring_gan::Gan>();
         const auto through_both = [&] {
-            step.each_micro_batch([&](const hpo::torch::Batch& batch) {
+            step.each_micro_batch([&](const hpo::libtorch::Batch& batch) {
                 const auto noise = torch::ones({batch.examples(), ring_gan::Gan::noise});
                 step.backward(gan.discriminator->forward(gan.generator->forward(noise)).sum());
             });
@@ -194,7 +194,7 @@ TEST_CASE("an update takes its share of the learning rate, and clips the gradien
                 double bias = 0;  // how far each moved
                 double all = 0;
                 OtherTrainer trainer;
-                trainer.step = [&](hpo::torch::TrainingStep& step) {
+                trainer.step = [&](hpo::libtorch::TrainingStep& step) {
                     auto& gan = step.model<ring_gan::Gan>();
                     const auto weights = [&] {
                         std::vector<torch::Tensor> parts;
@@ -203,7 +203,7 @@ TEST_CASE("an update takes its share of the learning rate, and clips the gradien
                     };
                     const torch::Tensor before = weights();
                     const double bias_before = gan.discriminator->head->bias.item<double>();
-                    step.each_micro_batch([&](const hpo::torch::Batch& batch) {
+                    step.each_micro_batch([&](const hpo::libtorch::Batch& batch) {
                         // Its gradient is far longer than the discriminator's: a norm of both would clip more.
                         const torch::Tensor other = 1000 * gan.generator->head->bias.sum();
                         step.backward(step.in_precision([&] { return gan.discriminator->forward(batch.inputs[0]).sum() + other; })[0]);
@@ -235,11 +235,11 @@ TEST_CASE("a further pass of a step gives the same batches, with loader workers,
         CAPTURE(workers);
         OtherTrainer trainer;
         int steps = 0;
-        trainer.step = [&](hpo::torch::TrainingStep& step) {
-            std::vector<hpo::torch::Batch> first;
-            step.each_micro_batch([&](const hpo::torch::Batch& batch) { first.push_back(batch); });
+        trainer.step = [&](hpo::libtorch::TrainingStep& step) {
+            std::vector<hpo::libtorch::Batch> first;
+            step.each_micro_batch([&](const hpo::libtorch::Batch& batch) { first.push_back(batch); });
             std::size_t at = 0;
-            step.each_micro_batch([&](const hpo::torch::Batch& batch) {
+            step.each_micro_batch([&](const hpo::libtorch::Batch& batch) {
                 CHECK(batch.inputs[0].equal(first.at(at).inputs[0]));
                 CHECK(batch.targets.equal(first.at(at++).targets));
                 step.backward(step.model<ring_gan::Gan>().discriminator->forward(batch.inputs[0]).sum());
@@ -265,7 +265,7 @@ TEST_CASE("a step that leaves out what it must do is told, by a check and by a t
               return 0.0;
           }) == "training_step updated nothing; expected a call of step.update");
     CHECK(problem_of([](auto& step) {
-              step.each_micro_batch([](const hpo::torch::Batch&) {});
+              step.each_micro_batch([](const hpo::libtorch::Batch&) {});
               step.update();
               return 0.0;
           }) == "update: no gradients came since the last one; expected a call of step.backward first");
@@ -293,11 +293,11 @@ TEST_CASE("a step that leaves out what it must do is told, by a check and by a t
               }) == std::string{"update: got a rate factor of "} + text + "; expected a number of at least 0");
     }
     CHECK(problem_of([](auto& step) {
-              step.each_micro_batch([&](const hpo::torch::Batch& batch) { step.backward(batch.inputs[0].sum()); });
+              step.each_micro_batch([&](const hpo::libtorch::Batch& batch) { step.backward(batch.inputs[0].sum()); });
               return 0.0;
           }) == "the loss has no gradient: nothing that learns is part of it");
     CHECK_THAT(problem_of([](auto& step) {
-                   step.each_micro_batch([&](const hpo::torch::Batch& batch) {
+                   step.each_micro_batch([&](const hpo::libtorch::Batch& batch) {
                        step.backward(step.template model<ring_gan::Gan>().discriminator->forward(batch.inputs[0]));
                    });
                    return 0.0;
@@ -307,7 +307,7 @@ TEST_CASE("a step that leaves out what it must do is told, by a check and by a t
 
 TEST_CASE("a loss of a task's own step that is no number ends the attempt as such") {
     OtherTrainer trainer;
-    trainer.step = [](hpo::torch::TrainingStep& step) {
+    trainer.step = [](hpo::libtorch::TrainingStep& step) {
         pass_and_backward(step);
         step.update("discriminator");
         return std::nan("");

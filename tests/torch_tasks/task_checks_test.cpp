@@ -11,60 +11,60 @@
 
 namespace {
 
-using ::torch::Tensor;
+using torch::Tensor;
 
 /// A line through points; its outputs have one number for each example, [examples] or [examples, 1].
-struct Line final : hpo::torch::Model {
+struct Line final : hpo::libtorch::Model {
     explicit Line(std::string flaw) : flaw_{std::move(flaw)} {
-        if (flaw_ == "seed") ::torch::manual_seed(1);
-        layer = register_module("layer", ::torch::nn::Linear{3, 1});
-        dropout = register_module("dropout", ::torch::nn::Dropout{0.5});
-        norm = register_module("norm", ::torch::nn::BatchNorm1d{3});
+        if (flaw_ == "seed") torch::manual_seed(1);
+        layer = register_module("layer", torch::nn::Linear{3, 1});
+        dropout = register_module("dropout", torch::nn::Dropout{0.5});
+        norm = register_module("norm", torch::nn::BatchNorm1d{3});
     }
-    hpo::torch::Outputs forward(const hpo::torch::Batch& batch) override {
+    hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
         Tensor inputs = batch.inputs[0];
         if (flaw_.find("dropout") != std::string::npos) inputs = dropout(inputs);
-        if (flaw_.find("noise") != std::string::npos) inputs = inputs + ::torch::randn_like(inputs);
+        if (flaw_.find("noise") != std::string::npos) inputs = inputs + torch::randn_like(inputs);
         if (flaw_.find("frozen_norm") != std::string::npos) norm->eval();
         if (flaw_.find("_norm") != std::string::npos) inputs = norm(inputs);
         const Tensor outputs = layer(inputs);
         return flaw_ == "column" || flaw_ == "column_handled" ? outputs : outputs.squeeze(1);
     }
-    ::torch::nn::Linear layer{nullptr};
-    ::torch::nn::Dropout dropout{nullptr};
-    ::torch::nn::BatchNorm1d norm{nullptr};
+    torch::nn::Linear layer{nullptr};
+    torch::nn::Dropout dropout{nullptr};
+    torch::nn::BatchNorm1d norm{nullptr};
     std::string flaw_;
 };
 
-class FlawedTask final : public hpo::torch::Task {
+class FlawedTask final : public hpo::libtorch::Task {
 public:
     explicit FlawedTask(std::string flaw) : flaw_{std::move(flaw)} {
-        const hpo::torch::Unmetered data_set;
-        x_ = ::torch::linspace(-1, 1, 3 * 40).reshape({40, 3});
+        const hpo::libtorch::Unmetered data_set;
+        x_ = torch::linspace(-1, 1, 3 * 40).reshape({40, 3});
         y_ = x_.sum(1) + 0.5;
     }
-    std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<Line>(flaw_); }
+    std::shared_ptr<hpo::libtorch::Model> build() override { return std::make_shared<Line>(flaw_); }
     std::int64_t training_examples() const override { return 30; }
-    hpo::torch::Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
-        const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
-        hpo::torch::Batch batch{{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
-        if (flaw_ == "input") batch.inputs.push_back(::torch::ones({7}));
+    hpo::libtorch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
+        const Tensor chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
+        hpo::libtorch::Batch batch{{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
+        if (flaw_ == "input") batch.inputs.push_back(torch::ones({7}));
         return batch;
     }
     bool mixes_examples() const override { return flaw_ == "declared batch_norm"; }
-    Tensor loss_sum(const hpo::torch::Outputs& outputs, const hpo::torch::Batch& batch) const override {
+    Tensor loss_sum(const hpo::libtorch::Outputs& outputs, const hpo::libtorch::Batch& batch) const override {
         if (flaw_ == "mean") return (outputs - batch.targets).pow(2).mean();
-        if (flaw_ == "mean_of_column") return ::torch::mse_loss(outputs.only().unsqueeze(1), batch.targets);
+        if (flaw_ == "mean_of_column") return torch::mse_loss(outputs.only().unsqueeze(1), batch.targets);
         if (flaw_ == "square") return (outputs - batch.targets).abs().sum().pow(2);
         if (flaw_ == "vector") return (outputs - batch.targets).pow(2);
         if (flaw_ == "undefined") return {};
-        if (flaw_ == "whole") return (outputs - batch.targets).round().to(::torch::kLong).sum();
+        if (flaw_ == "whole") return (outputs - batch.targets).round().to(torch::kLong).sum();
         if (flaw_ == "detached") return (outputs.only().detach() - batch.targets).pow(2).sum();
         if (flaw_ == "elsewhere") return batch.targets.clone().requires_grad_().sum();
         if (flaw_ == "column_handled") return (outputs.only().squeeze(1) - batch.targets).pow(2).sum();
         return (outputs - batch.targets).pow(2).sum();
     }
-    hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+    hpo::libtorch::Metrics evaluate(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan) const override {
         double sum = 0;
         if (flaw_ == "train") model.train();
         if (flaw_ == "train_and_back") {
@@ -74,7 +74,7 @@ public:
         for (std::int64_t at = 30; at < x_.size(0); at += plan.batch_examples) {
             if (flaw_ == "vector") static_cast<void>(loss_sum(y_.slice(0, 30, 40), {{}, y_.slice(0, 30, 40)}).item<double>());
             const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
-            const hpo::torch::Batch batch{{x_.slice(0, at, end)}, y_.slice(0, at, end)};
+            const hpo::libtorch::Batch batch{{x_.slice(0, at, end)}, y_.slice(0, at, end)};
             sum += (model.forward(batch).only().reshape({-1}) - batch.targets).pow(2).sum().item<double>();
         }
         if (flaw_ == "casts") return {{"error", dynamic_cast<Line&>(model).layer->weight.norm().item<double>()}};
@@ -94,7 +94,7 @@ private:
     Tensor y_;  ///< [40]
 };
 
-class FlawedTrainer final : public hpo::torch::TorchTrainer {
+class FlawedTrainer final : public hpo::libtorch::TorchTrainer {
 public:
     explicit FlawedTrainer(std::string flaw) : flaw_{std::move(flaw)} {}
 
@@ -104,7 +104,7 @@ private:
                 .summary = "for a test",
                 .metrics = {{"error", hpo::Direction::minimize, "mean square"}, {"worst", hpo::Direction::minimize, "sum of squares"}}};
     }
-    std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
+    std::unique_ptr<hpo::libtorch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
         return std::make_unique<FlawedTask>(flaw_);
     }
     std::string flaw_;

@@ -8,7 +8,7 @@
 
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
-#include "hpo/torch/dry_run.hpp"
+#include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/torch/torch_trainer.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
@@ -16,24 +16,24 @@
 
 namespace {
 
-using hpo::torch::Batch;
-using hpo::torch::Outputs;
-using ::torch::Tensor;
+using hpo::libtorch::Batch;
+using hpo::libtorch::Outputs;
+using torch::Tensor;
 
 /// A line and a second opinion of it.
-struct TwoHeads final : hpo::torch::Model {
+struct TwoHeads final : hpo::libtorch::Model {
     TwoHeads() {
-        first = register_module("first", hpo::torch::Linear{4, 256});
-        value = register_module("value", hpo::torch::Linear{256, 1});
-        spread = register_module("spread", hpo::torch::Linear{256, 2});
+        first = register_module("first", hpo::libtorch::Linear{4, 256});
+        value = register_module("value", hpo::libtorch::Linear{256, 1});
+        spread = register_module("spread", hpo::libtorch::Linear{256, 2});
     }
     Outputs forward(const Batch& batch) override {
-        const Tensor hidden = ::torch::tanh(first(batch.inputs.at(0)));
+        const Tensor hidden = torch::tanh(first(batch.inputs.at(0)));
         return {{value(hidden).squeeze(1), spread(hidden)}};
     }
-    hpo::torch::Linear first{nullptr};
-    hpo::torch::Linear value{nullptr};
-    hpo::torch::Linear spread{nullptr};
+    hpo::libtorch::Linear first{nullptr};
+    hpo::libtorch::Linear value{nullptr};
+    hpo::libtorch::Linear spread{nullptr};
 };
 
 /// How a task of a test differs from one that keeps its promises.
@@ -49,23 +49,23 @@ struct Flaws {
 };
 
 /// 60 points whose sum is to be learnt. Each is moved a little at random in every epoch.
-class NoisyTask final : public hpo::torch::Task {
+class NoisyTask final : public hpo::libtorch::Task {
 public:
     explicit NoisyTask(Flaws flaws = {}) : flaws_{flaws} {
-        if (flaws_.own_data) own_ = ::torch::zeros({1 << 18});
-        const hpo::torch::Unmetered data_set;
-        x_ = ::torch::linspace(-1, 1, 4 * 60).reshape({60, 4});
+        if (flaws_.own_data) own_ = torch::zeros({1 << 18});
+        const hpo::libtorch::Unmetered data_set;
+        x_ = torch::linspace(-1, 1, 4 * 60).reshape({60, 4});
         y_ = x_.sum(1);
     }
-    std::shared_ptr<hpo::torch::Model> build() override { return std::make_shared<TwoHeads>(); }
+    std::shared_ptr<hpo::libtorch::Model> build() override { return std::make_shared<TwoHeads>(); }
     [[nodiscard]] std::int64_t training_examples() const override { return 50; }
-    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const override {
-        const Tensor chosen = ::torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), ::torch::kLong);
+    [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
+        const Tensor chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
         return {{x_.index_select(0, chosen).to(device)}, y_.index_select(0, chosen).to(device)};
     }
-    [[nodiscard]] Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device,
-                                        const hpo::torch::Epoch& epoch) const override {
-        Batch batch = training_batch(examples, ::torch::kCPU);
+    [[nodiscard]] Batch augmented_batch(std::span<const std::int64_t> examples, torch::Device device,
+                                        const hpo::libtorch::Epoch& epoch) const override {
+        Batch batch = training_batch(examples, torch::kCPU);
         static std::uint64_t calls = 0;
         if (flaws_.forgetful) ++calls;
         for (std::size_t i = 0; i < examples.size(); ++i) {
@@ -75,14 +75,13 @@ public:
         }
         if (flaws_.sizes) {
             const auto width = static_cast<std::int64_t>(epoch.rng_of(examples[0]).below(4));
-            batch.inputs.push_back(::torch::zeros({batch.examples(), width}));
+            batch.inputs.push_back(torch::zeros({batch.examples(), width}));
         }
-        if (flaws_.schedule)
-            batch.inputs.push_back(::torch::zeros({batch.examples(), std::vector<std::int64_t>{3, 1}.at(epoch.number - 1)}));
+        if (flaws_.schedule) batch.inputs.push_back(torch::zeros({batch.examples(), std::vector<std::int64_t>{3, 1}.at(epoch.number - 1)}));
         if (flaws_.short_batch && examples.size() > 2) batch = {{batch.inputs[0].slice(0, 1)}, batch.targets.slice(0, 1)};
         if (flaws_.long_batch && examples.size() > 2)
-            batch = {{::torch::cat({batch.inputs[0], batch.inputs[0].slice(0, 0, 1)})},
-                     ::torch::cat({batch.targets, batch.targets.slice(0, 0, 1)})};
+            batch = {{torch::cat({batch.inputs[0], batch.inputs[0].slice(0, 0, 1)})},
+                     torch::cat({batch.targets, batch.targets.slice(0, 0, 1)})};
         if (flaws_.wrong_count) batch.inputs[0] = batch.inputs[0].slice(0, 1);
         for (std::int64_t i = 0; seen && i < batch.examples(); ++i)
             seen->push_back({epoch.number, examples[static_cast<std::size_t>(i)], batch.inputs[0][i][0].item<double>()});
@@ -93,7 +92,7 @@ public:
     [[nodiscard]] Tensor loss_sum(const Outputs& outputs, const Batch& batch) const override {
         return (outputs[0] - batch.targets).pow(2).sum() + (outputs[1].sum(1) - batch.targets).pow(2).sum();
     }
-    [[nodiscard]] hpo::torch::Metrics evaluate(hpo::torch::Model& model, const hpo::torch::EvaluationPlan& plan) const override {
+    [[nodiscard]] hpo::libtorch::Metrics evaluate(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan) const override {
         double sum = 0;
         for (std::int64_t at = 50; at < 60; at += plan.batch_examples) {
             const std::int64_t end = std::min<std::int64_t>(at + plan.batch_examples, 60);
@@ -121,13 +120,13 @@ private:
     Tensor y_;  ///< [60]
 };
 
-struct NoisyTrainer final : hpo::torch::TorchTrainer {
+struct NoisyTrainer final : hpo::libtorch::TorchTrainer {
     Flaws flaws;
     std::vector<NoisyTask::Seen>* seen = nullptr;
     [[nodiscard]] hpo::TrainerInfo describe() const override {
         return {.name = "noisy", .summary = "for a test", .metrics = {{"error", hpo::Direction::minimize, "mean square"}}};
     }
-    std::unique_ptr<hpo::torch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
+    std::unique_ptr<hpo::libtorch::Task> make_task(const hpo::Settings&, const hpo::TrainerJob&) override {
         auto task = std::make_unique<NoisyTask>(flaws);
         task->seen = seen;
         return task;
@@ -269,8 +268,8 @@ TEST_CASE("a batch of fewer or more examples than asked for is an error that tel
 TEST_CASE("a loader that is asked for more batches than there are throws, with workers, too") {
     const NoisyTask task;
     for (const std::int64_t workers : {0, 2}) {
-        hpo::torch::BatchLoader loader{
-            task, {.order = {3, 1, 2}, .effective_batch = 2, .micro_batch = 2, .workers = workers}, ::torch::kCPU};
+        hpo::libtorch::BatchLoader loader{
+            task, {.order = {3, 1, 2}, .effective_batch = 2, .micro_batch = 2, .workers = workers}, torch::kCPU};
         CHECK(loader.next().examples() == 2);
         CHECK(loader.next().examples() == 1);
         CHECK_THROWS_WITH(loader.next(), "a batch is asked for after the last of the epoch's 2");
@@ -279,11 +278,11 @@ TEST_CASE("a loader that is asked for more batches than there are throws, with w
 }
 
 TEST_CASE("one output of several must be named") {
-    const Outputs two{{::torch::ones({2}), ::torch::zeros({2, 3})}};
+    const Outputs two{{torch::ones({2}), torch::zeros({2, 3})}};
     CHECK_THROWS_WITH(two.only(), "the model has 2 outputs where one is expected; name one: outputs[0]");
     CHECK_THROWS_WITH(two[2], "outputs[2]: the model has 2 outputs, counted from 0");
     CHECK(two[1].sizes() == at::IntArrayRef{2, 3});
-    const Outputs one{::torch::ones({2})};
+    const Outputs one{torch::ones({2})};
     const Tensor& alone = one;
     CHECK(alone.sum().item<double>() == 2);
 }

@@ -66,6 +66,20 @@ TEST_CASE("a plugin is found by name, loaded and asked") {
     CHECK_THROWS_WITH(trainer->profile(job), Catch::Contains("unknown parameter 'lr'"));
 }
 
+TEST_CASE("a plugin that the source tree has and nobody built is named with the command that builds it") {
+    const hpo::tests::TemporaryDirectory tree;
+    const auto trainers = tree.path("build/release/lib/hpo/trainers");
+    std::filesystem::create_directories(trainers);
+    std::filesystem::create_directories(tree.path("plugins/image_classifier"));
+    std::ofstream{tree.path("plugins/image_classifier/CMakeLists.txt")} << "\n";
+    std::ofstream{tree.path("build/release/CMakeCache.txt")} << "A:BOOL=ON\nCMAKE_HOME_DIRECTORY:INTERNAL=" << tree.path().string() << "\n";
+    CHECK_THAT(refusal("image_classifier", {"/nonexistent", trainers}),
+               Catch::Contains("; it is not built yet: cmake --build " + tree.path("build/release").string() +
+                               " --target hpo_trainer_image_classifier; known:"));
+    CHECK_THAT(refusal("image_classifer", {trainers}), !Catch::Contains("cmake"));
+    CHECK_THAT(refusal("image_classifier", {good}), !Catch::Contains(tree.path().string()));
+}
+
 TEST_CASE("reports and stops cross the border") {
     const auto trainer = hpo::load_trainer("fault", {good});
     hpo::TrainerJob job;

@@ -167,7 +167,7 @@ TEST_CASE("a lost trial that the space would not make now is told, and replaced"
     };
     const auto result = make_tuner().optimize(store, study_name, other, executor, {.trials = 3}, listener);
     CHECK(listener.left.size() == 3);
-    CHECK(listener.left.at(0) == "0: the space asks for 'n' now, which the trial has not");
+    CHECK(listener.left.at(0) == "0: the space now asks for 'n', which the trial does not have");
     CHECK(result.trials.size() == 6);
     for (const Trial& trial : result.trials) CHECK(retry_history(trial).empty());
 }
@@ -268,7 +268,7 @@ TEST_CASE("a configuration that ended its process three times in a row fails wit
         CHECK(failed.attempts.empty());
         CHECK(failed.params == result.trials[0].params);
         CHECK(failed.user_attributes.at("error_message") ==
-              "\"not run again: its process ended 3 times in a row while it ran, the last time in trial 2; nothing tells why\"");
+              "\"not run again: its process ended 3 times in a row while it ran, the last time in trial 2; the reason is not known\"");
         CHECK(result.trials[4].state == TrialState::complete);
         CHECK(retry_history(result.trials[4]).empty());
         CHECK(trials_left_behind(result.trials).empty());

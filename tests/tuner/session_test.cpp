@@ -732,9 +732,9 @@ TEST_CASE("a source that was too low three times for a model family is not asked
 namespace {
 
 /// Shares a number of bytes among attempts, by need.
-struct Shared final : RoomKeeper {
+struct Shared final : Reservations {
     explicit Shared(std::int64_t all) : bytes{all} {}
-    std::optional<std::int64_t> take(const RoomRequest& request) override {
+    std::optional<std::int64_t> reserve(const ReservationRequest& request) override {
         asked.insert(request.trial);
         std::int64_t sum = request.need_bytes;
         for (const auto& each : inside) sum += each.second;
@@ -744,8 +744,8 @@ struct Shared final : RoomKeeper {
         together = std::max(together, inside.size() + 1);
         return inside[request.trial] = std::min(request.need_bytes, bytes);
     }
-    void settle(std::int64_t trial, std::int64_t settled_bytes) override { inside.at(trial) = settled_bytes; }
-    void leave(std::int64_t trial) override {
+    void shrink(std::int64_t trial, std::int64_t most_bytes) override { inside.at(trial) = most_bytes; }
+    void release(std::int64_t trial) override {
         inside.erase(trial);
         left.insert(trial);
     }
@@ -772,7 +772,7 @@ TEST_CASE("attempts wait until the device has room for what they are predicted t
     store::InMemory store;
     MemoryBound executor{bytes};
     const TuneResult result =
-        tuner.optimize(store, "s", batches, executor, {.trials = 60, .effective_batch_parameter = "batch", .room = &room});
+        tuner.optimize(store, "s", batches, executor, {.trials = 60, .effective_batch_parameter = "batch", .reservations = &room});
     CHECK(result.trials.size() == 60);
     for (const Trial& trial : result.trials) CHECK(trial.state == TrialState::complete);
     CHECK(room.inside.empty());
@@ -793,7 +793,7 @@ struct AlwaysDry final : memory::PredictedGuard {
 
 }  // namespace
 
-TEST_CASE("an attempt is capped at what it was promised, and comes back with more when that was not enough") {
+TEST_CASE("an attempt is capped at its reservation, and comes back with more when that was not enough") {
     Shared room{100 * mebibyte};
     room.takes_all = true;
     Tuner tuner{sampler::Random{}, pruner::None{}, AlwaysDry{}, recovery::ShrinkMicroBatch{}};
@@ -801,7 +801,7 @@ TEST_CASE("an attempt is capped at what it was promised, and comes back with mor
     MemoryBound executor{100 * mebibyte};
     executor.lie = 0.5;
     const TuneResult result =
-        tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch", .room = &room});
+        tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch", .reservations = &room});
 
     std::set<std::int64_t> seen;
     for (const Trial& trial : result.trials) {
@@ -813,7 +813,7 @@ TEST_CASE("an attempt is capped at what it was promised, and comes back with mor
         CHECK(first.failure->memory.limit == first.estimate->need);
         CHECK_FALSE(first.plan.cap_bytes);  // the cap is the ledger's, and not of the plan
         CHECK_THAT(first.decision,
-                   Catch::Contains("needs more than the ") && Catch::Contains(" that was reserved for it: again with more"));
+                   Catch::Contains("requires more than the ") && Catch::Contains(" that was reserved for it: runs again with more"));
         CHECK(trial.attempts[1].plan == first.plan);
         if (batch <= 64) {  // what it asked for is known, and is enough
             CHECK(trial.attempts.size() == 2);
@@ -828,23 +828,23 @@ TEST_CASE("an attempt is capped at what it was promised, and comes back with mor
     }
     CHECK(seen.size() == 3);
     CHECK(room.inside.empty());
-    // Under a cap of the plan's own, a promise above it is no excuse.
+    // Under a cap of the plan's own, a reservation above it is no excuse.
     Attempt limited;
     limited.plan.cap_bytes = 10;
     limited.failure.emplace().kind = FailureKind::out_of_memory;
     limited.failure->cause = OomCause::limit;
-    CHECK_FALSE(tuner::exceeded_promise(limited, 100, 100));
-    CHECK_FALSE(tuner::exceeded_promise(limited, 20, 100));
-    CHECK(tuner::exceeded_promise(limited, 5, 100));
-    CHECK(tuner::cap_under_promise(limited, 200, 100) == 10);
+    CHECK_FALSE(tuner::exceeded_reservation(limited, 100, 100));
+    CHECK_FALSE(tuner::exceeded_reservation(limited, 20, 100));
+    CHECK(tuner::exceeded_reservation(limited, 5, 100));
+    CHECK(tuner::cap_under_reservation(limited, 200, 100) == 10);
     limited.estimate.emplace().parts = {{"context", 3}, {"weights", 4}};
-    CHECK(tuner::cap_under_promise(limited, 8, 100) == 5);
+    CHECK(tuner::cap_under_reservation(limited, 8, 100) == 5);
     // All that the study may have of a GPU need not be all of the GPU.
     Attempt on_gpu;
     on_gpu.estimate = limited.estimate;
-    CHECK_FALSE(tuner::cap_under_promise(on_gpu, 100, 100));
+    CHECK_FALSE(tuner::cap_under_reservation(on_gpu, 100, 100));
     on_gpu.plan.device = "cuda:0";
-    CHECK(tuner::cap_under_promise(on_gpu, 100, 100) == 97);
+    CHECK(tuner::cap_under_reservation(on_gpu, 100, 100) == 97);
 }
 
 TEST_CASE("what was not predicted is not held back, unless others of the study were predicted") {
@@ -862,8 +862,9 @@ TEST_CASE("what was not predicted is not held back, unless others of the study w
         Tuner tuner{sampler::Random{}, pruner::None{}, Sometimes{silent}, recovery::Fail{}};
         store::InMemory store;
         MemoryBound executor{1000 * mebibyte};
-        static_cast<void>(tuner.optimize(store, "s", batches, executor,
-                                         {.trials = 30, .effective_batch_parameter = "batch", .room = &room, .predicts = predicts}));
+        static_cast<void>(
+            tuner.optimize(store, "s", batches, executor,
+                           {.trials = 30, .effective_batch_parameter = "batch", .reservations = &room, .predicts = predicts}));
         CHECK(room.inside.empty());
         return room;
     };
@@ -886,9 +887,9 @@ TEST_CASE("what an attempt turns out not to need is for others, and one that was
         executor = MemoryBound{100 * mebibyte};
         executor.lie = 8;  // 64 MiB for 8
         executor.settles_at = settles_at;
-        return tuner.optimize(store, study, eight, executor, {.trials = 10, .effective_batch_parameter = "batch", .room = &room});
+        return tuner.optimize(store, study, eight, executor, {.trials = 10, .effective_batch_parameter = "batch", .reservations = &room});
     };
-    run("as promised", std::nullopt);
+    run("as reserved", std::nullopt);
     CHECK(room.together == 1);
 
     for (const Trial& trial : run("settled", need).trials) {
@@ -913,9 +914,9 @@ TEST_CASE("a study that is stopped while attempts wait for room ends, and gives 
     Tuner tuner{sampler::Random{}, pruner::None{}, Exact{}, recovery::Fail{}};
     store::InMemory store;
     MemoryBound executor{100 * mebibyte};
-    const TuneResult result =
-        tuner.optimize(store, "s", batches, executor,
-                       {.trials = 10, .effective_batch_parameter = "batch", .stop_requested = [&] { return ++looks > 20; }, .room = &room});
+    const TuneResult result = tuner.optimize(
+        store, "s", batches, executor,
+        {.trials = 10, .effective_batch_parameter = "batch", .stop_requested = [&] { return ++looks > 20; }, .reservations = &room});
     CHECK(result.interrupted);
     CHECK(room.asked.size() == 3);  // as many as there are workers
     CHECK(room.left == room.asked);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/core/plain_text.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/weights/weights.hpp"
 #include "hpo/weights/write_safetensors.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/worker/device_now.hpp"
+#include "hpo/worker/supervisor/device_now.hpp"
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "hpo/core/memory_leak.hpp"
-#include "hpo/worker/host_growth.hpp"
+#include "hpo/worker/child/host_growth.hpp"
 #include "hpo/worker/leak_watch.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"

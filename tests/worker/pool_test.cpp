@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/worker/pool.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
 
 #include <sys/resource.h>
 
@@ -50,7 +50,7 @@ TEST_CASE("every fault costs its attempt and nothing else") {
         {"no_values", FailureKind::trainer_error, "without a value", false, {}, {}},
         {"stops_unasked", FailureKind::trainer_error, "without being asked", false, {}, {}},
         {"hang_up", FailureKind::lost_worker, "closed its socket", true, SIGKILL, {}},
-        {"write_garbage", FailureKind::lost_worker, "nobody understands", true, SIGKILL, {}},
+        {"write_garbage", FailureKind::lost_worker, "cannot be read", true, SIGKILL, {}},
         {"sticky", FailureKind::cuda_sticky, "device-side assert", true, {}, {}},
     };
     worker::Pool pool{fault_config(2)};
@@ -439,12 +439,12 @@ TEST_CASE("a metered device has an account while the pool lives, of the size ask
 
 TEST_CASE("neither descriptors nor processes are left after 200 crashes") {
     worker::Pool pool{fault_config(2)};
-    const auto fill_both_seats = [&] {
+    const auto fill_both_slots = [&] {
         Record record;
         for (int i = 0; i < 2; ++i) pool.submit(with(fault_job(-1 - i, "slow"), "seconds", 0.1), record);
         CHECK(wait_until(pool, record, [&] { return record.ended == 2; }));
     };
-    fill_both_seats();
+    fill_both_slots();
     const auto descriptors_before = open_descriptors();
     const auto children_before = children().size();
     Record record;
@@ -460,7 +460,7 @@ TEST_CASE("neither descriptors nor processes are left after 200 crashes") {
         CHECK(ends.size() == 1);
         CHECK(ends[0].failure);
     }
-    fill_both_seats();
+    fill_both_slots();
     CHECK(open_descriptors() == descriptors_before);
     CHECK(children().size() == children_before);
 }

@@ -4,7 +4,7 @@
 #include <new>
 #include <sstream>
 
-#include "hpo/worker/host_memory_limit.hpp"
+#include "hpo/worker/child/host_memory_limit.hpp"
 #include "hpo/worker/processor.hpp"
 #include "support/catch.hpp"
 #include "support/pool.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/worker/process.hpp"
+#include "hpo/worker/supervisor/process.hpp"
 
 #include <fstream>
 #include <sstream>
 
 #include "hpo/trainer/plugin_abi.hpp"
-#include "hpo/worker/attempt_end.hpp"
-#include "hpo/worker/describe.hpp"
-#include "hpo/worker/oom_killer.hpp"
+#include "hpo/worker/supervisor/attempt_end.hpp"
+#include "hpo/worker/supervisor/describe.hpp"
+#include "hpo/worker/supervisor/oom_killer.hpp"
 #include "support/catch.hpp"
 #include "support/pool.hpp"
 

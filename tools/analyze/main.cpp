@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "commands.hpp"
-#include "hpo/core/error.hpp"
+#include "analyze/commands/commands.hpp"
+#include "hpo/base/error.hpp"
 #include "support/options.hpp"
 #include "support/terminal.hpp"
 
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
 
     Query query;
     app.add_option("--store", query.store, "a path or sqlite:///path")->capture_default_str();
-    app.add_option("--study", query.study, "the study's name; not needed where there is one");
+    app.add_option("--study", query.study, "the study's name; not needed if there is only one");
     app.add_flag("--json", query.json, "one JSON document instead of text");
 
     std::function<void()> work;
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     shortage->add_flag("--cases", oom_options.all_cases, "every case with its evidence");
     takes_logs(shortage)->callback([&] { work = [&] { oom(query, oom_options); }; });
 
-    takes_logs(app.add_subcommand("failures", "what failed and why, and what the rows show of trials that left no message"))->callback([&] {
+    takes_logs(app.add_subcommand("failures", "what failed and why, and what is stored about trials without a message"))->callback([&] {
         work = [&] { failures(query); };
     });
 
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
 
     CompareOptions compare_options;
     auto* beside = app.add_subcommand("compare", "studies of one store side by side: trials, failures, time, best value, memory");
-    beside->add_option("STUDY", compare_options.studies, "names of studies; all of the store when left out");
+    beside->add_option("STUDY", compare_options.studies, "names of studies (default: all of the store)");
     beside->add_option("--from", compare_options.from, "count only trials from this number on")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
         ->capture_default_str();
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
         command->footer(
             "Options of every command:\n"
             "  --store PATH    the store: a path or sqlite:///path [hpo.db]\n"
-            "  --study NAME    the study's name; not needed where there is one\n"
+            "  --study NAME    the study's name; not needed if there is only one\n"
             "  --json          one JSON document instead of text\n"
             "Examples and exit status: hpo-analyze --help");
     }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "hpo/core/plan_fields.hpp"
-#include "hpo/store/stored_time.hpp"
+#include "hpo/store/sqlite/stored_time.hpp"
 
 namespace hpo::tools {
 
@@ -73,6 +73,10 @@ Json time_or_null(const std::optional<Time>& time) {
     if (!time) return nullptr;
     return store::time_text(*time) + "Z";
 }
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::string one_line_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 void print(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
 

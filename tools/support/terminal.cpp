@@ -12,7 +12,7 @@
 #include <iterator>
 #include <streambuf>
 
-#include "hpo/core/utf8.hpp"
+#include "hpo/base/utf8.hpp"
 #include "support/screen.hpp"
 
 namespace hpo::tools {

@@ -10,9 +10,9 @@
 #include <iostream>
 
 #include "hpo/analysis/changed_params.hpp"
-#include "hpo/core/plain_text.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/core/value.hpp"
-#include "hpo/store/stored_time.hpp"
+#include "hpo/store/sqlite/stored_time.hpp"
 
 namespace hpo::tools {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "commands.hpp"
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "support/terminal.hpp"
+#include "tune/commands/commands.hpp"
 
 namespace {
 

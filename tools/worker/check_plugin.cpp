@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "check_plugin.hpp"
+#include "worker/check_plugin.hpp"
 #include "hpo/trainer/parameter_type.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/trainer/phase_news.hpp"
 #include "hpo/worker/channel.hpp"
-#include "hpo/worker/plugin_report.hpp"
+#include "hpo/worker/supervisor/plugin_report.hpp"
 
 namespace hpo::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "describe.hpp"
+#include "worker/describe.hpp"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "hpo/worker/channel.hpp"
-#include "hpo/worker/last_line.hpp"
-#include "hpo/worker/log_file.hpp"
+#include "hpo/worker/supervisor/last_line.hpp"
+#include "hpo/worker/supervisor/log_file.hpp"
 
 namespace hpo::tools {
 namespace {

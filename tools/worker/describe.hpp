@@ -5,7 +5,7 @@
 #include <string>
 
 #include "hpo/trainer/plugin_loader.hpp"
-#include "hpo/worker/describe.hpp"
+#include "hpo/worker/supervisor/describe.hpp"
 
 namespace hpo::tools {
 

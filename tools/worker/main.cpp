@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "check_plugin.hpp"
-#include "describe.hpp"
 #include "hpo/trainer/prediction_key.hpp"
-#include "hpo/worker/worker_loop.hpp"
+#include "hpo/worker/child/worker_loop.hpp"
 #include "support/terminal.hpp"
+#include "worker/check_plugin.hpp"
+#include "worker/describe.hpp"
 
 namespace {
 
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0.001, 1e6))
         ->needs(described)
         ->capture_default_str();
-    auto* const checked = app.add_option("--check-plugin", arguments.checked, "hold a plugin against the contract of trainers")
+    auto* const checked = app.add_option("--check-plugin", arguments.checked, "check that a plugin keeps the contract of trainers")
                               ->needs(descriptor)
                               ->excludes(trainer)
                               ->excludes(described);

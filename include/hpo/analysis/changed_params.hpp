@@ -9,14 +9,14 @@
 
 namespace hpo::analysis {
 
-/// A parameter that an attempt ran with instead of the trial's own, since a rule for failures changed it.
+/// A parameter of an attempt that differs from the trial's, because a rule for failures changed it.
 struct ChangedParam {
     std::string name;
     Value value;
-    std::optional<Value> instead_of;  ///< nothing: the trial itself has no such parameter
+    std::optional<Value> instead_of;  ///< nullopt: the trial has no such parameter
 };
 
-/// What an attempt changed of its trial's parameters, in the order of the attempt's.
+/// The parameters of an attempt that differ from its trial's, in the attempt's order.
 [[nodiscard]] inline std::vector<ChangedParam> changed_params(const Trial& trial, const Attempt& attempt) {
     std::vector<ChangedParam> changed;
     if (!attempt.changed_params) return changed;
@@ -28,7 +28,7 @@ struct ChangedParam {
     return changed;
 }
 
-/// "model.width 100 instead of 1500, epochs 1"; empty where nothing was changed.
+/// "model.width 100 instead of 1500, epochs 1". Empty if no parameter was changed.
 [[nodiscard]] inline std::string changes_text(const Trial& trial, const Attempt& attempt) {
     std::string text;
     for (const ChangedParam& param : changed_params(trial, attempt)) {
@@ -38,7 +38,7 @@ struct ChangedParam {
     return text;
 }
 
-/// The attempt that gave the trial's result, which is the last one; null for a trial that another program ran.
+/// The last attempt, which gave the trial's result. null for a trial that another program ran.
 [[nodiscard]] inline const Attempt* last_attempt(const Trial& trial) { return trial.attempts.empty() ? nullptr : &trial.attempts.back(); }
 
 }  // namespace hpo::analysis

@@ -7,26 +7,27 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "hpo/analysis/failure_case.hpp"
-#include "hpo/analysis/silent_report.hpp"
+#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/analysis/study_counts.hpp"
 
 namespace hpo::analysis {
 
-/// Count and cost of one kind of failure.
+/// The count and the cost of one kind of failure.
 struct Tally {
     std::size_t count = 0;
     double seconds = 0;  ///< of the attempts whose time is known
 };
 
-/// The highest memory that a trial was seen to use.
+/// The highest measured memory use of a trial.
 struct PeakUse {
     std::int64_t trial = 0;
     std::int64_t bytes = 0;
 };
 
-/// What failures cost a study, as every command of hpo-analyze tells it.
+/// What failures cost a study. Every command of hpo-analyze prints these numbers.
 struct FailureTotals : StudyCounts {
     std::map<OomCause, Tally> causes;            ///< of the attempts that ran out of memory
     std::map<std::string, Tally> others;         ///< all other failed attempts, by failure_name
@@ -34,13 +35,13 @@ struct FailureTotals : StudyCounts {
     double total_seconds = 0;                    ///< of all finished trials
     std::optional<std::int64_t> capacity_bytes;  ///< of the device, or of the most frequent kind of device
     std::optional<PeakUse> highest_peak;
-    std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and nothing that says why
+    std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and no message
     std::size_t silent_failures = 0;       ///< trials that failed without a message
     std::size_t vanished_running = 0;      ///< RUNNING trials whose process is probably gone
-    std::size_t abandoned_running = 0;     ///< RUNNING trials of runs of ours that are gone
+    std::size_t abandoned_running = 0;     ///< RUNNING trials of hpo's runs that are gone
     std::size_t unreported_prunes = 0;     ///< PRUNED by another program without a report
 
-    /// True where trials ended or vanished and nothing says why: then nobody knows that no memory ran out.
+    /// True if trials ended or vanished without a message. Then it is not certain that none of them ran out of memory.
     [[nodiscard]] bool is_uncertain() const {
         return silent_failures + unexplained_infinite + killed_attempts + vanished_running + abandoned_running + unreported_prunes > 0;
     }
@@ -48,12 +49,15 @@ struct FailureTotals : StudyCounts {
 
 namespace detail {
 
-/// The most frequent device capacity among all readings; of equally frequent ones the largest.
+/// The most frequent of these numbers. If several are equally frequent, the largest.
+[[nodiscard]] std::optional<std::int64_t> most_frequent(std::vector<std::int64_t> numbers);
+
+/// The most frequent device capacity of all readings. If several are equally frequent, the largest.
 [[nodiscard]] std::optional<std::int64_t> usual_capacity(std::span<const Trial> trials, std::span<const FailureCase> cases);
 
 }  // namespace detail
 
-/// `cases`: failure_cases of these trials, in their order, with what their history tells. `silent`: their silent_report.
+/// `cases` are the failure_cases of these trials, in their order, after explain_by_history. `silent` is their silent_report.
 [[nodiscard]] FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases, const SilentReport& silent);
 
 }  // namespace hpo::analysis

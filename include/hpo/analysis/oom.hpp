@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/change.hpp"
-#include "hpo/analysis/failure_case.hpp"
+#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/changes/change.hpp"
 #include "hpo/analysis/failure_totals.hpp"
-#include "hpo/analysis/lua_rule.hpp"
 #include "hpo/analysis/prediction.hpp"
-#include "hpo/analysis/silent_report.hpp"
+#include "hpo/analysis/rules/lua_rule.hpp"
+#include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/core/study.hpp"
 
 namespace hpo::analysis {
 
-/// One out-of-memory with the change that would have avoided it.
+/// An out-of-memory, and the change that would have avoided it.
 struct OomCase {
     FailureCase failed;
     std::optional<Change> change;
@@ -26,14 +26,14 @@ struct OomCase {
 struct OomReport : FailureTotals {
     std::vector<OomRegion> regions;
     std::vector<OomCase> cases;
-    std::vector<FailureCase> other_failures;  ///< all that were no out-of-memory
+    std::vector<FailureCase> other_failures;  ///< all failures but out-of-memories
     PredictionQuality prediction;
-    SilentReport silent;  ///< what the rows show of trials that left no message
+    SilentReport silent;  ///< what the stored trials show about failures without a message
     std::string rule_lua;
 };
 
-/// Answers the post-mortem's questions from trials and rejections alone. Pointers in the report's cases refer into `trials`. The rule
-/// refuses none of the best trials; without `directions` it is not known which these are. `log` is what the program's own log says
+/// Makes the post-mortem of a study from its trials and rejections alone. Pointers in the report's cases refer into `trials`. The report's
+/// rule refuses none of the best trials. Without `directions` the best trials are not known. `log` is what the program's own log says
 /// (failure_cases).
 [[nodiscard]] OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections,
                                    std::span<const Direction> directions = {}, const ToldFailures& log = {},

@@ -10,31 +10,30 @@
 #include <vector>
 
 #include "hpo/core/history.hpp"
+#include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/memory/residual_observation.hpp"
 
 namespace hpo::analysis {
 
-/// Whether an attempt took more than was predicted: by more than a thousandth, since a few bytes more are no matter to a device.
+/// Whether an attempt took more than predicted. A difference of up to a thousandth does not count.
 [[nodiscard]] constexpr bool exceeds_prediction(std::int64_t used, std::int64_t predicted) {
     return static_cast<double>(used) - static_cast<double>(predicted) > static_cast<double>(predicted / 1000);
 }
 
-/// An attempt's prediction beside what came of it. What was taken between the predicted need and comfort came about as predicted, and
-/// counts as the need.
+/// An attempt's prediction and its measured use. A use between the predicted need and comfort counts as the need.
 struct PredictedUse {
     const Trial* trial = nullptr;
     const Attempt* attempt = nullptr;
-    std::int64_t predicted = 0;  ///< the need that the guard told, its margin included
-    std::int64_t bare = 0;       ///< the same before the margin
-    std::int64_t used = 0;       ///< measured, or what it needed at least
-    bool ran_out = false;        ///< out of memory by its own doing: it needed more than `used`
+    std::int64_t predicted = 0;  ///< the guard's need, including its margin
+    std::int64_t bare = 0;       ///< the same without the margin
+    std::int64_t used = 0;       ///< measured, or the least that it needed
+    bool ran_out = false;        ///< ran out of memory by itself: it needed more than `used`
 
     [[nodiscard]] bool too_low() const { return ran_out ? used >= predicted : exceeds_prediction(used, predicted); }
     [[nodiscard]] double ratio() const { return static_cast<double>(used) / static_cast<double>(bare); }
 };
 
-/// Calls `visit(use)` for every attempt with a prediction whose need is known, or known to be more than something.
+/// Calls `visit(use)` for every attempt with a prediction whose need is known or has a known lower bound.
 template <class Visit>
 void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
     for (const Trial& trial : trials) {
@@ -54,15 +53,15 @@ void each_predicted_use(std::span<const Trial> trials, Visit&& visit) {
 
 /// How good the memory guard's predictions were.
 struct PredictionQuality {
-    std::size_t attempts = 0;                       ///< with a prediction and a measured peak
+    std::size_t attempts = 0;                       ///< attempts with a prediction and a measured peak
     std::optional<double> median_relative_error;    ///< of |predicted - used| / used
-    std::size_t underestimated = 0;                 ///< of these attempts, those whose prediction was too low
+    std::size_t underestimated = 0;                 ///< of these, the ones whose prediction was too low
     std::size_t oom_attempts_predicted_to_fit = 0;  ///< ran out of memory although the prediction was within capacity
     std::size_t oom_attempts_without_prediction = 0;
-    std::size_t refused_before_launch = 0;  ///< proposals, and trials of other programs
+    std::size_t refused_before_launch = 0;  ///< proposals, and other programs' trials, that were refused
 };
 
-/// Compares predictions with what attempts took that reached their end, without what was held before they began.
+/// Compares predictions with the measured use of attempts that reached their end. Memory that was held before they began does not count.
 [[nodiscard]] PredictionQuality prediction_quality(std::span<const Trial> trials, std::span<const Rejection> rejections);
 
 }  // namespace hpo::analysis

@@ -9,22 +9,22 @@
 #include <vector>
 
 #include "hpo/analysis/best.hpp"
+#include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/failure_totals.hpp"
-#include "hpo/analysis/history_cause.hpp"
-#include "hpo/analysis/silent_report.hpp"
+#include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/core/history.hpp"
 
 namespace hpo::analysis {
 
-/// A study in numbers.
+/// The main numbers of a study.
 struct Summary {
     FailureTotals totals;            ///< with the counts of trials and attempts
-    SilentReport silent;             ///< what the rows show of trials that left no message
+    SilentReport silent;             ///< what the stored trials show about failures without a message
     std::size_t rejections = 0;      ///< proposals that were refused before launch
     std::vector<const Trial*> best;  ///< the best one, or the Pareto front
     std::optional<Time> first_start;
     std::optional<Time> last_end;
-    double trial_seconds = 0;      ///< of all finished trials together
+    double trial_seconds = 0;      ///< the sum over all finished trials
     std::size_t timed_trials = 0;  ///< finished trials whose time is known
 
     /// Seconds between the first start and the last end.

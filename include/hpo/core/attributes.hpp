@@ -13,8 +13,8 @@
 
 namespace hpo {
 
-/// Attributes of a study or a trial: name to JSON text (`"\"text\""`, `"true"`, `"{...}"`), as the store keeps them. The setters write that
-/// JSON; a text that is assigned with `[]` must be JSON already.
+/// Attributes of a study or a trial. Each name has a JSON text (`"\"text\""`, `"true"`, `"{...}"`), as the store keeps it. The setters
+/// write that JSON. A text that is assigned with `[]` must already be JSON.
 class Attributes : public std::map<std::string, std::string, std::less<>> {
 public:
     Attributes() = default;
@@ -24,11 +24,11 @@ public:
     template <class T>
     requires std::is_arithmetic_v<T>
     void set_number(std::string_view name, T number) { (*this)[name] = number; }
-    /// `json` is kept where the store can keep it. Else the trial does without, and a note says so.
+    /// `json` is any JSON text. If the store cannot keep it, the trial goes on without it and a note says so.
     void set_json(std::string_view name, std::string json) { (*this)[name] = std::move(json); }
 
-    /// What `[]` gives: it takes JSON text, or a number or truth value, whose JSON it writes. A plain reference to the text would take a
-    /// number for the code of a character.
+    /// The result of `[]`. Takes JSON text, or a number or a truth value, which it writes as JSON. A plain reference to the text would take
+    /// a number for the code of a character.
     class Entry {
     public:
         explicit Entry(std::string& json) : json_{json} {}

@@ -13,7 +13,7 @@
 
 namespace hpo {
 
-/// A real interval [low, high]; on a log scale, or on the grid low + k*step.
+/// A real interval [low, high], on a linear or a log scale, or on the grid low + k*step.
 struct FloatDistribution {
     double low = 0;
     double high = 1;
@@ -22,7 +22,7 @@ struct FloatDistribution {
     friend bool operator==(const FloatDistribution&, const FloatDistribution&) = default;
 };
 
-/// Whole numbers low, low + step, ..., high; log scale needs low >= 1 and step 1.
+/// Whole numbers low, low + step, ..., high. A log scale needs low >= 1 and step 1.
 struct IntDistribution {
     std::int64_t low = 0;
     std::int64_t high = 1;
@@ -37,10 +37,11 @@ struct CategoricalDistribution {
     friend bool operator==(const CategoricalDistribution&, const CategoricalDistribution&) = default;
 };
 
-/// Where a parameter's values come from: one of the three above. Values travel in the *internal* representation, a
-/// double: the number itself, or the index of a choice. Same meaning as Optuna's distributions of the same names.
+/// The set that a parameter's values are drawn from: one of the three above. Values are passed on in the *internal* representation, a
+/// double: the number itself, or the index of a choice. It means the same as Optuna's distributions of the same names.
 ///
-/// Design note: not a std::variant, for Value's reason; it keeps room for all three, as distributions are few and shared.
+/// Design note: this is no std::variant, for the reason given at Value. It has space for all three kinds, because distributions are few and
+/// shared.
 class Distribution {
 public:
     enum class Kind : unsigned char { real, whole, categorical };
@@ -52,7 +53,7 @@ public:
 
     [[nodiscard]] Kind kind() const noexcept { return kind_; }
 
-    /// The distribution as a FloatDistribution, IntDistribution or CategoricalDistribution; nullptr when it is of another kind.
+    /// The distribution as a FloatDistribution, IntDistribution or CategoricalDistribution. Returns nullptr if it is of another kind.
     template <class T>
     [[nodiscard]] friend const T* get_if(const Distribution* distribution) noexcept {
         if constexpr (std::same_as<T, FloatDistribution>) return distribution->kind_ == Kind::real ? &distribution->real_ : nullptr;
@@ -79,24 +80,24 @@ template <class T>
 template <class T>
 [[nodiscard]] T* get_if(Distribution* distribution) noexcept;
 
-/// Checks a distribution and lowers `high` to the last point of its grid. Throws bad_value naming `place`.
+/// Checks a distribution and lowers `high` to the last point of its grid. Throws bad_value with `place`.
 [[nodiscard]] Distribution checked(std::string_view place, Distribution distribution);
 
-/// True when only one value is possible.
+/// True if only one value is possible.
 [[nodiscard]] bool is_single(const Distribution& distribution);
 
-/// True when `internal` is a value of the distribution (stepped values within 1e-8 of a grid point).
+/// True if `internal` is a value of the distribution. A stepped value may be up to 1e-8 steps from its grid point.
 [[nodiscard]] bool contains(const Distribution& distribution, double internal);
 
-/// The value a person sees for an internal one that the distribution contains.
+/// The value that a person sees for an internal value. The distribution must contain it.
 [[nodiscard]] Value to_value(const Distribution& distribution, double internal);
 
-/// The internal value of what a person wrote, or nothing when the distribution does not contain it. Whole numbers are
-/// accepted for reals and reals without fraction for whole numbers; choices compare by type, numbers by value.
+/// The internal value of what a person wrote. Returns nullopt if the distribution does not contain it. A whole number is accepted for a
+/// real one, and a real number without a fraction for a whole one. Choices must match in type, but numbers are compared by value.
 [[nodiscard]] std::optional<double> to_internal(const Distribution& distribution, const Value& value);
 
-/// True when a study may hold both for one parameter, by Optuna's rule: the same kind and log scale; ranges of numbers
-/// may differ, choices may not.
+/// True if a study may have both for one parameter. By Optuna's rule, the kind and the log scale must agree. Ranges of numbers may differ,
+/// lists of choices may not.
 [[nodiscard]] bool compatible(const Distribution& a, const Distribution& b);
 
 /// "float [1e-05, 0.1] log", "int [8, 64] step 8", "one of 8, 16, 32".

@@ -13,19 +13,19 @@ namespace hpo {
 
 /// What happened to an attempt that did not finish.
 enum class FailureKind {
-    out_of_memory,       ///< the device's allocator refused
+    out_of_memory,       ///< the device's allocator refused an allocation
     host_out_of_memory,  ///< host memory, or the kernel's OOM killer
     cuda_sticky,         ///< the process's CUDA context is lost (device-side assert, illegal address, ...)
-    cuda_transient,      ///< a CUDA error after which the process may go on
-    hardware,            ///< the device itself (ECC, NVLink, fallen off the bus)
+    cuda_transient,      ///< a CUDA error after which the process may continue
+    hardware,            ///< an error of the device itself (ECC, NVLink, fallen off the bus)
     non_finite,          ///< the objective or the loss is NaN or infinite
     bad_batch,           ///< labels or logits that do not fit the task
-    timeout,             ///< silent or running for too long
-    crash,               ///< the worker died of a signal
-    trainer_error,       ///< the trainer threw, or said no
-    lost_worker,         ///< the worker vanished without a word, or its supervisor did
+    timeout,             ///< silent for too long, or running for too long
+    crash,               ///< the worker was killed by a signal
+    trainer_error,       ///< the trainer threw an exception or reported an error
+    lost_worker,         ///< the worker disappeared without a message, or its supervisor did
     script_error,        ///< the study script failed
-    predicted_oom,       ///< refused before launch
+    predicted_oom,       ///< refused before launch, because its estimate does not fit
 };
 
 inline constexpr std::array<std::string_view, 13> failure_kind_names{
@@ -42,13 +42,13 @@ inline constexpr std::array<std::string_view, 13> failure_kind_names{
 
 /// Why memory ran out.
 enum class OomCause {
-    capacity,       ///< it can never fit
-    fragmentation,  ///< it would fit in memory that is reserved but not allocated
-    leak,           ///< memory held from earlier trials
-    neighbour,      ///< another process
+    capacity,       ///< it cannot fit, even on an empty device
+    fragmentation,  ///< it would fit into memory that is reserved but not allocated
+    leak,           ///< memory still held from earlier trials
+    neighbour,      ///< another process holds the memory
     limit,          ///< a cap that the process set itself
     host,           ///< host memory, or the kernel's OOM killer
-    workspace,      ///< a kernel's temporary
+    workspace,      ///< temporary memory of a kernel
     unknown,
 };
 
@@ -62,24 +62,23 @@ inline constexpr std::array<std::string_view, 8> oom_cause_names{"capacity", "fr
     return std::nullopt;
 }
 
-/// A failure as a value: what a trial did, in the words of the field. Nothing that a trial does is an exception above
-/// the worker.
+/// A failure as a value: what went wrong in a trial, in the field's terms. Above the worker, a trial never causes an exception.
 struct Failure {
     FailureKind kind = FailureKind::trainer_error;
-    std::string message;                          ///< first line first, as the failing party worded it
-    std::string type;                             ///< exception type, "c10::OutOfMemoryError"; empty when there was none
+    std::string message;                          ///< as the failing program worded it, the first line first
+    std::string type;                             ///< exception type, "c10::OutOfMemoryError"; empty if there was none
     std::optional<std::int64_t> code;             ///< CUDA error code
-    std::optional<int> signal;                    ///< that ended the worker
+    std::optional<int> signal;                    ///< the signal that ended the worker
     std::optional<int> exit_status;               ///< of the worker or of a command
-    std::string where;                            ///< phase: build, forward, backward, step, evaluation, ...
+    std::string where;                            ///< the phase: build, forward, backward, step, evaluation, ...
     std::string traceback;                        ///< stack or last lines of the worker's stderr
-    MemoryReading memory;                         ///< at the failure
+    MemoryReading memory;                         ///< at the time of the failure
     std::optional<std::int64_t> requested_bytes;  ///< the allocation that was refused
-    std::optional<OomCause> cause;                ///< for the memory kinds
+    std::optional<OomCause> cause;                ///< for out-of-memory kinds
     std::string evidence;                         ///< one sentence with the figures behind `cause`
 };
 
-/// True for the kinds that a smaller memory need could have avoided.
+/// True for the kinds that a configuration with a smaller memory need could have avoided.
 [[nodiscard]] constexpr bool is_memory(FailureKind kind) {
     return kind == FailureKind::out_of_memory || kind == FailureKind::host_out_of_memory || kind == FailureKind::predicted_oom;
 }

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/error.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo {
@@ -22,14 +22,14 @@ struct Bytes {
     friend bool operator==(Bytes, Bytes) = default;
 };
 
-/// Takes any option of any Config, and ignores it.
+/// Accepts any option of any Config and ignores it.
 struct AnyField {
     template <class Config, class T>
     void operator()(std::string_view /*name*/, T Config::* /*member*/, std::string_view /*help*/) const {}
 };
 
-/// A policy that the registry can build from text. Its `fields(visit)` calls `visit(name, &Config::member, help)` for each
-/// option: the single source for parsing, help, Lua and documentation. Types: those of field_traits.
+/// A policy that the registry can build from text. Its `fields(visit)` calls `visit(name, &Config::member, help)` for each option. Parsing,
+/// help, Lua and documentation all use this list. Members may have the types for which field_traits exists.
 template <class P>
 concept Configurable = std::default_initializable<typename P::Config> && std::constructible_from<P, typename P::Config> && requires {
     { P::name } -> std::convertible_to<std::string_view>;
@@ -37,7 +37,7 @@ concept Configurable = std::default_initializable<typename P::Config> && std::co
     P::fields(AnyField{});
 };
 
-/// Policies without options use this.
+/// The Config of policies without options.
 struct NoConfig {};
 
 template <class T>

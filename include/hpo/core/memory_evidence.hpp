@@ -10,12 +10,12 @@
 
 namespace hpo {
 
-/// What workers told of an attempt's memory, for a guard that asked for some Evidence.
+/// What workers found out about an attempt's memory, for a guard that asked for Evidence.
 struct MemoryEvidence {
     std::optional<Profile> profile;
     std::optional<PeakPrediction> prediction;
-    std::optional<MemoryReading> device{};  ///< capacity, and `free`: what processes other than the study's leave of it now
-    std::string remark{};                   ///< why there is less than was asked for; empty: there is not
+    std::optional<MemoryReading> device{};  ///< capacity, and `free`: what processes outside the study leave free now
+    std::string remark{};                   ///< why there is less evidence than was asked for; empty: there is not
 };
 
 }  // namespace hpo

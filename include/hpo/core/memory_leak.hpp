@@ -10,14 +10,13 @@
 
 namespace hpo {
 
-/// The name of the mark that tells of a leak: its `allocated` is what the attempt's process still held when the attempt was over.
+/// The name of the mark of a leak. Its `allocated` is what the attempt's process still held after the attempt was over.
 inline constexpr std::string_view leak_mark = "leak";
 
-/// The name of the mark that tells of a worker whose host memory has grown with each of its latest attempts: by how much is its
-/// `allocated`.
+/// The name of the mark of a worker whose host memory grew with each of its latest attempts. Its `allocated` is the growth in bytes.
 inline constexpr std::string_view host_growth_mark = "host_growth";
 
-/// What was found to be held on the device after the attempt; nothing for an honest one.
+/// The bytes that were still held on the device after the attempt. Returns nullopt if the attempt has no leak mark.
 [[nodiscard]] inline std::optional<std::int64_t> leaked_bytes(const Attempt& attempt) {
     for (const MemoryMark& mark : attempt.memory) {
         if (mark.name == leak_mark) return mark.reading.allocated;
@@ -25,11 +24,11 @@ inline constexpr std::string_view host_growth_mark = "host_growth";
     return std::nullopt;
 }
 
-/// Less than this is no matter to any device: what is held after an attempt counts from here.
+/// Memory held after an attempt counts only if it is more than this. No device misses less.
 inline constexpr std::int64_t least_held = 1 << 20;
 
-/// What the attempt's process held of the device before the attempt or after it, whichever is more: leaks, what libraries keep, and what
-/// the trainer keeps on purpose. Nobody knows which, nor whether the attempt needed it.
+/// What the attempt's process held of the device before the attempt or after it, whichever is more. It may be leaks, memory that libraries
+/// keep, or memory that the trainer keeps on purpose. Which of them it is, and whether the attempt needed it, is unknown.
 [[nodiscard]] inline std::int64_t held_beyond(const Attempt& attempt) {
     std::int64_t held = 0;
     for (const MemoryMark& mark : attempt.memory) {

@@ -13,14 +13,14 @@ namespace hpo {
 struct MemoryNeighbour {
     std::int64_t pid = 0;
     std::int64_t bytes = 0;
-    std::string program{};  ///< what the system calls it; empty: not known
+    std::string program{};  ///< the system's name for it; empty: unknown
     friend bool operator==(const MemoryNeighbour&, const MemoryNeighbour&) = default;
 };
 
-/// A device's memory at one moment, as far as it is known; everything in bytes. What is not known is absent, never 0.
+/// A device's memory at one moment, in bytes. A figure that is not known is absent, never 0.
 struct MemoryReading {
     std::optional<std::int64_t> allocated;       ///< held by live tensors of this process
-    std::optional<std::int64_t> reserved;        ///< held by this process's allocator, its cache included
+    std::optional<std::int64_t> reserved;        ///< held by this process's allocator, including its cache
     std::optional<std::int64_t> free;            ///< free on the device
     std::optional<std::int64_t> capacity;        ///< the device's total
     std::optional<std::int64_t> limit;           ///< a cap that the process set itself
@@ -30,7 +30,8 @@ struct MemoryReading {
     friend bool operator==(const MemoryReading&, const MemoryReading&) = default;
 };
 
-/// The name of the mark that tells that an attempt's need has shown: its `limit` is what the attempt's allocator takes at most from now on.
+/// The name of the mark that says that an attempt's real need is now known. Its `limit` is the most that the attempt's allocator takes from
+/// now on.
 inline constexpr std::string_view settled_mark = "settled";
 
 /// A reading at a named moment of an attempt: trial_start, training_start, settled, training_end, oom, end, or a step.

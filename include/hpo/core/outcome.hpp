@@ -12,18 +12,18 @@
 
 namespace hpo {
 
-/// An intermediate value: the objective at a step, for the pruner.
+/// An intermediate value for the pruner: the objective at a step.
 struct Report {
     std::int64_t step = 0;
     double value = 0;
-    bool is_last = false;  ///< nothing is left that a stop could save: nobody is pruned here
+    bool is_last = false;  ///< the training ends with this step, so stopping saves no time and the trial is not pruned
 };
 
 enum class OutcomeKind {
     complete,     ///< ran to its end; `values` holds one number for each objective
-    stopped,      ///< obeyed a request to stop (pruned)
-    failed,       ///< `failure` says how
-    interrupted,  ///< ended because the study was stopped; says nothing about the trial
+    stopped,      ///< stopped on request (pruned)
+    failed,       ///< `failure` says why
+    interrupted,  ///< ended because the study was stopped; it says nothing about the trial
 };
 
 /// How one attempt ended. A value, never an exception.
@@ -31,12 +31,12 @@ struct AttemptOutcome {
     OutcomeKind kind = OutcomeKind::failed;
     std::vector<double> values;
     std::optional<Failure> failure;
-    std::vector<MemoryMark> memory;  ///< marks not yet delivered while the attempt ran
+    std::vector<MemoryMark> memory;  ///< marks that were not delivered while the attempt ran
     std::optional<std::int64_t> peak_allocated;
     std::optional<std::int64_t> peak_reserved;
     bool approximate = false;  ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
     Attributes attributes;     ///< the trainer's own, for the trial's user attributes
-    std::string log;           ///< what the attempt wrote, shortened in the middle where it is long
+    std::string log;           ///< what the attempt wrote; a long log is cut in the middle
     std::int64_t worker_pid = 0;
     double seconds = 0;
 };

@@ -11,21 +11,21 @@
 
 namespace hpo {
 
-/// One parameter's value with the distribution that it was drawn from.
+/// One parameter's value and the distribution that it was drawn from.
 struct Param {
     std::string name;
-    std::shared_ptr<const Distribution> distribution;  ///< never null; shared between trials, un-narrowed
+    std::shared_ptr<const Distribution> distribution;  ///< never null; shared between trials, before any narrowing
     double internal = 0;                               ///< the number, or the index of the choice
 
     [[nodiscard]] Value value() const { return to_value(*distribution, internal); }
 };
 
-/// What is searched: a trial's parameters in the order in which they were asked for. How the trial runs is the
-/// ExecutionPlan's (core/plan.hpp).
+/// A trial's parameters, in the order in which they were asked for. These are what the study searches. How the trial runs is in the
+/// ExecutionPlan (core/plan.hpp).
 class ParamSet {
 public:
     [[nodiscard]] const Param* find(std::string_view name) const noexcept;
-    /// As `find`; looks at place `expected` first, as trials mostly agree on the order of their parameters.
+    /// As `find`, but looks at position `expected` first: most trials have their parameters in the same order.
     [[nodiscard]] const Param* find(std::string_view name, std::size_t expected) const noexcept {
         return expected < params_.size() && params_[expected].name == name ? &params_[expected] : find(name);
     }
@@ -33,13 +33,13 @@ public:
         const Param* param = find(name);
         return param ? std::optional{param->value()} : std::nullopt;
     }
-    /// The parameter as a number (truth values as 0 and 1); nothing when it is absent or a text.
+    /// The parameter as a number; truth values are 0 and 1. Returns nullopt if it is absent or a text.
     [[nodiscard]] std::optional<double> number(std::string_view name) const;
-    /// Adds a parameter, or replaces the value of one that is there.
+    /// Adds a parameter, or replaces its value if it is already there.
     void set(Param param);
-    /// Makes room for `count` parameters in all.
+    /// Reserves space for `count` parameters in all.
     void reserve(std::size_t count) { params_.reserve(count); }
-    /// Adds a parameter that is known not to be there.
+    /// Adds a parameter that must not be there yet. Does not check this.
     void append(Param param) { params_.push_back(std::move(param)); }
     void set(std::string name, Distribution distribution, double internal) {
         set(Param{std::move(name), std::make_shared<const Distribution>(std::move(distribution)), internal});
@@ -49,7 +49,7 @@ public:
     [[nodiscard]] auto begin() const noexcept { return params_.begin(); }
     [[nodiscard]] auto end() const noexcept { return params_.end(); }
 
-    /// Same names, in the same order, with the same values of equal distributions.
+    /// Equal names in the same order, with equal values and equal distributions.
     friend bool operator==(const ParamSet& a, const ParamSet& b) {
         if (a.size() != b.size()) return false;
         for (std::size_t i = 0; i < a.size(); ++i) {

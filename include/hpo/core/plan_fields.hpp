@@ -8,16 +8,16 @@
 #include <string_view>
 #include <tuple>
 
-#include "hpo/core/bytes.hpp"
+#include "hpo/base/bytes.hpp"
 #include "hpo/core/plan.hpp"
 
 namespace hpo {
 
 /// Who chooses a member of the plan.
 enum class PlanRole {
-    parameter,  ///< the sampler: a parameter of the trial, copied; recovery rules do not set it
-    lever,      ///< guard and recovery; a trainer says which levers it obeys
-    placement,  ///< the device
+    parameter,  ///< the sampler: it is a copy of a parameter, which recovery rules do not set
+    lever,      ///< the memory guard and the recovery policy; a trainer says which levers it obeys
+    placement,  ///< the choice of the device
 };
 
 enum class PlanUnit { none, examples, bytes };
@@ -39,8 +39,8 @@ struct PlanField {
         : key{its_key}, member{its_member}, label{its_label}, role{its_role}, unit{its_unit} {}
 };
 
-/// Every member of the plan: the one list that JSON, the store, scripts and reports go through. A member that is added to
-/// ExecutionPlan is added here; a test counts them.
+/// Every member of the plan. JSON, the store, scripts and reports all use this list. A member that is added to ExecutionPlan must be added
+/// here, too. A test counts them.
 inline constexpr std::tuple plan_fields{
     PlanField{"effective_batch", &ExecutionPlan::effective_batch, "effective batch", PlanRole::parameter, PlanUnit::examples},
     PlanField{"micro_batch", &ExecutionPlan::micro_batch, "micro-batch", PlanRole::lever, PlanUnit::examples},
@@ -58,7 +58,7 @@ constexpr void each_plan_field(Visit&& visit) {
     std::apply([&](const auto&... field) { (visit(field), ...); }, plan_fields);
 }
 
-/// A member's value in words: "precision bf16", "activation checkpointing", "cap 600.00 MiB"; empty for what is off or not set.
+/// A member's value in words: "precision bf16", "activation checkpointing", "cap 600.00 MiB". Empty for a member that is off or not set.
 template <class T>
 [[nodiscard]] std::string plan_words(const PlanField<T>& field, const T& value) {
     const auto with = [&](std::string_view text) { return std::string{field.label} + " " + std::string{text}; };

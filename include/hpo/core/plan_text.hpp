@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/error.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/field.hpp"
 #include "hpo/core/plan_fields.hpp"
 
 namespace hpo {
 
-/// The plan members that a study may begin with, by key: its levers.
+/// The keys of the plan members that a study may start with: the levers.
 [[nodiscard]] inline std::vector<std::string> lever_keys() {
     std::vector<std::string> keys;
     each_plan_field([&](const auto& field) {
@@ -29,7 +29,8 @@ namespace hpo {
 
 namespace detail {
 
-/// The value of a plan member as people write it; nothing, and what was expected, for what is none.
+/// Reads a plan member's value as people write it. Returns nullopt for text that is not a value of it. `expected` receives what was
+/// expected.
 template <class T>
 [[nodiscard]] std::optional<T> plan_value(const PlanField<T>& field, std::string_view text, std::string& expected) {
     if constexpr (std::is_enum_v<T>) {
@@ -50,7 +51,7 @@ template <class T>
 
 }  // namespace detail
 
-/// Sets the lever of `plan` that an assignment KEY=VALUE names. Throws Error{unknown_name, bad_value} with the place.
+/// Sets one lever of `plan` from an assignment KEY=VALUE. Throws Error{unknown_name, bad_value} with the place.
 inline void set_lever(ExecutionPlan& plan, const std::string& place, std::string_view assignment) {
     const auto equals = assignment.find('=');
     if (equals == std::string_view::npos || equals == 0) throw bad_value(place, "'" + std::string{assignment} + "'", "KEY=VALUE");

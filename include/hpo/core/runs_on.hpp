@@ -5,9 +5,9 @@
 
 namespace hpo {
 
-/// What attempts run on, and what runs them; empty texts are not known.
+/// The device that attempts run on, and the trainer that runs them. An empty text means unknown.
 struct RunsOn {
-    std::string device_name;  ///< as the driver or the system calls it: "NVIDIA H100 80GB HBM3"
+    std::string device_name;  ///< the name that the driver or the system gives: "NVIDIA H100 80GB HBM3"
     std::string trainer;
     friend bool operator==(const RunsOn&, const RunsOn&) = default;
 };

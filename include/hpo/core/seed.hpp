@@ -9,8 +9,8 @@
 
 namespace hpo {
 
-/// Random bits that are the same on every platform: xoshiro256++ 1.0 (Blackman and Vigna 2019), seeded by SplitMix64.
-/// Satisfies std::uniform_random_bit_generator; prefer the members, since the standard distributions are not portable.
+/// Random bits that are the same on every platform: xoshiro256++ 1.0 (Blackman and Vigna 2019), seeded by SplitMix64. Satisfies
+/// std::uniform_random_bit_generator. Prefer the members, because the standard distributions are not portable.
 class Rng {
 public:
     using result_type = std::uint64_t;
@@ -36,7 +36,7 @@ public:
     /// Uniform in [0, 1), 53 bits.
     constexpr double uniform() noexcept { return static_cast<double>((*this)() >> 11U) * 0x1.0p-53; }
 
-    /// Uniform in {0, ..., bound - 1} without bias; bound must be positive.
+    /// Uniform in {0, ..., bound - 1}, without bias. `bound` must be positive.
     constexpr std::uint64_t below(std::uint64_t bound) noexcept {
         const std::uint64_t threshold = (0 - bound) % bound;
         for (;;) {
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    /// One step of SplitMix64: advances `state` and returns its mix.
+    /// One step of SplitMix64: advances `state` and returns the mixed value.
     static constexpr std::uint64_t split_mix(std::uint64_t& state) noexcept {
         state += 0x9E3779B97F4A7C15U;
         std::uint64_t z = state;
@@ -58,8 +58,8 @@ private:
     std::array<std::uint64_t, 4> state_{};
 };
 
-/// The root of all randomness of a study. Streams are keyed, never shared: the same (seed, trial, name, round) gives
-/// the same numbers whatever the order in which workers finish.
+/// The root of all randomness of a study. Each stream has its own key and is never shared. The same (seed, trial, name, round) gives the
+/// same numbers, in whatever order the workers finish.
 struct Seed {
     std::uint64_t value = 0;
 

@@ -16,14 +16,14 @@ namespace hpo {
 enum class Direction { minimize, maximize };
 [[nodiscard]] constexpr std::string_view to_text(Direction direction) { return direction == Direction::minimize ? "minimize" : "maximize"; }
 
-/// True when `a` is strictly better than `b`; NaN is never better.
+/// True if `a` is strictly better than `b`. NaN is never better.
 [[nodiscard]] inline bool better(Direction direction, double a, double b) {
     if (std::isnan(a)) return false;
     if (std::isnan(b)) return true;
     return direction == Direction::minimize ? a < b : a > b;
 }
 
-/// A study's identity; its trials are the store's.
+/// A study's identity. Its trials are in the store.
 struct Study {
     std::int64_t id = -1;
     std::string name;
@@ -32,8 +32,8 @@ struct Study {
     Attributes system_attributes;
 };
 
-/// The best complete and feasible trial of a single-objective study; null when there is none. Ties go to the earlier. An infinite value is
-/// never the best: it tells that something went wrong, or that nothing came of it.
+/// The best complete and feasible trial of a single-objective study, or null. If values are equal, the earlier trial wins. An infinite
+/// value is never the best: it says that something went wrong or that there was no result.
 [[nodiscard]] inline const Trial* best_trial(std::span<const Trial> trials, Direction direction) {
     const Trial* best = nullptr;
     for (const Trial& trial : trials) {

@@ -11,61 +11,61 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/heap_optional.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/estimate.hpp"
 #include "hpo/core/failure.hpp"
-#include "hpo/core/heap_optional.hpp"
 #include "hpo/core/memory_reading.hpp"
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
-#include "hpo/core/time.hpp"
 
 namespace hpo {
 
 enum class TrialState { running, complete, pruned, fail, waiting };
 
-/// In Optuna's spelling, which is what stores hold.
+/// In Optuna's spelling, which stores use.
 inline constexpr std::array<std::string_view, 5> trial_state_names{"RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING"};
 [[nodiscard]] constexpr std::string_view to_text(TrialState state) { return trial_state_names[static_cast<std::size_t>(state)]; }
 [[nodiscard]] constexpr bool is_finished(TrialState state) { return state != TrialState::running && state != TrialState::waiting; }
 
-/// One launch of a trial under one plan. A trial is data; attempts are its events, kept for the post-mortem.
+/// One launch of a trial under one plan. Attempts are kept for the post-mortem.
 struct Attempt {
     int index = 0;  ///< 0, 1, ... within the trial
     ExecutionPlan plan;
-    std::optional<ParamSet> changed_params;      ///< when a recovery rule changed parameters
-    std::optional<Estimate> estimate;            ///< the guard's, before launch
-    std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device, as the guard saw it; nothing: not limited
+    std::optional<ParamSet> changed_params;      ///< set if a recovery rule changed parameters
+    std::optional<Estimate> estimate;            ///< the guard's estimate before launch
+    std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device, as the guard saw it; nullopt: not limited
     std::string device_name;                     ///< RunsOn::device_name
     std::string model_family;                    ///< memory::model_family
     std::int64_t worker_pid = 0;
     bool fresh_worker = false;                    ///< the worker was started for this attempt
-    std::optional<std::int64_t> resumed_step;     ///< it went on after the checkpoint of this step; nothing: it began anew
-    std::optional<std::int64_t> checkpoint_step;  ///< of the last checkpoint that it wrote
+    std::optional<std::int64_t> resumed_step;     ///< it resumed after the checkpoint of this step; nullopt: it began anew
+    std::optional<std::int64_t> checkpoint_step;  ///< step of the last checkpoint that it wrote
     std::optional<Time> started;
-    std::optional<double> seconds;       ///< nothing while it runs
-    std::optional<OutcomeKind> outcome;  ///< nothing while it runs
+    std::optional<double> seconds;       ///< nullopt while it runs
+    std::optional<OutcomeKind> outcome;  ///< nullopt while it runs
     HeapOptional<Failure> failure;
     std::optional<std::int64_t> peak_allocated;
     std::optional<std::int64_t> peak_reserved;
     bool approximate = false;
-    std::string decision;  ///< what the recovery policy answered, in words
+    std::string decision;  ///< the recovery policy's answer in words
     std::vector<MemoryMark> memory;
-    std::map<std::int64_t, double> reports;  ///< those that a later attempt tells again; the others are the trial's
+    std::map<std::int64_t, double> reports;  ///< intermediate values that a later attempt reports again; all others are the trial's
 };
 
-/// A trial: what was suggested, what came of it.
+/// A trial: the suggested parameters and their result.
 struct Trial {
-    std::int64_t id = -1;      ///< the store's key
+    std::int64_t id = -1;      ///< key in the store
     std::int64_t number = -1;  ///< 0, 1, ... within the study
     TrialState state = TrialState::running;
     ParamSet params;
-    std::vector<double> values;                   ///< one for each objective once complete; a pruned trial may have one
-    std::map<std::int64_t, double> intermediate;  ///< step to value
+    std::vector<double> values;                   ///< one for each objective if complete; a pruned trial may have one
+    std::map<std::int64_t, double> intermediate;  ///< by step
     Attributes user_attributes;
     Attributes system_attributes;
-    std::vector<std::pair<std::string, Value>> fixed;        ///< of an enqueued trial: what its parameters must be
+    std::vector<std::pair<std::string, Value>> fixed;        ///< values that an enqueued trial prescribes for its parameters
     std::map<std::string, double, std::less<>> constraints;  ///< by name; a value above 0 is a violation
     std::optional<Time> started;
     std::optional<Time> completed;
@@ -83,7 +83,7 @@ struct Trial {
     }
 };
 
-/// The parameters that an attempt of the trial ran with: those that a rule changed, else the trial's.
+/// The parameters that an attempt of the trial ran with: the changed ones if a rule changed them, else the trial's.
 [[nodiscard]] inline const ParamSet& params_of(const Trial& trial, const Attempt& attempt) {
     return attempt.changed_params ? *attempt.changed_params : trial.params;
 }

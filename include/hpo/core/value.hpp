@@ -9,11 +9,11 @@
 
 namespace hpo {
 
-/// A parameter's value as a person sees it: null, a truth value, a whole number, a number, a text. Read it with
-/// `get_if<double>(&value)`, or ask its kind.
+/// A parameter's value as a person sees it: null, a truth value, a whole number, a number or a text. Read it with `get_if<double>(&value)`,
+/// or ask its kind.
 ///
-/// Design note: std::variant says the same, but its copies, moves and comparisons cost every program that includes the
-/// core 0.1 s of compile time, as every one is a table of instantiated functions.
+/// Design note: a std::variant could hold the same. But its copies, moves and comparisons are tables of instantiated functions, which cost
+/// every program that includes the core 0.1 s of compile time.
 class Value {
 public:
     enum class Kind : unsigned char { null, truth, whole, real, text };
@@ -31,7 +31,7 @@ public:
     [[nodiscard]] Kind kind() const noexcept { return kind_; }
     [[nodiscard]] bool is_null() const noexcept { return kind_ == Kind::null; }
 
-    /// The content as bool, std::int64_t, double or std::string; nullptr when it is of another kind.
+    /// The content as bool, std::int64_t, double or std::string. Returns nullptr if it is of another kind.
     template <class T>
     [[nodiscard]] friend const T* get_if(const Value* value) noexcept {
         if constexpr (std::same_as<T, bool>) return value->kind_ == Kind::truth ? &value->truth_ : nullptr;
@@ -40,7 +40,7 @@ public:
         else return value->kind_ == Kind::text ? &static_cast<const T&>(value->text_) : nullptr;
     }
 
-    /// Same kind and same content: the whole number 1 is not the number 1.0.
+    /// True for the same kind and the same content. The whole number 1 is not equal to the number 1.0.
     friend bool operator==(const Value& a, const Value& b) noexcept {
         if (a.kind_ != b.kind_) return false;
         switch (a.kind_) {
@@ -72,23 +72,23 @@ template <class T, class Kinds>
     return *get_if<T>(&kinds);
 }
 
-/// True when a Value or a Distribution is of the kind whose content is a T.
+/// True if a Value or a Distribution is of the kind whose content is a T.
 template <class T, class Kinds>
 [[nodiscard]] bool holds(const Kinds& kinds) noexcept {
     return get_if<T>(&kinds) != nullptr;
 }
 
-/// The shortest decimal that reads back as the same double; whole numbers keep a ".0". Infinities and NaN are written as
-/// Python's json writes them (Infinity, -Infinity, NaN).
+/// The shortest decimal that reads back as the same double. A whole number keeps a ".0". Infinities and NaN are written as Python's json
+/// module writes them (Infinity, -Infinity, NaN).
 [[nodiscard]] std::string number_text(double value);
 
-/// A JSON string literal, with non-ASCII bytes kept as they are (UTF-8).
+/// The text as a JSON string literal. Non-ASCII bytes are kept as they are (UTF-8).
 [[nodiscard]] std::string json_quote(std::string_view text);
 
 /// The value as JSON text.
 [[nodiscard]] std::string json_text(const Value& value);
 
-/// The value as a person reads it: as json_text, texts without quotes.
+/// The value as a person reads it: as json_text, but texts have no quotes.
 [[nodiscard]] std::string display_text(const Value& value);
 
 }  // namespace hpo

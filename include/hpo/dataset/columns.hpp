@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/shown_text.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/shown_text.hpp"
 #include "hpo/dataset/shown_names.hpp"
 
 namespace hpo::dataset {
@@ -15,12 +15,12 @@ namespace hpo::dataset {
 struct Columns {
     std::string text = "text";
     std::string label = "label";
-    /// In CSV and TSV files a field may stand in quotes, and then hold separators and line ends. False: a quote is a character
-    /// like any other, as in TSV files whose texts are written as they are.
+    /// If true, a field of a CSV or TSV file may be in quotes, and then contain separators and line ends. If false, a quote is an ordinary
+    /// character, as in TSV files that write their texts without quoting.
     bool quotes = true;
 };
 
-/// Where `name` stands among a file's columns. Throws Error that lists them when it is not there, or is there twice.
+/// The index of the column `name` in a file. Throws Error that lists the columns if it is missing, or if it is there twice.
 [[nodiscard]] inline std::size_t column_index(const std::string& place, std::span<const std::string> names, const std::string& name) {
     std::size_t found = names.size();
     for (std::size_t i = 0; i < names.size(); ++i) {

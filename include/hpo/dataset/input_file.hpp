@@ -12,14 +12,14 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 
 namespace hpo::dataset {
 
-/// The bytes of a file, from its beginning to its end, gzip-compressed or not.
+/// Reads the bytes of a file from its beginning to its end. The file may be compressed with gzip.
 class InputFile {
 public:
-    /// `expected` says what the file should be where there is none. Throws Error naming the file.
+    /// Throws Error that names the file. If there is no file, the error says what it should be: `expected`.
     InputFile(const std::filesystem::path& file, std::string_view expected) : name_{file.string()}, stream_{nullptr, &gzclose} {
         std::error_code unreadable;
         if (!std::filesystem::is_regular_file(file, unreadable)) throw refusal("no such file; expected " + std::string{expected});
@@ -29,8 +29,8 @@ public:
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    /// Fills `to` as far as the file reaches; less than its size only at the end. Throws Error when compressed data is damaged
-    /// or ends too early.
+    /// Fills `to`, and returns how many bytes it read. These are fewer than its size only at the end of the file. Throws Error if
+    /// compressed data is damaged or ends too early.
     [[nodiscard]] std::size_t read(std::span<std::uint8_t> to) {
         std::size_t done = 0;
         while (done < to.size()) {
@@ -49,7 +49,7 @@ public:
         return done;
     }
 
-    /// `FILE: what`.
+    /// An error with the text `FILE: what`.
     [[nodiscard]] Error refusal(const std::string& what) const { return Error{Errc::bad_value, name_ + ": " + what}; }
 
 private:

@@ -12,12 +12,12 @@
 
 namespace hpo::dataset {
 
-/// The classes that a model tells apart: the labels of its training data, in the order of their bytes.
+/// The classes of a model: the labels of its training data, sorted by their bytes.
 class LabelTable {
 public:
     LabelTable() = default;
 
-    /// The names as training data, or the manifest of a trained model, has them. Throws Error for fewer than two classes.
+    /// `names` are those of the training data, or of the manifest of a trained model. Throws Error if there are fewer than two classes.
     LabelTable(std::vector<std::string> names, std::string_view place);
 
     [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(names_.size()); }
@@ -25,7 +25,7 @@ public:
 
     [[nodiscard]] std::optional<std::int64_t> index(std::string_view name) const;
 
-    /// The classes of some rows of a table. Throws Error that names the labels without one, and the lines where they stand first.
+    /// The classes of some rows of a table. Throws Error that names each label without a class, and the first line that has it.
     [[nodiscard]] std::vector<std::int64_t> encode(const TextTable& table, std::span<const std::int64_t> rows) const;
 
 private:

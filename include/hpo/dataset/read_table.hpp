@@ -11,19 +11,19 @@
 
 namespace hpo::dataset {
 
-/// What the end of a file's name says it holds.
+/// The format of a table, by the ending of its file's name.
 enum class TableFormat { csv, tsv, json_lines };
 
-/// Each also with `.gz` behind it.
+/// The known endings. Each may be followed by `.gz`.
 inline constexpr std::array<std::pair<std::string_view, TableFormat>, 4> table_endings{
     {{".csv", TableFormat::csv}, {".tsv", TableFormat::tsv}, {".jsonl", TableFormat::json_lines}, {".ndjson", TableFormat::json_lines}}};
 inline constexpr std::string_view known_endings = ".csv, .tsv, .jsonl or .ndjson, each also with .gz behind it";
 
-/// Nothing for a name that no reader knows.
+/// The format of a file. Returns nullopt if its ending is not known.
 [[nodiscard]] std::optional<TableFormat> table_format(const std::filesystem::path& file);
 
-/// Reads texts and labels from a CSV, TSV or JSON lines file, compressed or not; the end of its name says which. A whole
-/// number is the label that its digits spell. Throws Error that names file, line and field: no such file or column, a quote that is not
+/// Reads texts and labels from a CSV, TSV or JSON lines file, by the ending of its name. It may be compressed. A whole number as a label
+/// becomes the text of its digits. Throws Error that names file, line and field. Errors are: no such file or column, a quote that is not
 /// closed, a wrong number of fields, bytes that are not UTF-8, no label, no rows.
 [[nodiscard]] TextTable read_table(const std::filesystem::path& file, const Columns& columns = {});
 

@@ -11,13 +11,13 @@ namespace hpo::dataset {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// SHA-256 (FIPS 180-4) of bytes that are given piece by piece; what `sha256sum` prints, so that anybody can check it.
+/// SHA-256 (FIPS 180-4) of bytes that are added piece by piece. It is the same as `sha256sum` prints, so that anybody can check it.
 class Sha256 {
 public:
     Sha256& add(std::string_view bytes);
     Sha256& add(const Digest& digest) { return add({reinterpret_cast<const char*>(digest.data()), digest.size()}); }
 
-    /// Ends the hash: nothing may be added afterwards.
+    /// Returns the hash. Do not add more bytes afterwards.
     [[nodiscard]] Digest finish();
 
 private:
@@ -42,7 +42,7 @@ private:
 
 [[nodiscard]] inline Digest sha256(std::string_view bytes) { return Sha256{}.add(bytes).finish(); }
 
-/// 64 characters, as `sha256sum` prints them.
+/// The hash as 64 characters, as `sha256sum` prints it.
 [[nodiscard]] std::string hex_text(const Digest& digest);
 
 }  // namespace hpo::dataset

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/shown_text.hpp"
+#include "hpo/base/shown_text.hpp"
 
 namespace hpo::dataset {
 
-/// A list of names as short as a message wants it.
+/// The first names of a list, few enough for a message.
 [[nodiscard]] inline std::vector<std::string> first_names(std::vector<std::string> names) {
     constexpr std::size_t most = 20;
     if (names.size() > most) {
@@ -22,7 +22,7 @@ namespace hpo::dataset {
     return names;
 }
 
-/// Names of columns or labels, fit for a message.
+/// Names of columns or labels, shortened for a message.
 [[nodiscard]] inline std::vector<std::string> shown_names(std::span<const std::string> names) {
     std::vector<std::string> list;
     for (const std::string& name : names) list.push_back(shown(name));

@@ -13,16 +13,16 @@
 
 namespace hpo::dataset {
 
-/// Texts with their labels, as a file has them, packed: 48 bytes a row beside the text itself.
+/// The texts of a file with their labels. A row takes 48 bytes besides its text.
 class TextTable {
 public:
-    /// `name` stands in errors about the table: the file it was read from.
+    /// `name` is the file of the table, for errors.
     explicit TextTable(std::string name) : name_{std::move(name)} {}
 
     struct Row {
         std::string_view text;
         std::string_view label;
-        std::int64_t line = 0;  ///< where it begins in the file
+        std::int64_t line = 0;  ///< the line of the file where it begins
     };
     void append(const Row& row) {
         texts_ += row.text;
@@ -44,19 +44,19 @@ public:
     /// SHA-256 of the row's text.
     [[nodiscard]] const Digest& digest(std::int64_t row) const { return digests_[static_cast<std::size_t>(row)]; }
 
-    /// A label of the table and the line of the file where it stands first.
+    /// A label of the table, and the first line of the file that has it.
     struct Label {
         std::string name;
         std::int64_t first_line = 0;
     };
-    /// In the order of their first lines.
+    /// The labels, in the order of their first lines.
     [[nodiscard]] const std::vector<Label>& labels() const noexcept { return labels_; }
-    /// Which of `labels()` a row has.
+    /// The index in `labels()` of a row's label.
     [[nodiscard]] std::size_t label_number(std::int64_t row) const { return label_of_row_[static_cast<std::size_t>(row)]; }
 
 private:
     std::string name_;
-    std::string texts_;  ///< one after the other
+    std::string texts_;  ///< all texts, one after the other
     std::vector<std::size_t> ends_;
     std::vector<Digest> digests_;
     std::vector<std::uint32_t> label_of_row_;

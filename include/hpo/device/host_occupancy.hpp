@@ -14,8 +14,8 @@
 
 namespace hpo::device {
 
-/// Host memory as a device: the machine's, or the cgroup's where that is less, and all processes that /proc shows. Nothing where /proc is
-/// not mounted. It reads a file for each process.
+/// Host memory as a device, with all processes that /proc shows. Its capacity is that of the machine, or that of the control group if it is
+/// less. Reads a file for each process. Returns nullopt if /proc is not mounted.
 [[nodiscard]] inline std::optional<Occupancy> host_occupancy(const std::filesystem::path& root = "/") {
     const auto memory = host_memory(root);
     if (!memory) return std::nullopt;

@@ -11,70 +11,70 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/process_identity.hpp"
+#include "hpo/base/process_identity.hpp"
 #include "hpo/device/shared_record.hpp"
 
 namespace hpo::device {
 
-/// An attempt's memory in a ledger: what it was promised, or what it waits for.
+/// An attempt's memory in a ledger: what is reserved for it, or what it waits for.
 struct LedgerEntry {
     std::int64_t pid = 0;
-    std::int64_t trial = 0;  ///< of one of that process's studies
+    std::int64_t trial = 0;  ///< a trial of one of that process's studies
     std::int64_t bytes = 0;
     bool granted = false;
-    double seconds = 0;  ///< since it was asked for, or granted
+    double seconds = 0;  ///< since it was asked for, or since it was granted
 };
 
-/// Which attempts may be on a device at a time: those whose predicted needs together are within its budget. All processes on a host that
-/// name the same file share it; what a process that died held or waited for is gone at the next question of any other.
+/// Reserves a device's memory for attempts, so that their predicted memory together stays within its budget. All processes on a host that
+/// name the same file share one ledger. If a process dies, its entries vanish as soon as another process asks.
 ///
-/// Who asks first is served first; a request that fits passes older ones that do not, until one of those has waited for its patience, which
-/// is that of the ledger it was asked through: from then on nothing younger is granted before it. So a request waits at most for its
-/// patience and, after it, the longest that an attempt which is granted by then still runs, for each aged request before it.
+/// Older requests come first. If an older request does not fit, a younger one that fits may pass it, but only until the older one has
+/// waited for its patience. After that no younger request is granted before it. Then it waits only for attempts that already run, and for
+/// older requests that have also lost patience. The patience is that of the ledger object through which it was asked.
 ///
-/// Thread safety: as of SharedRecord. A question costs one pass over the entries, and a look at /proc for each other process.
+/// Thread safety: as SharedRecord. Each call costs one pass over the entries, and a look at /proc for each other process.
 class Ledger {
 public:
     static constexpr std::size_t max_entries = 512;
     enum class Answer {
         granted,
-        waits,  ///< ask again; a request that is not repeated for `forgotten_seconds` holds nobody up
+        waits,  ///< ask again; a request that is not repeated for `forgotten_seconds` no longer holds up other requests
         never   ///< more than the whole budget
     };
     struct Request {
         std::int64_t trial = 0;
-        std::int64_t bytes = 0;         ///< predicted need
-        std::int64_t budget_bytes = 0;  ///< what all attempts on the device may have together, as the asking process sees it
+        std::int64_t bytes = 0;         ///< predicted memory
+        std::int64_t budget_bytes = 0;  ///< memory that all attempts on the device may have together, as the asking process sees it
     };
 
     static constexpr double forgotten_seconds = 60;  ///< longer than a supervisor waits for a prediction
     static constexpr std::chrono::seconds standard_patience{60};
 
-    /// `clock` tells seconds that all who use the file share. Throws Error{no_device} as SharedRecord does, and for a ledger of processes
-    /// that this one cannot see, as those of another container.
+    /// `clock` returns seconds, which must be the same for all users of the file. Throws Error{no_device} as SharedRecord does. Throws it
+    /// too if the ledger belongs to processes that this one cannot see, such as those of another container.
     explicit Ledger(const std::filesystem::path& file, std::chrono::milliseconds patience = standard_patience,
                     std::function<double()> clock = host_seconds)
         : record_{file, kind}, patience_seconds_{std::chrono::duration<double>{patience}.count()}, clock_{std::move(clock)} {
         record_.with([this](Content& content) { require_same_id_space(content); });
     }
 
-    /// Asks for an attempt's memory, again and again until it is granted; repeating the question keeps its place. Throws no_device when
-    /// max_entries attempts are there already, and bad_value for negative bytes.
+    /// Asks for an attempt's memory. Call it again until it is granted; the request keeps its place. Throws no_device if max_entries
+    /// attempts are there already, and bad_value for negative bytes.
     [[nodiscard]] Answer ask(const Request& request);
 
-    /// Raises what the trial was promised, where the room for it is free and nobody waits for any. False: it stays as it is.
+    /// Raises the trial's reservation if the memory is free and no other request waits. Returns false if the reservation stays as it is.
     bool raise(const Request& request);
 
-    /// Lowers what the trial was promised; nothing happens where it was promised less, or nothing.
+    /// Lowers the trial's reservation. Does nothing if it is lower already, or if there is none.
     void lower(std::int64_t trial, std::int64_t bytes);
 
-    /// Ends what was asked for the trial; nothing happens when nothing was.
+    /// Releases the trial's reservation or withdraws its request. Does nothing if it has neither.
     void give_back(std::int64_t trial);
 
-    /// What living processes hold and wait for, in the order of asking.
+    /// What living processes hold and wait for, oldest request first.
     [[nodiscard]] std::vector<LedgerEntry> entries() const;
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return record_.file(); }
-    /// For requests of this object from now on.
+    /// Sets the patience of later requests of this object.
     void set_patience(std::chrono::duration<double> patience) { patience_seconds_ = patience.count(); }
     [[nodiscard]] double now() const { return clock_(); }
 
@@ -85,9 +85,9 @@ private:
     static constexpr RecordKind kind{0x4C45'4447'4552'0003, "a ledger"};
 
     struct Entry {
-        std::uint64_t number;  ///< in the order of asking; 0: free. Written last
+        std::uint64_t number;  ///< in the order of asking; 0: the entry is free. Written last
         ProcessIdentity owner;
-        std::int64_t user;  ///< of that process's ledgers: each may be another study's
+        std::int64_t user;  ///< which ledger object of that process; each may belong to another study
         std::int64_t trial;
         std::int64_t bytes;
         double since;        ///< when it was asked for, then when it was granted, on the host's monotonic clock
@@ -97,24 +97,25 @@ private:
     };
     struct Content {
         std::uint64_t asked = 0;
-        std::uint64_t id_space = 0;  ///< of the owners
+        std::uint64_t id_space = 0;  ///< identifies the process ids that the owners share
         std::array<Entry, max_entries> entries;
     };
 
-    /// Whether somebody still waits for what the entry asks.
+    /// True if the entry's request is still repeated.
     [[nodiscard]] static bool asks(const Entry& entry, double now) { return now - entry.repeated_at < forgotten_seconds; }
-    /// Whether the entry fits beside what is granted and beside those older ones that fit, too; and none of the others is aged.
+    /// True if the entry fits beside the granted memory and beside the older requests that fit too. False if an older request that does not
+    /// fit has waited for its patience.
     [[nodiscard]] static bool has_room(const Content& content, const Entry& entry, std::int64_t budget_bytes, double now);
-    /// Call it before looking at owners. A ledger that nobody has a part in is taken over.
+    /// Call it before looking at owners. A ledger without entries is taken over. Throws Error{no_device} for processes that cannot be seen.
     void require_same_id_space(Content& content) const;
-    /// Of this process, also after a fork; read once. Call it inside the record.
+    /// The identity of this process. It is read once, and again after a fork. Call it inside the record.
     [[nodiscard]] const ProcessIdentity& own_identity() const {
         if (self_.pid != ::getpid()) self_ = this_process();
         return self_;
     }
-    /// Asks of each owner once whether it lives: that is a file to be read.
+    /// Frees the entries of dead owners. Asks once for each owner, because that reads a file.
     void forget_dead(Content& content) const;
-    /// Null: none.
+    /// The trial's entry, or null.
     [[nodiscard]] Entry* own_entry(Content& content, std::int64_t trial) const;
     [[nodiscard]] Entry& entry_of(Content& content, std::int64_t trial, double now) const;
     [[nodiscard]] static std::int64_t next_user() {

@@ -14,8 +14,8 @@
 
 namespace hpo::device {
 
-/// What of a device other processes leave: `free` is all but what they hold, whether or not ours hold it now, and `neighbours` are the
-/// largest of them by name. What is used and belongs to no process that can be seen counts as theirs.
+/// How much of a device other processes leave. `free` is everything that they do not hold, even if our processes hold it now. `neighbours`
+/// are the largest of them, by name. Memory that is used by no visible process counts as theirs.
 template <std::predicate<std::int64_t> IsOurs>
 [[nodiscard]] MemoryReading left_by_others(const Occupancy& occupancy, const IsOurs& is_ours) {
     constexpr std::size_t most_neighbours = 8;
@@ -33,7 +33,7 @@ template <std::predicate<std::int64_t> IsOurs>
     return reading;
 }
 
-/// Of a device whose attempts need both: the one with less left, and no more than the other's capacity.
+/// The reading with less free memory, for attempts that need both kinds of memory. Its capacity is the smaller of the two.
 [[nodiscard]] inline MemoryReading scarcer(MemoryReading a, MemoryReading b) {
     if (b.free < a.free) std::swap(a, b);
     a.capacity = std::min(a.capacity, b.capacity);

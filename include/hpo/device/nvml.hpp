@@ -14,11 +14,11 @@
 
 namespace hpo::device {
 
-/// The driver's management library, loaded at run time: nothing is linked against it, and CUDA is not initialised.
-/// Thread safety: as NVML's, every call is safe.
+/// The driver's management library, loaded at run time. The program is not linked against it, and CUDA is not initialised.
+/// Thread safety: every call is safe, as in NVML.
 class Nvml {
 public:
-    /// Nothing where there is no driver, or none that answers.
+    /// Returns nullopt if there is no driver, or if it does not answer.
     [[nodiscard]] static std::optional<Nvml> load(const std::string& file = "libnvidia-ml.so.1");
 
     [[nodiscard]] std::string driver_version() const {
@@ -28,8 +28,8 @@ public:
 
     [[nodiscard]] std::vector<NvidiaDevice> devices() const;
 
-    /// Who holds how much of a device; what the driver itself needs is no part of its capacity, where the driver tells the two apart (from
-    /// 510 on). Processes outside this container have the host's ids, if they are told at all.
+    /// How much of a device each process holds. The driver's own memory does not count as capacity, if the driver tells the two apart (from
+    /// 510 on). Processes outside of this container have the host's ids, if the driver shows them at all.
     [[nodiscard]] Occupancy occupancy(const NvidiaDevice& device) const;
 
 private:

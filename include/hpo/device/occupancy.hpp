@@ -8,11 +8,11 @@
 
 namespace hpo::device {
 
-/// Who holds how much of a device, at one moment.
+/// How much of a device each process holds, at one moment.
 struct Occupancy {
     std::int64_t capacity_bytes = 0;
     std::int64_t used_bytes = 0;
-    std::vector<MemoryNeighbour> processes;  ///< those that hold something, as far as they can be seen
+    std::vector<MemoryNeighbour> processes;  ///< those that hold memory, as far as they can be seen
 };
 
 }  // namespace hpo::device

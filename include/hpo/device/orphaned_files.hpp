@@ -8,11 +8,11 @@
 #include <string_view>
 #include <system_error>
 
-#include "hpo/core/process_identity.hpp"
+#include "hpo/base/process_identity.hpp"
 
 namespace hpo::device {
 
-/// Removes the folder's files that are called `prefix`, a process's number and something more, of processes that are no longer there.
+/// Removes files that dead processes left in a folder. Their names are `prefix`, then the process id, then more text.
 inline void remove_orphaned_files(const std::filesystem::path& folder, std::string_view prefix) {
     std::error_code ignored;
     for (const auto& item : std::filesystem::directory_iterator{folder, ignored}) {

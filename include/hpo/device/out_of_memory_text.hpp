@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <string>
 
-#include "hpo/core/bytes.hpp"
+#include "hpo/base/bytes.hpp"
 #include "hpo/core/memory_reading.hpp"
 
 namespace hpo::device {
 
-/// What a metered device says when it refuses `requested_bytes`, in the phrases of CUDA's caching allocator, so that one
-/// parser reads both. Figures that the reading lacks are left out.
+/// The message of a metered device that refuses `requested_bytes`. It has the phrases of CUDA's caching allocator, so that one parser reads
+/// both. Numbers that the reading lacks are left out.
 [[nodiscard]] inline std::string out_of_memory_text(std::int64_t requested_bytes, const MemoryReading& reading) {
     std::string text = "CPU device out of memory. Tried to allocate " + format_bytes(requested_bytes) + ". ";
     if (reading.capacity && reading.free) {

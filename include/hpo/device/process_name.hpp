@@ -11,8 +11,8 @@
 
 namespace hpo::device {
 
-/// What the system calls a process, "python3"; empty where it shows none of this id, as for one outside this container. The kernel keeps
-/// 15 bytes of it.
+/// The system's name of a process, such as "python3". The kernel keeps 15 bytes of it. Empty if no process of this id can be seen, for
+/// example because it is outside of this container.
 [[nodiscard]] inline std::string process_name(std::int64_t pid, const std::filesystem::path& root = "/") {
     std::ifstream file{root / "proc" / std::to_string(pid) / "comm"};
     std::string name;
@@ -20,7 +20,7 @@ namespace hpo::device {
     return name;
 }
 
-/// The process that started it; 0 where that is not known.
+/// The process that started this one, or 0 if that is not known.
 [[nodiscard]] inline std::int64_t parent_process(std::int64_t pid, const std::filesystem::path& root = "/") {
     std::ifstream file{root / "proc" / std::to_string(pid) / "stat"};
     std::string text;
@@ -31,7 +31,7 @@ namespace hpo::device {
     return parent;
 }
 
-/// Bytes of host memory that a process has and shares with no other; 0 where that is not known.
+/// Bytes of host memory that a process does not share with others, or 0 if that is not known.
 [[nodiscard]] inline std::int64_t own_host_bytes(std::int64_t pid, const std::filesystem::path& root = "/") {
     std::ifstream file{root / "proc" / std::to_string(pid) / "statm"};
     std::int64_t size = 0;

@@ -6,7 +6,7 @@
 
 namespace hpo::device {
 
-/// What the system calls this host's processors, "cpu" before it: "cpu AMD EPYC 7B13"; "cpu" where it does not say.
+/// The name of this host's processors after "cpu": "cpu AMD EPYC 7B13". Only "cpu" if the system does not tell the name.
 [[nodiscard]] inline std::string processor_name() {
     std::ifstream file{"/proc/cpuinfo"};
     for (std::string line; std::getline(file, line);) {

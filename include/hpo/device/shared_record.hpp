@@ -21,48 +21,49 @@
 #include <type_traits>
 #include <utility>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 
 namespace hpo::device {
 
-/// What a record is: `layout` tells kinds and, in its lowest 16 bits, versions apart; `what` is for messages. A literal.
+/// The kind of a record. `layout` identifies the kind and, in its lowest 16 bits, the version. `what` is a literal for messages.
 struct RecordKind {
     constexpr RecordKind(std::uint64_t number, std::string_view name = "a record") : layout{number}, what{name} {}
     std::uint64_t layout;
     std::string_view what;
-    std::chrono::milliseconds patience{30'000};  ///< with whoever is in the record; nobody stays for a thousandth of that
+    std::chrono::milliseconds patience{
+        30'000};  ///< how long to wait for the lock; a process normally holds it for far less than a thousandth of that
 };
 
-/// A record that all processes over one file share, one at a time. It stays when they end.
+/// A record in a file that several processes share, one at a time. It stays when they end.
 ///
-/// Its folder says whose processes these may be: a group's, where that group and nobody else may write to it; else only the user's own.
-/// They have to trust each other as much as those who run each other's programs: the record holds a lock, and who writes nonsense into that
-/// can crash whoever takes it, or do worse.
+/// The folder of the file decides which users may share it. If only one group may write to the folder, that group's users may. Else only
+/// the user's own processes may. These processes must trust each other as if they ran each other's programs. The record holds a lock, and a
+/// process that damages the lock can crash the others, or do worse.
 ///
-/// Thread safety: all members of one object, and of objects in several processes over one file.
+/// Thread safety: several threads may use one object, and several processes one file.
 ///
-/// Design note: the mutex is robust. A process may be killed between any two instructions; whoever comes next finds the record as it
-/// was left, so `Content` must be readable after every single store, as by writing last what makes an entry count; or it has a member
-/// mend(), which is called then and makes it so.
+/// Design note: the mutex is robust. A process may be killed between any two instructions, and the next process finds the record as it was
+/// left. So `Content` must be readable after every single store, for example because it writes last what makes an entry valid. Or it has a
+/// member mend(), which is called then and repairs it.
 template <class Content>
 class SharedRecord {
 public:
-    /// Opens the file's record, and makes it first where there is none. Throws Error{no_device} when the file is something else, or another
-    /// user's in a folder that is not a group's.
+    /// Opens the file's record, and makes it first if there is none. Throws Error{no_device} if the file is something else, or if it
+    /// belongs to another user and its folder to no group.
     SharedRecord(const std::filesystem::path& file, RecordKind kind) : file_{file}, kind_{kind} {
-        constexpr int attempts = 8;  // between its making and its opening somebody may remove it
+        constexpr int attempts = 8;  // another process may remove the file after it was made and before it is opened
         for (int attempt = 0; attempt < attempts && !shared_; ++attempt) {
             if (!open_existing()) static_cast<void>(make({}));
         }
         if (!shared_) throw cannot("be opened");
     }
-    /// Opens a record that is there. Throws Error{no_device}, also when it is not.
+    /// Opens an existing record. Throws Error{no_device}, also if there is none.
     [[nodiscard]] static SharedRecord open(const std::filesystem::path& file, RecordKind kind) {
         SharedRecord record{kind, file};
         if (!record.open_existing()) throw record.cannot("be opened");
         return record;
     }
-    /// Makes a record where there is no file. Throws Error{no_device}, also when there is one.
+    /// Makes a new record. Throws Error{no_device}, also if the file exists.
     [[nodiscard]] static SharedRecord make_new(const std::filesystem::path& file, RecordKind kind, const Content& content) {
         SharedRecord record{kind, file};
         if (!record.make(content)) throw record.cannot("be made");
@@ -75,8 +76,8 @@ public:
         if (shared_) ::munmap(shared_, sizeof(Shared));
     }
 
-    /// What `use(content)` returns; meanwhile no other thread or process is in the record. Throws Error{no_device} when somebody else does
-    /// not leave it: that process is stopped, or the file is damaged.
+    /// Returns what `use(content)` returns. Meanwhile no other thread or process is in the record. Throws Error{no_device} if another
+    /// process does not leave the record, because it is stopped or the file is damaged.
     template <class Use>
     auto with(const Use& use) const {
         const Lock lock{*this};
@@ -113,7 +114,7 @@ private:
         static_assert(std::is_trivially_copyable_v<Content>);
     }
 
-    /// pthread_mutex_lock, but not for ever.
+    /// As pthread_mutex_lock, but gives up after the patience of the kind.
     [[nodiscard]] int wait_for(pthread_mutex_t& mutex) const {
         ::timespec until{};
         ::clock_gettime(CLOCK_REALTIME, &until);
@@ -126,7 +127,8 @@ private:
         const std::string why = std::strerror(errno);
         return Error{Errc::no_device, file_.string() + ": cannot " + act + ": " + why};
     }
-    /// The group whose folder the record is in; nothing: it is not a group's, or everybody may write there, or each only what is his.
+    /// The group that the record's folder belongs to. Returns nullopt if the group may not write there, or if everybody may.
+    /// Returns nullopt too if the folder is sticky, where users may only change their own files.
     [[nodiscard]] std::optional<::gid_t> group_of_folder() const {
         const auto folder = file_.has_parent_path() ? file_.parent_path() : std::filesystem::path{"."};
         struct ::stat status {};
@@ -134,12 +136,12 @@ private:
         const bool is_groups = (status.st_mode & S_IWGRP) != 0 && (status.st_mode & (S_IWOTH | S_ISVTX)) == 0;
         return is_groups ? std::optional{status.st_gid} : std::nullopt;
     }
-    /// Gives a new record to its folder's group. It stays the user's own where he is not in that group.
+    /// Gives a new record to its folder's group. If the user is not in that group, it stays the user's own.
     void share(int descriptor) const {
         const auto group = group_of_folder();
         if (group && ::fchown(descriptor, static_cast<::uid_t>(-1), *group) == 0) static_cast<void>(::fchmod(descriptor, 0660));
     }
-    /// Whether another user's file may be trusted.
+    /// True if another user's file may be trusted.
     [[nodiscard]] bool is_groups(const struct ::stat& status) const {
         return group_of_folder() == status.st_gid && (status.st_mode & S_IWOTH) == 0;
     }
@@ -150,7 +152,7 @@ private:
         shared_ = static_cast<Shared*>(memory);
         return true;
     }
-    /// False when there is no such file.
+    /// Returns false if there is no such file.
     [[nodiscard]] bool open_existing() {
         const int descriptor = ::open(file_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (descriptor < 0) {
@@ -175,7 +177,8 @@ private:
                          : !may ? what + " of another user, in a folder that is not a group's; name another file"
                                 : what + " of another version, or cut short; remove it when no study runs")};
     }
-    /// Makes the whole record under another name first, so that nobody sees a part of it. False, with errno, when there is one already.
+    /// Makes the whole record under another name first, so that no process sees a part of it. Returns false and sets errno if there is a
+    /// record already.
     [[nodiscard]] bool make(const Content& content) {
         static std::atomic<int> made{0};
         const std::filesystem::path draft = file_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(made++);
@@ -184,7 +187,7 @@ private:
         share(descriptor);
         const bool sized = ::ftruncate(descriptor, sizeof(Shared)) == 0;
         if (!sized || !map(descriptor)) {
-            Error error = cannot("be made");  // while errno tells why
+            Error error = cannot("be made");  // now, while errno still says why
             if (!sized) ::close(descriptor);
             ::unlink(draft.c_str());
             throw Error{std::move(error)};

@@ -10,18 +10,20 @@
 
 namespace hpo::device {
 
-/// Measures, from the steps that attempts report, how their speed changes with the number that share a device, and tells a ThroughputGate.
+/// Measures how the speed of attempts changes with the number of attempts on a device, and tells a ThroughputGate. It uses the steps that
+/// attempts report.
 ///
-/// A speed is the steps between two reports of an attempt by the seconds between them, when the number on the device did not change
-/// meanwhile. Once an attempt has speeds among n and among n + 1, the ratio of their medians says what one more costs. The gate hears of it
-/// when three speeds on either side speak for it, of one attempt or of several: a single one, such as that of a slow first step, is noise.
+/// A speed is the steps between two reports of an attempt divided by the seconds between them, if the number on the device did not change
+/// meanwhile. Once an attempt has speeds with n and with n + 1 attempts on the device, the ratio of their medians says what one more costs.
+/// The gate is told when there are three speeds for either number, from one attempt or from several. A single speed is noise, such as that
+/// of a slow first step.
 /// Thread safety: none.
 class SharingSpeed {
 public:
     SharingSpeed() = default;
     explicit SharingSpeed(ThroughputGate::Options options) : gate_{options} {}
 
-    /// So many attempts are on the device from `now` on, in seconds of any steady clock.
+    /// This number of attempts is on the device from `now` on. `now` is in seconds of any steady clock.
     void shared_by(std::size_t attempts, double now);
     void reported(std::int64_t trial, std::int64_t step, double now);
     void ended(std::int64_t trial) {
@@ -32,30 +34,30 @@ public:
     [[nodiscard]] std::size_t limit() const noexcept { return gate_.limit(); }
 
 private:
-    static constexpr std::size_t least_speeds = 3;  ///< on either side of what the gate hears
-    static constexpr std::size_t most_speeds = 5;   ///< that are kept of each side
+    static constexpr std::size_t least_speeds = 3;  ///< for either number of attempts, before the gate is told
+    static constexpr std::size_t most_speeds = 5;   ///< the latest speeds that are kept for each number of attempts
 
     struct Track {
         bool begun = false;
         std::int64_t step = 0;
-        double latest = 0;                                  ///< when it reported that
-        std::map<std::size_t, std::vector<double>> speeds;  ///< by the number on the device, the latest of each
+        double latest = 0;                                  ///< when it reported that step
+        std::map<std::size_t, std::vector<double>> speeds;  ///< by the number of attempts on the device
     };
-    /// What one attempt says of one more beside it.
+    /// How one more attempt on the device changes the speed of one attempt.
     struct Ratio {
         double speed = 1;
-        std::size_t speeds = 0;  ///< that speak for it, on the side that has fewer
+        std::size_t speeds = 0;  ///< how many speeds it rests on; for the number of attempts that has fewer
     };
 
     [[nodiscard]] static double median(std::vector<double> values);
-    /// Learns from an attempt that was on the device as one of `more` and as one of one less.
+    /// Learns from an attempt that was on the device as one of `more` attempts and as one of `more - 1`.
     void compare(std::int64_t trial, const Track& track, std::size_t more);
 
     ThroughputGate gate_;
     std::size_t attempts_ = 0;
     double since_ = 0;
     std::map<std::int64_t, Track> tracks_;                         ///< by trial
-    std::map<std::size_t, std::map<std::int64_t, Ratio>> ratios_;  ///< that the gate has not heard, by the larger number and the trial
+    std::map<std::size_t, std::map<std::int64_t, Ratio>> ratios_;  ///< not told to the gate yet; by the larger number and the trial
 };
 
 }  // namespace hpo::device

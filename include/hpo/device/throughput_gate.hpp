@@ -9,22 +9,22 @@
 
 namespace hpo::device {
 
-/// Bounds how many attempts share a device by what sharing brings: one more is worth its place only while all together get faster.
+/// Limits how many attempts share a device. One more attempt is worth it only while all of them together get faster.
 ///
-/// Additive increase, multiplicative decrease is what networks use against the same trouble; here the decrease is one, since each step
-/// up was measured (Chiu and Jain, "Analysis of the Increase and Decrease Algorithms", 1989).
+/// Networks use additive increase and multiplicative decrease for the same problem (Chiu and Jain, "Analysis of the Increase and Decrease
+/// Algorithms", 1989). Here the decrease is only one, because each increase was measured.
 class ThroughputGate {
 public:
     struct Options {
-        double least_gain = 1.05;      ///< of the device's throughput by one attempt more
-        std::size_t retry_after = 20;  ///< attempts that end below a limit until one more is tried again
+        double least_gain = 1.05;      ///< factor by which one more attempt must raise the device's throughput
+        std::size_t retry_after = 20;  ///< number of attempts that end under a limit before one more is tried again
     };
 
     ThroughputGate() = default;
     explicit ThroughputGate(Options options) : options_{options} {}
 
-    /// What was measured when the attempts on the device became `now`, one more than before: for each that ran before and after, its
-    /// speed after by its speed before. Nothing is learnt from none.
+    /// Tells what was measured when the number of attempts on the device rose by one to `now`. `speed_ratios` has the speed after divided
+    /// by the speed before, for each attempt that ran before and after. If it is empty, nothing is learnt.
     void joined(std::size_t now, std::span<const double> speed_ratios) {
         if (now < 2 || speed_ratios.empty()) return;
         double logs = 0;

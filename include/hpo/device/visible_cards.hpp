@@ -11,28 +11,28 @@
 
 namespace hpo::device {
 
-/// What of a process's environment decides which cards CUDA shows it.
+/// The parts of a process's environment that decide which cards CUDA shows it.
 struct CardSelection {
-    std::optional<std::string> list;  ///< CUDA_VISIBLE_DEVICES; nothing: all cards
-    bool by_pci_bus = true;           ///< indices count as CUDA_DEVICE_ORDER=PCI_BUS_ID says, and so as the driver's
+    std::optional<std::string> list;  ///< CUDA_VISIBLE_DEVICES; nullopt: all cards
+    bool by_pci_bus = true;           ///< true for CUDA_DEVICE_ORDER=PCI_BUS_ID: indices are those of the driver
 };
 
-/// N of "cuda:N", 0 of "cuda"; nothing for what names no CUDA device.
+/// N for "cuda:N", 0 for "cuda". Returns nullopt if the text names no CUDA device.
 [[nodiscard]] std::optional<std::size_t> card_number(std::string_view device);
 
-/// The entries of a CUDA_VISIBLE_DEVICES, without the spaces before and after them.
+/// The entries of CUDA_VISIBLE_DEVICES, without the spaces around them.
 [[nodiscard]] std::vector<std::string> card_entries(std::string_view list);
 
-/// The cards that CUDA shows a process: the one at N is its "cuda:N". `all` are the driver's, in its order.
+/// The cards that CUDA shows a process. The card at index N is its "cuda:N". `all` are the cards of the driver, in its order.
 ///
-/// Of some only that they are there can be said, and they are not known (NvidiaDevice::is_known): a MIG instance, which has its entry as
-/// uuid; and what indices mean in another order than that of the PCI bus, where there are several cards.
+/// Some cards are there but not known (NvidiaDevice::is_known). A MIG instance is not known, and has its entry as uuid. If there are
+/// several cards and their order is not that of the PCI bus, cards that are named by index are not known.
 ///
-/// As CUDA reads the list: an entry that names no card ends it, the first entry says whether all are indices or uuids, and a card that is
-/// named twice makes it empty. Of MIG instances CUDA shows the first.
+/// It reads the list as CUDA does. The first entry says whether all are indices or uuids. An entry that names no card ends the list. A card
+/// that is named twice makes the list empty. Of several MIG instances, CUDA shows only the first.
 [[nodiscard]] std::vector<NvidiaDevice> visible_cards(std::vector<NvidiaDevice> all, const CardSelection& selection);
 
-/// The card that a process calls `device`; nothing where CUDA shows it none.
+/// The card that a process calls `device`. Returns nullopt if CUDA shows it no such card.
 [[nodiscard]] std::optional<NvidiaDevice> card_of(std::string_view device, std::vector<NvidiaDevice> all, const CardSelection& selection);
 
 }  // namespace hpo::device

@@ -9,16 +9,16 @@
 
 namespace hpo {
 
-/// Why memory ran out, with the figures that say so.
+/// Why memory ran out, and the figures that show it.
 struct OomDiagnosis {
     OomCause cause = OomCause::unknown;
     std::string evidence;  ///< one sentence
 };
 
-/// What is known beside the failure itself.
+/// What is known besides the failure itself.
 struct OomContext {
     std::optional<MemoryReading> at_start;  ///< when the attempt began, before it allocated anything
-    std::optional<std::int64_t> capacity;   ///< of the device, when the failure does not say
+    std::optional<std::int64_t> capacity;   ///< of the device, if the failure does not say
 };
 
 namespace detail {
@@ -29,23 +29,30 @@ namespace detail {
 
 }  // namespace detail
 
-/// The cause of an out-of-memory. Rules in order, the first that holds answers: host; limit (the allocator had a cap, and the request
-/// would have passed it); capacity (one request larger than the device); leak (memory held before the attempt began is what is
-/// missing); fragmentation (the request would fit into what is reserved and unused, which is more than rounding leaves); neighbour
-/// (others hold what is missing); workspace; capacity (the process itself fills the device); unknown.
+/// The cause of an out-of-memory failure. The first rule that holds decides:
+///
+/// - host: host memory ran out.
+/// - limit: the allocator had a cap, and the request would have passed it.
+/// - capacity: a single request is larger than the device.
+/// - leak: memory that was held before the attempt began is what is missing.
+/// - fragmentation: the request would fit into reserved but unused memory, which is more than rounding leaves.
+/// - neighbour: other processes hold what is missing.
+/// - workspace: a library's temporary memory did not fit.
+/// - capacity: the process itself fills the device.
+/// - unknown.
 [[nodiscard]] OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& context = {});
 
-/// True for causes that follow from the configuration: the others could have hit any trial.
+/// True for causes that follow from the configuration. The other causes could have hit any trial.
 [[nodiscard]] constexpr bool follows_from_configuration(OomCause cause) {
     return cause == OomCause::capacity || cause == OomCause::limit || cause == OomCause::workspace || cause == OomCause::unknown;
 }
 
-/// Whether the model's weights alone were too much: no batch is small enough for that.
+/// True if the model's weights alone did not fit. Then no batch is small enough.
 [[nodiscard]] inline bool weights_do_not_fit(const Failure& failure) {
     return is_memory(failure.kind) && failure.where == "build" && follows_from_configuration(failure.cause.value_or(OomCause::unknown));
 }
 
-/// Fills `cause` and `evidence` of a memory failure; leaves others as they are.
+/// Sets `cause` and `evidence` of a memory failure. Leaves other failures unchanged.
 void explain_oom(Failure& failure, const OomContext& context = {});
 
 }  // namespace hpo

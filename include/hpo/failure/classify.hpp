@@ -11,9 +11,9 @@
 
 namespace hpo {
 
-/// What a failing program said.
+/// The messages of a failing program.
 struct FailureText {
-    std::string_view type;     ///< of the exception, as far as it is known: "c10::OutOfMemoryError", "MemoryError"
+    std::string_view type;     ///< type of the exception, if it is known: "c10::OutOfMemoryError", "MemoryError"
     std::string_view message;  ///< what() or the last lines of stderr
 };
 
@@ -26,25 +26,26 @@ namespace detail {
 /// The whole number that follows `phrase`.
 [[nodiscard]] std::optional<std::int64_t> number_after(std::string_view text, std::string_view phrase);
 
-/// Libraries whose own temporary did not fit beside what the trial holds.
+/// True if the message is from a library whose own temporary memory did not fit.
 [[nodiscard]] bool speaks_of_workspace(std::string_view message);
 
 }  // namespace detail
 
-/// A failure from what the program said: kind, CUDA code, the figures of the message. The cause of an out-of-memory is explain_oom's
-/// (failure/cause.hpp). What nobody recognises is a trainer_error. Stack frames in the message go to `traceback`, with all of it.
+/// Classifies a failure by the program's messages: kind, CUDA code, and the figures in the message. explain_oom (failure/cause.hpp) finds
+/// the cause of an out-of-memory failure. A message that is not recognised is a trainer_error. If the message contains stack frames, the
+/// whole message goes to `traceback`.
 [[nodiscard]] Failure classify_text(const FailureText& text);
 
 /// How a worker or a command ended.
 struct ProcessEnd {
     std::optional<int> exit_status;
     std::optional<int> signal;
-    std::string_view last_words;         ///< of its stderr
-    bool host_memory_was_short = false;  ///< the kernel reported an OOM kill, or the host had next to nothing left
+    std::string_view last_words;         ///< last lines of its stderr
+    bool host_memory_was_short = false;  ///< the kernel reported an OOM kill, or the host had almost no memory left
 };
 
-/// A failure from how a process ended. Statuses above 128 are signals, as shells report them. A SIGKILL that nobody here sent is
-/// a host_out_of_memory only when the host is known to have been short; else a crash that says so.
+/// Classifies a failure by the end of the process. Statuses above 128 are signals, as shells report them. A SIGKILL that hpo did not send
+/// is a host_out_of_memory only if the host was known to be short of memory. Else it is a crash, and its message says so.
 [[nodiscard]] Failure classify_exit(const ProcessEnd& end);
 
 }  // namespace hpo

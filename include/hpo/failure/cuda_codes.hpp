@@ -13,9 +13,9 @@ namespace hpo {
 
 /// What a CUDA error means for the process that met it.
 enum class CudaErrorClass {
-    memory,     ///< the allocation failed; the context is well
-    transient,  ///< the call failed; the context is well, or waiting helps
-    sticky,     ///< every later call fails too: the process has to end
+    memory,     ///< the allocation failed; the context still works
+    transient,  ///< the call failed; the context still works, or works again later
+    sticky,     ///< every later call fails, too: the process has to end
     hardware,   ///< the device should not be used any more
     permanent,  ///< the same call can never succeed on this machine
 };
@@ -28,9 +28,9 @@ struct CudaError {
     std::string_view text;  ///< as cudaGetErrorString words it
 };
 
-/// The errors that a training program meets. Codes, names and texts are the CUDA runtime's documentation (Error Handling,
-/// enum cudaError); `sticky` are those documented with "the process must be terminated and relaunched", and the few that
-/// leave no usable context behind.
+/// The errors that a training program may meet. Codes, names and texts are from the CUDA runtime's documentation (Error Handling, enum
+/// cudaError). `sticky` are those documented with "the process must be terminated and relaunched", and the few that leave no usable context
+/// behind.
 inline constexpr std::array<CudaError, 45> cuda_errors{{
     {1, "cudaErrorInvalidValue", CudaErrorClass::transient, "invalid argument"},
     {2, "cudaErrorMemoryAllocation", CudaErrorClass::memory, "out of memory"},
@@ -91,8 +91,8 @@ inline constexpr std::array<CudaError, 45> cuda_errors{{
     return nullptr;
 }
 
-/// The error that a message speaks of, or null: by its name anywhere, by its text right after "CUDA error: " (also "HIP
-/// error: ", "CUDA driver error: "), and for the unmistakable sticky and hardware texts anywhere.
+/// The error that a message names, or null. It is found by its name anywhere, or by its text right after "CUDA error: " (also "HIP error:
+/// ", "CUDA driver error: "). Sticky and hardware errors with a unique text are found anywhere.
 [[nodiscard]] inline const CudaError* cuda_error_in(std::string_view message) {
     const CudaError* found = nullptr;
     std::size_t best = 0;  // the longest match wins: "invalid device function" over "invalid device ordinal"'s prefix
@@ -115,7 +115,7 @@ inline constexpr std::array<CudaError, 45> cuda_errors{{
     return found;
 }
 
-/// The kind of failure that an error of this class is. A permanent one is the trainer's: no retry can help.
+/// The kind of failure for an error of this class. A permanent error is the trainer's, because no retry can help.
 [[nodiscard]] constexpr FailureKind failure_kind_of(CudaErrorClass meaning) {
     switch (meaning) {
         case CudaErrorClass::memory: return FailureKind::out_of_memory;

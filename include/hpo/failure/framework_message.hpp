@@ -8,11 +8,11 @@
 
 namespace hpo {
 
-/// Reads the figures of out-of-memory messages of other frameworks: JAX and XLA ("while trying to allocate 2147483648 bytes"), TensorFlow
-/// (from the tensor's shape and type), CuPy, CatBoost, XGBoost, numpy, PyTorch's other allocators. Nothing where the text has none.
+/// Reads the figures in out-of-memory messages of other frameworks: JAX and XLA ("while trying to allocate 2147483648 bytes"), TensorFlow
+/// (from the tensor's shape and type), CuPy, CatBoost, XGBoost, numpy, PyTorch's other allocators. Returns nullopt if the text has none.
 [[nodiscard]] std::optional<OomMessage> parse_framework_message(std::string_view text);
 
-/// The figures of an out-of-memory message, whoever wrote it.
+/// The figures of any program's out-of-memory message.
 [[nodiscard]] std::optional<OomMessage> read_oom_figures(std::string_view text);
 
 }  // namespace hpo

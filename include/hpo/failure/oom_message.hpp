@@ -9,7 +9,7 @@
 
 namespace hpo {
 
-/// The figures of an allocator's out-of-memory message. What the message does not say is absent.
+/// The figures in an allocator's out-of-memory message. A figure that the message does not give is absent.
 struct OomMessage {
     std::optional<std::int64_t> requested_bytes;  ///< as printed: CUDA's allocator prints the segment that it asked the driver for
     std::optional<std::int64_t> process_bytes;    ///< all that this process holds on the device, its context included
@@ -18,14 +18,14 @@ struct OomMessage {
 
 namespace detail {
 
-/// Larger figures are "not available" in disguise (NVML says 2^64 - 1): 1 PiB.
+/// Larger figures than 1 PiB mean "not available": NVML says 2^64 - 1.
 inline constexpr double largest_credible_bytes = 0x1.0p50;
 
 }  // namespace detail
 
-/// Reads the figures of an out-of-memory message of PyTorch's device allocators, of every shape since 0.4 (CUDA, HIP, XPU) and of
-/// our metered CPU device. Nothing when the text has no "Tried to allocate". A message that was cut anywhere gives
-/// the figures before the cut. Sizes are printed with two decimals, so they are good to 0.5 %.
+/// Reads the figures in an out-of-memory message of PyTorch's device allocators (CUDA, HIP, XPU) in all forms since 0.4, and of our metered
+/// CPU device. Returns nullopt if the text does not contain "Tried to allocate". A message that was cut anywhere gives the figures before
+/// the cut. Sizes are printed with two decimals, so they are exact to 0.5 %.
 [[nodiscard]] std::optional<OomMessage> parse_oom_message(std::string_view text);
 
 }  // namespace hpo

@@ -6,8 +6,8 @@
 
 namespace hpo {
 
-/// What an error says, without the lines of C++ stack frames that LibTorch puts after its messages ("Exception raised from …",
-/// "frame #0: …"). A text without such lines stays as it is.
+/// An error's text without the lines of C++ stack frames that LibTorch adds to its messages ("Exception raised from …", "frame #0: …"). A
+/// text without such lines is unchanged.
 [[nodiscard]] inline std::string without_frames(std::string_view text) {
     std::string said;
     bool found = false;

@@ -6,48 +6,53 @@
 #include <cstdint>
 #include <string>
 
-#include "hpo/core/bytes.hpp"
+#include "hpo/base/bytes.hpp"
 #include "hpo/core/memory_evidence.hpp"
 #include "hpo/memory/concept.hpp"
 
 namespace hpo {
 
-/// What becomes of a proposal before launch.
+/// The decision on a proposal before launch.
 struct Admission {
     enum class Answer {
-        run,         ///< as planned
-        shrink,      ///< with `plan`, whose micro-batch is smaller, or which computes activations again
-        wait,        ///< with `plan`, as soon as others leave it room: it fits the device, but not what is left of it now
-        infeasible,  ///< in no way; `violation` above 0
+        run,         ///< launch it as planned
+        shrink,      ///< launch it with `plan`, which has a smaller micro-batch or activation checkpointing
+        wait,        ///< launch it with `plan` later: it fits the device, but not the memory that is free now
+        infeasible,  ///< it does not fit with any plan; `violation` is above 0
     } answer = Answer::run;
     ExecutionPlan plan;
-    Estimate estimate;                         ///< for `plan`
-    std::optional<std::int64_t> room_bytes{};  ///< what it was held against besides the capacity
-    double violation = 0;                      ///< need / capacity - 1 at the smallest plan
+    Estimate estimate;                         ///< the estimate for `plan`
+    std::optional<std::int64_t> room_bytes{};  ///< free memory that it also had to fit, besides the capacity
+    double violation = 0;                      ///< need / capacity - 1 with the smallest plan
     std::string reason;
 };
 
-/// A proposal, and how far its plan may be changed.
+/// A proposal, and how far admission may change its plan.
 struct AdmissionQuery {
     const ParamSet& params;
     const ExecutionPlan& plan;
     std::optional<std::int64_t> capacity_bytes;
     const History& history;
     std::int64_t least_micro_batch = 1;
-    bool may_checkpoint = false;  ///< activation checkpointing may be turned on
+    bool may_checkpoint = false;  ///< admission may turn on activation checkpointing
     RunsOn runs_on{};
-    double target_share = 1;  ///< of the capacity, above 0: a micro-batch that has to be shrunk leaves the rest to others where it can
+    double target_share = 1;  ///< share of the capacity, above 0, that a plan with a shrunk micro-batch should keep to
 };
 
-/// Holds a guard's estimate against the device: runs what fits, else halves the micro-batch down to `least_micro_batch` (the effective
-/// batch stays), else turns activation checkpointing on where that may be, from the planned micro-batch down again, else refuses. Where
-/// the guard says what room there is now (LookingGuard), a plan is shrunk to that, too, and what fits the device but cannot be shrunk so
-/// far waits. The capacity is the query's or, where that is less, the evidence's. O(log(micro-batch)) estimates; `evidence(plan)`, a
-/// MemoryEvidence, is fetched for each.
+/// Compares a guard's estimate with the device. A proposal that fits runs as planned. Else its micro-batch is halved, down to
+/// `least_micro_batch`. The effective batch stays the same. If that is not enough, activation checkpointing is turned on where
+/// `may_checkpoint` allows it. The halving then starts again from the planned micro-batch. If no plan fits the capacity, the proposal is
+/// refused.
 ///
-/// The largest micro-batch that fits would have the device for itself. So where `target_share` is below 1, a micro-batch that had to be
-/// shrunk is halved up to twice more until the plan's need and comfort are within that share of the capacity; where they are not even then,
-/// the largest that fits stays.
+/// A LookingGuard also says how much memory is free now. Then a plan is shrunk to fit that, too. A smallest plan that fits the device but
+/// not the free memory waits.
+///
+/// The capacity is the query's or the evidence's, whichever is less. Makes O(log(micro-batch)) estimates, and calls `evidence(plan)`, which
+/// returns a MemoryEvidence, for each.
+///
+/// The largest micro-batch that fits would take the whole device. So if `target_share` is below 1, a micro-batch that had to be shrunk is
+/// halved up to twice more. This stops when the plan's need and comfort are within that share of the capacity. If they never are, the
+/// largest micro-batch that fits stays.
 template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
 [[nodiscard]] Admission admit(const G& guard, const AdmissionQuery& query, Fetch&& evidence) {
     Admission admission{Admission::Answer::run, query.plan, {}, 0, {}};
@@ -105,7 +110,7 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
     const bool is_smaller =
         admission.answer == Admission::Answer::shrink && admission.plan.effective_micro_batch() != query.plan.effective_micro_batch();
     if (is_smaller && capacity && admission.estimate.need && query.target_share < 1) {
-        constexpr int most_halvings = 2;  // beyond, a step takes longer than the room that it leaves is worth
+        constexpr int most_halvings = 2;  // with more, the slower step costs more than the memory that it leaves is worth
         const Admission largest = admission;
         for (int halvings = 0; halvings < most_halvings && !leaves_room() && may_shrink(); ++halvings) {
             admission.plan.micro_batch = std::max(query.least_micro_batch, *admission.plan.effective_micro_batch() / 2);
@@ -117,7 +122,7 @@ template <MemoryGuard G, std::invocable<const ExecutionPlan&> Fetch>
     return admission;
 }
 
-/// The same with what the query knows, whatever the plan.
+/// The same with the evidence that the query has, for all plans.
 template <MemoryGuard G>
 [[nodiscard]] Admission admit(const G& guard, const MemoryQuery& query, std::int64_t least_micro_batch = 1) {
     return admit(guard,

@@ -5,31 +5,32 @@
 #include <string_view>
 
 #include "hpo/core/field.hpp"
+#include "hpo/memory/calibration/history.hpp"
 #include "hpo/memory/concept.hpp"
 #include "hpo/memory/formula.hpp"
-#include "hpo/memory/residual_history.hpp"
 
 namespace hpo::memory {
 
-/// Learns from every attempt how far predictions are off, and answers the need that is enough with probability 1 - risk:
+/// Learns from every attempt how far predictions are off. Its estimate is a need that is enough with probability 1 - risk:
 ///
 ///     need = predicted need * exp(the (1 - risk) quantile of log(true need / predicted need))
 ///
-/// The quantile is the posterior's (residual_posterior.hpp) after all finished attempts of the study, those that ran out of memory
-/// being right-censored observations. A prediction's own uncertainty is left out: the posterior has a prior by source, and then knows
-/// better.
+/// The quantile is the posterior's (calibration/posterior.hpp) after all finished attempts of the study. An attempt that ran out of memory
+/// is a right-censored observation. A prediction's own uncertainty is left out: the posterior starts with a prior for each source and then
+/// learns the real error.
 ///
-/// Measured before: a family's quantile stands for all its configurations, and so refuses some whose need is known. Where the proposal
-/// would be refused for good, although attempts with the same work to do (measured_before.hpp) have shown that it fits with 5 % to spare,
-/// its estimate is the whole device. Else a family of which only such proposals come would be refused as long as others keep its spread
-/// wide.
+/// Measured before: the quantile of a family holds for all its configurations, so it also refuses some whose need is known. An attempt with
+/// the same work may already have shown that a proposal fits with 5 % to spare (calibration/measured_before.hpp). If such a proposal would
+/// be refused for good, its estimate is the whole device instead. Without this rule, a family that now proposes only such configurations
+/// would stay refused for as long as other configurations keep its spread wide.
 ///
-/// Ventures: where nothing smaller is left to try, so that the proposal would be refused for good, risk that earlier attempts did not
-/// need is spent on it (risk_budget.hpp). Its estimate is then the whole device, at the confidence that this has. Without them noise in
-/// predictions would put some configurations at the edge of memory out of reach, and the best ones often lie there.
+/// Ventures: a proposal may be about to be refused for good, because no smaller plan is left to try. Then it may use the risk that earlier
+/// attempts left unspent (calibration/risk_budget.hpp). Its estimate is the whole device, and its confidence is the probability that this
+/// is enough. Without ventures, noise in predictions would rule out some configurations at the edge of memory, where the best ones often
+/// are.
 ///
-/// Design note: the fold over the history is kept between calls, so that an estimate costs what is new in the history. The answer
-/// depends on the query alone. Thread safety: none.
+/// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
+/// estimate depends on the query alone. Thread safety: none.
 class Calibrated {
 public:
     static constexpr std::string_view name = "calibrated";
@@ -57,13 +58,13 @@ public:
     [[nodiscard]] bool carries() const { return carries_; }
 
 private:
-    static constexpr double most_log = 4;           ///< a factor of 55
-    static constexpr double most_risk = 0.99999;    ///< of one venture: what is surer to fail is not worth an attempt
-    static constexpr double repeats_within = 0.05;  ///< log of what the same work may take more than it did
+    static constexpr double most_log = 4;           ///< bounds the quantile: a factor of 55
+    static constexpr double most_risk = 0.99999;    ///< of one venture; a proposal that is more likely to fail is not worth an attempt
+    static constexpr double repeats_within = 0.05;  ///< the same work may take more than before by this much, as a logarithm
 
     [[nodiscard]] static Evidence evidence_of(const std::string& base);
-    /// A formula's errors, by the tables of docs/memory-prediction.md; those of predictions that run the trainer's own code are the
-    /// standard.
+    /// The prior for a formula's errors, from the tables of docs/measurements/prediction-errors.md. The default prior is for predictions
+    /// that run the trainer's own code.
     [[nodiscard]] static ResidualPrior prior_of(const std::string& pool) {
         if (pool.starts_with(Formula::name)) return {.centre = 0.2, .between = 0.1, .within = 0.1};
         return {};

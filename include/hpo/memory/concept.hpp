@@ -14,67 +14,67 @@
 
 namespace hpo {
 
-/// An attempt whose memory is to be predicted.
+/// An attempt whose memory a guard shall estimate.
 struct MemoryQuery {
     const ParamSet& params;
     const ExecutionPlan& plan;
-    const Profile* profile = nullptr;            ///< null unless the guard asked for Evidence and the trainer gave this
-    std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device; nothing: not limited
+    const Profile* profile = nullptr;            ///< null unless the guard asked for Evidence and the trainer provided it
+    std::optional<std::int64_t> capacity_bytes;  ///< of the plan's device; nullopt: not limited
     const History& history;
-    const PeakPrediction* prediction = nullptr;  ///< of this plan; null as `profile` is
+    const PeakPrediction* prediction = nullptr;  ///< of this plan; null unless the guard asked for it and the trainer provided it
     RunsOn runs_on{};
-    bool smallest_plan = false;             ///< nothing smaller will be tried: what does not fit is refused
-    const MemoryReading* device = nullptr;  ///< MemoryEvidence::device; null unless the guard looks at it and it answers
+    bool smallest_plan = false;             ///< no smaller plan will be tried: a proposal that does not fit is refused
+    const MemoryReading* device = nullptr;  ///< MemoryEvidence::device; null unless the guard looks at it and the device can be asked
 };
 
-/// Predicts an attempt's peak memory before launch: a pure function of the query.
+/// Estimates an attempt's peak memory before launch. A pure function of the query.
 template <class G>
 concept MemoryGuard = std::movable<G> && requires(const G& guard, const MemoryQuery& query) {
     { guard.estimate(query) } -> std::same_as<Estimate>;
     { guard.evidence() } -> std::same_as<Evidence>;
 };
 
-/// A guard that may look at MemoryQuery::device, and answer how much of it an attempt may have now: the room that its need is held
-/// against, besides the capacity. Nothing: not bounded. A pure function of the query, as `estimate` is.
+/// A guard that may look at MemoryQuery::device. `room` says how many bytes of the device the attempt may have now. Its need must fit both
+/// this and the capacity. Nullopt means no limit. A pure function of the query, as `estimate` is.
 template <class G>
 concept LookingGuard = MemoryGuard<G> && requires(const G& guard, const MemoryQuery& query) {
     { guard.looks() } -> std::same_as<bool>;
     { guard.room(query) } -> std::same_as<std::optional<std::int64_t>>;
 };
 
-/// Whether a guard is to be told MemoryQuery::device.
+/// True if a guard must be given MemoryQuery::device.
 template <MemoryGuard G>
 [[nodiscard]] bool looks(const G& guard) {
     if constexpr (LookingGuard<G>) return guard.looks();
     else return false;
 }
-/// LookingGuard's room; nothing for other guards.
+/// A LookingGuard's room; nullopt for other guards.
 template <MemoryGuard G>
 [[nodiscard]] std::optional<std::int64_t> room(const G& guard, const MemoryQuery& query) {
     if constexpr (LookingGuard<G>) return guard.room(query);
     else return std::nullopt;
 }
 
-/// A guard that asks for weaker evidence of some attempts than its evidence() is. A pure function of the query, whose evidence is missing.
+/// A guard that asks for weaker evidence than evidence() for some attempts. A pure function of the query, which has no evidence yet.
 template <class G>
 concept ChoosingGuard = MemoryGuard<G> && requires(const G& guard, const MemoryQuery& query) {
     { guard.evidence(query) } -> std::same_as<Evidence>;
 };
 
-/// What the guard wants to be told of an attempt.
+/// The evidence that the guard wants for an attempt.
 template <MemoryGuard G>
 [[nodiscard]] Evidence evidence_for(const G& guard, const MemoryQuery& query) {
     if constexpr (ChoosingGuard<G>) return guard.evidence(query);
     else return guard.evidence();
 }
 
-/// A guard that may ask for History::elsewhere.
+/// A guard that may ask for History::other_studies.
 template <class G>
 concept CarryingGuard = MemoryGuard<G> && requires(const G& guard) {
     { guard.carries() } -> std::same_as<bool>;
 };
 
-/// Whether a guard learns from what other studies of the store have measured.
+/// True if a guard learns from measurements of other studies in the store.
 template <MemoryGuard G>
 [[nodiscard]] bool carries(const G& guard) {
     if constexpr (CarryingGuard<G>) return guard.carries();

@@ -8,9 +8,11 @@
 
 namespace hpo::memory {
 
-/// Asks a worker for a dry run of the attempt: the plugin's own build, steps and evaluation on a device that holds no numbers, and what
-/// they take and give back held against the device's allocator. Where the trainer cannot be run dry the worker probes it, and where it
-/// cannot do that either the estimate is the formula's. So it is for a model family of which dry runs were wrong (source_record.hpp).
+/// Asks a worker for a dry run of the attempt. The worker runs the plugin's own build, steps and evaluation on a device that stores no
+/// numbers. It replays their allocations through a model of the device's allocator.
+///
+/// If the trainer cannot be run dry, the worker probes it. If it cannot be probed either, the estimate is the formula's. A model family
+/// whose dry runs were wrong (source_record.hpp) is treated in the same way.
 class DryRun : public PredictedGuard {
 public:
     static constexpr std::string_view name = "dry_run";

@@ -15,12 +15,15 @@ namespace hpo::memory {
 ///     need = (1 + margin) * (weights + gradients + optimizer state + activations)
 ///     activations = activation_fixed_bytes + micro-batch * activation_bytes_per_example
 ///
-/// In fp32 the first three are 4 + 4 + 8 bytes a parameter for Adam, 4 + 4 for SGD, 4 + 4 + 4 for SGD with momentum; an
-/// encoder layer of width h with a heads at length s holds s*b*h*(34 + 5*a*s/h) bytes of activations in half precision
-/// (Korthikanti et al. 2022, arXiv 2205.05198) and s*b*h*(66 + 9*a*s/h) in fp32. The margin stands for what the sum leaves
-/// out: the allocator's rounding and fragments, temporaries, kernels' workspaces; replays of the caching allocator need 0 to
-/// 20 % more capacity than their peak of live bytes. Half precision and activation checkpointing are not modelled: under
-/// them the estimate is too high. Without a Profile, or without a batch where activations depend on one: no opinion.
+/// In fp32, weights, gradients and optimizer state take 4 + 4 + 8 bytes a parameter for Adam, 4 + 4 for SGD, and 4 + 4 + 4 for SGD with
+/// momentum. An encoder layer of width h has a heads, length s and batch b. It keeps s*b*h*(34 + 5*a*s/h) bytes of activations in half
+/// precision (Korthikanti et al. 2022, arXiv 2205.05198), and s*b*h*(66 + 9*a*s/h) in fp32.
+///
+/// The margin covers what the sum leaves out: rounding and fragmentation in the allocator, temporaries, and kernels' workspaces. In replays
+/// of the caching allocator, the required capacity is 0 to 20 % above the peak of live bytes.
+///
+/// Half precision and activation checkpointing are not modelled, so with them the estimate is too high. There is no estimate without a
+/// Profile. Nor is there one without a batch if activations depend on it.
 class Formula {
 public:
     static constexpr std::string_view name = "formula";
@@ -41,7 +44,7 @@ public:
         const auto micro = query.plan.effective_micro_batch();
         if (!query.profile || (!micro && query.profile->activation_bytes_per_example > 0)) return estimate;
         const Profile& profile = *query.profile;
-        // In doubles, exact to 2^53 bytes: a product of absurd parameters must not wrap around.
+        // Doubles are exact up to 2^53 bytes, and a product of absurd parameters does not wrap around.
         const double activations = static_cast<double>(profile.activation_fixed_bytes) +
                                    static_cast<double>(micro.value_or(0)) * static_cast<double>(profile.activation_bytes_per_example);
         const double sum = static_cast<double>(profile.weight_bytes) + static_cast<double>(profile.gradient_bytes) +

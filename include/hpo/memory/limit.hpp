@@ -9,14 +9,14 @@
 
 namespace hpo::memory {
 
-/// Gives every attempt the same share of its device: the worker caps itself at `bytes`, and as many are counted as taken
-/// while it runs. It predicts nothing; an attempt that wants more meets an out-of-memory failure at the cap.
+/// Gives every attempt the same amount of its device. The worker caps itself at `bytes`, and this many bytes count as taken while it runs.
+/// This guard makes no prediction. An attempt that wants more fails with out of memory at the cap.
 class Limit {
 public:
     static constexpr std::string_view name = "limit";
     static constexpr std::string_view summary = "caps every attempt at a fixed number of bytes and reserves as many";
     struct Config {
-        Bytes bytes;  ///< 0, which the constructor refuses: a cap has no sensible default
+        Bytes bytes;  ///< the default 0 is refused by the constructor, because no cap suits every device
     };
     static constexpr void fields(auto field) { field("bytes", &Config::bytes, "cap of one attempt; must be given"); }
 
@@ -29,7 +29,7 @@ public:
 
     [[nodiscard]] Estimate estimate(const MemoryQuery& query) const {
         Estimate estimate;
-        // Never more than the device has: a generous cap is no reason to refuse.
+        // At most the device's capacity, because a generous cap is no reason to refuse an attempt.
         estimate.need = query.capacity_bytes ? std::min(config_.bytes.count, *query.capacity_bytes) : config_.bytes.count;
         estimate.cap_bytes = config_.bytes.count;
         estimate.source = name;

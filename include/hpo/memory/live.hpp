@@ -19,10 +19,10 @@
 
 namespace hpo::memory {
 
-/// Predicts as another guard does, and says what the device has for the attempt at this moment: all of it but what other processes hold.
-/// Admission shrinks a plan to that, lets what cannot be shrunk so far wait, and refuses only what would not fit an empty device.
+/// Estimates as another guard does, and says how much memory other processes leave free on the device now. Admission shrinks a plan to fit
+/// this. A plan that cannot be shrunk enough waits. A proposal is refused only if it would not fit an empty device.
 ///
-/// What the study's own attempts hold counts as free: they end soon, and whether they leave room now is the ledger's matter.
+/// Memory of the study's own attempts counts as free, because they end soon. Whether they leave enough free now is decided by the ledger.
 class Live {
 public:
     static constexpr std::string_view name = "live";

@@ -9,24 +9,25 @@
 
 namespace hpo::memory {
 
-/// The part of an estimate that stands for what its source may have missed.
+/// The name of the part that covers what an estimate's source may have missed.
 inline constexpr const char* margin_part = "margin";
-/// The part that a process takes of its device outside the allocator, a GPU's context: neither measured with it nor under its cap.
+/// The name of the part for memory outside the allocator: a GPU's context. A measured peak does not include it, and a cap does not limit
+/// it.
 inline constexpr const char* context_part = "context";
 
 [[nodiscard]] std::int64_t bytes_of_part(const Estimate& estimate, std::string_view name);
 
-/// The estimate that a prediction gives as it stands; its parts, if any are known, add up to the need.
+/// The estimate from a prediction, without a margin. Its parts, if they are known, add up to the need.
 [[nodiscard]] Estimate bare_estimate(const PeakPrediction& prediction);
 
-/// The need that an estimate's source told, before the guard put its margin on it.
+/// The need that an estimate's source predicted, without the guard's margin.
 [[nodiscard]] inline std::int64_t bare_need(const Estimate& estimate) {
     return estimate.need.value_or(0) - bytes_of_part(estimate, margin_part);
 }
 
-/// The same made larger by the prediction's own uncertainty and by `margin`.
+/// The estimate from a prediction, increased by the prediction's own uncertainty and by `margin`.
 ///
-/// Its confidence is 0.98 where the source claims that the need is no higher (of 52 configurations one was more than 0.1 % too low), else
+/// Its confidence is 0.98 if the source claims no uncertainty: of 52 configurations, one was predicted more than 0.1 % too low. Else it is
 /// 0.9: an uncertainty bounds the error of nine configurations in ten.
 [[nodiscard]] Estimate predicted_estimate(const PeakPrediction& prediction, double margin);
 

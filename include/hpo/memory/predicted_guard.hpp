@@ -10,11 +10,11 @@
 
 namespace hpo::memory {
 
-/// What guards that ask a worker for a prediction share:
+/// The common base of guards that ask a worker for a prediction:
 ///
 ///     need = (1 + uncertainty + margin) * predicted need
 ///
-/// The uncertainty is the source's own. Without a prediction the estimate is the formula's; `source` says whose it is.
+/// The uncertainty is the source's own. Without a prediction the estimate is the formula's. `source` names the one that was used.
 class PredictedGuard {
 public:
     struct Config {

@@ -8,8 +8,8 @@
 
 namespace hpo::memory {
 
-/// Asks a worker for a probe of the attempt: a few small real steps, what they take and give back extrapolated to the plan's sizes and
-/// held against the device's allocator. For trainers whose dry run does not see all that the kernels take.
+/// Asks a worker for a probe of the attempt. The worker runs a few small real steps, extrapolates their allocations to the plan's sizes,
+/// and replays these through a model of the device's allocator. For trainers whose dry run does not see all that the kernels take.
 class Probe : public PredictedGuard {
 public:
     static constexpr std::string_view name = "probe";

@@ -8,7 +8,7 @@
 
 namespace hpo::memory {
 
-/// Has no opinion: every attempt is launched, and out-of-memory failures are met where they happen.
+/// Makes no estimate. Every attempt is launched, and out-of-memory failures are handled when they happen.
 class Unlimited {
 public:
     static constexpr std::string_view name = "unlimited";

@@ -16,10 +16,10 @@ struct Standing {
     const History& history;
 };
 
-/// Whether a trial goes on.
+/// Whether a trial continues.
 struct Verdict {
     enum class Answer { keep, prune } answer = Answer::keep;
-    std::string reason;  ///< in words, for a pruned one
+    std::string reason;  ///< in words, if the trial is pruned
 
     [[nodiscard]] bool prunes() const noexcept { return answer == Answer::prune; }
 };

@@ -10,12 +10,11 @@
 
 namespace hpo::pruner {
 
-/// The `percentile` (0 to 100) of what is not NaN in `values`, interpolated linearly between neighbours; nothing when
-/// all of it is NaN.
+/// The `percentile` (0 to 100) of the values that are not NaN, interpolated linearly between neighbours. Returns nullopt if all are NaN.
 [[nodiscard]] std::optional<double> percentile_of(const std::vector<double>& values, double percentile);
 
-/// Prunes a trial whose best value so far is worse than a percentile of the complete trials' values at the same step.
-/// Decides as Optuna's pruner of that name: a trial that reported nothing but NaN is pruned.
+/// Prunes a trial whose best value so far is worse than a percentile of the complete trials' values at the same step. Decides as Optuna's
+/// pruner of that name: a trial that reported only NaN is pruned.
 class Percentile {
 public:
     static constexpr std::string_view name = "percentile";

@@ -9,7 +9,7 @@
 
 namespace hpo {
 
-/// An attempt that failed, and all that came before it.
+/// An attempt that failed, with its trial and the study's history.
 struct FailedAttempt {
     const Trial& trial;  ///< its `attempts` end with `attempt`
     const Attempt& attempt;
@@ -21,17 +21,17 @@ struct FailedAttempt {
 struct Recovery {
     enum class Action {
         fail,   ///< the trial ends as FAIL
-        prune,  ///< the trial ends as PRUNED; for a memory failure, as infeasible
+        prune,  ///< the trial ends as PRUNED, and for a memory failure as infeasible
         retry,  ///< another attempt, under `plan`
     } action = Action::fail;
     ExecutionPlan plan{};
-    std::optional<ParamSet> params{};  ///< changed parameters; the trial then records both
-    bool fresh_worker = false;         ///< in a process that has run nothing yet
+    std::optional<ParamSet> params{};  ///< changed parameters; the trial then records these and its own
+    bool fresh_worker = false;         ///< in a process that has run no attempt yet
     std::string reason{};              ///< in words, for the post-mortem
-    std::string rule_error{};          ///< of a rule of the study's that failed instead of answering; empty: none
+    std::string rule_error{};          ///< error of a script's rule that failed instead of answering; empty: none
 };
 
-/// Answers a failed attempt. A pure decision: the worker never retries by itself.
+/// Decides what follows a failed attempt. It only decides: the worker never retries by itself.
 template <class R>
 concept RecoveryPolicy = std::movable<R> && requires(const R& recovery, const FailedAttempt& failed) {
     { recovery.recover(failed) } -> std::same_as<Recovery>;

@@ -8,7 +8,7 @@
 
 namespace hpo::recovery {
 
-/// Ends a trial that ran out of memory as PRUNED, which makes it infeasible to the sampler; any other failure is FAIL.
+/// Ends a trial that ran out of memory as PRUNED, which makes it infeasible for the sampler. Any other failure ends the trial as FAIL.
 class Prune {
 public:
     static constexpr std::string_view name = "prune";

@@ -8,8 +8,8 @@
 
 namespace hpo::registry {
 
-/// A sampler chosen at run time. Move-only; a moved-from handle may only be assigned to or destroyed. Around a sampler
-/// without joint draws `suggest_joint` is empty, so that every parameter is asked one by one.
+/// A sampler chosen at run time. Move-only; a moved-from handle may only be assigned to or destroyed. For a sampler without joint draws,
+/// `suggest_joint` returns an empty set, so that every parameter is drawn one by one.
 class AnySampler {
 public:
     // Identity is tested first, because the concept asks about this constructor.

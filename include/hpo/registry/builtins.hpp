@@ -27,8 +27,8 @@ namespace hpo::registry {
 template <class...>
 struct TypeList {};
 
-/// The policies that ship. These lists are the only ones: they fill the registries, drive the contract suites and the
-/// listing of `hpo-tune policies`. One line a policy.
+/// The built-in policies. These lists are the only ones: they fill the registries, the contract suites and the listing of `hpo-tune
+/// policies`. One line for each policy.
 // clang-format off
 using BuiltinSamplers = TypeList<
     sampler::Random,
@@ -51,7 +51,7 @@ using BuiltinRecoveries = TypeList<
     recovery::ShrinkMicroBatch>;
 // clang-format on
 
-/// The four registries that a tool starts with; a program may add its own policies to them.
+/// The four registries that a tool starts with. A program may add its own policies to them.
 struct Registries {
     Registry<AnySampler> samplers{"sampler"};
     Registry<AnyPruner> pruners{"pruner"};
@@ -59,7 +59,7 @@ struct Registries {
     Registry<AnyRecovery> recoveries{"recovery"};
 };
 
-/// Everything that ships, under its own name.
+/// All built-in policies under their own names.
 [[nodiscard]] inline Registries builtin_registries() {
     const auto fill = []<class Any, class... Policies>(Registry<Any>& registry, TypeList<Policies...>) {
         (registry.template add<Policies>(), ...);

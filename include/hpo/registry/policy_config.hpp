@@ -10,7 +10,7 @@
 
 namespace hpo::registry {
 
-/// What a person may know of one option, all from the policy's `fields(visit)`.
+/// The description of one option for users, taken from the policy's `fields(visit)`.
 struct OptionInfo {
     std::string name;
     std::string default_text;
@@ -30,8 +30,8 @@ template <Configurable P>
     return infos;
 }
 
-/// The Config of `P` that `options` describe, over its defaults. Throws unknown_name for an option that `P` has not, and
-/// bad_value for a value of the wrong form; both name `place`. Ranges are checked by the policy's constructor.
+/// The Config of `P` with `options` set over its defaults. Throws unknown_name for an option that `P` does not have, and bad_value for a
+/// value of the wrong form. Both name `place`. The policy's constructor checks ranges.
 template <Configurable P>
 [[nodiscard]] typename P::Config parse_config(std::string_view place, const std::vector<PolicyOption>& options) {
     typename P::Config config{};

@@ -7,7 +7,7 @@
 
 namespace hpo::registry {
 
-/// One `key=value` of a policy as text.
+/// One `key=value` of a policy's text.
 struct PolicyOption {
     std::string name;
     std::string value;
@@ -24,8 +24,8 @@ struct PolicySpec {
 /// `NAME` or `NAME:option=value,...`, as parse_policy_spec reads it.
 [[nodiscard]] std::string to_text(const PolicySpec& spec);
 
-/// Reads a spec; blanks around names and values do not count. Throws bad_value naming `place` for what is no spec, and
-/// for an option given twice. Whether the names exist is the registry's question.
+/// Reads a spec. Blanks around names and values are ignored. Throws bad_value with `place` for text that is not a spec, and for an option
+/// that is given twice. The registry checks later whether the names exist.
 [[nodiscard]] PolicySpec parse_policy_spec(std::string_view place, std::string_view text);
 
 }  // namespace hpo::registry

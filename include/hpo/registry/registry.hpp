@@ -11,8 +11,8 @@
 
 namespace hpo::registry {
 
-/// Names of one kind of policy, and how to make them: `Registry<AnySampler>`. A plain value that whoever needs it
-/// passes on; nothing registers itself.
+/// The names of one kind of policy, and how to create each: `Registry<AnySampler>`. A plain value that the program passes to the code that
+/// needs it. Policies do not register themselves.
 template <class Any>
 class Registry {
 public:
@@ -20,14 +20,14 @@ public:
         std::string name;
         std::string summary;
         std::vector<OptionInfo> options;
-        /// Makes the policy from a spec of this name; the first argument says in errors where the spec was written.
+        /// Creates the policy from a spec of this name. The first argument says where the spec was written, for errors.
         std::function<Any(std::string_view, const PolicySpec&)> make;
     };
 
-    /// `kind` is the word for errors: "sampler".
+    /// `kind` is the word for error messages: "sampler".
     explicit Registry(std::string kind) : kind_{std::move(kind)} {}
 
-    /// Adds a policy under its own name; a name that is taken is an Error.
+    /// Adds a policy under its own name. Throws Error if the name is taken.
     template <Configurable P>
     requires std::constructible_from<Any, P>
     void add() {
@@ -35,7 +35,7 @@ public:
                       const auto config = parse_config<P>(place, spec.options);
                       try {
                           return Any{P{config}};
-                      } catch (const Error& error) {  // the constructor knows its options, not where they were written
+                      } catch (const Error& error) {  // the constructor knows the options, but not where they were written
                           throw Error{error.code(), std::string{place} + ": " + std::string{P::name} + ": " + error.what()};
                       }
                   }});
@@ -50,7 +50,7 @@ public:
     [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
     [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
 
-    /// Throws unknown_name, with what is known, for names and options that are not.
+    /// Creates a policy. Throws unknown_name for an unknown name or option, and lists the known ones.
     [[nodiscard]] Any make(std::string_view place, const PolicySpec& spec) const {
         std::vector<std::string> names;
         for (const Entry& entry : entries_) {

@@ -20,22 +20,22 @@ struct TrialContext {
 /// A request for one parameter.
 struct Ask {
     const std::string& name;
-    const Distribution& distribution;  ///< whole, as stored
+    const Distribution& distribution;  ///< the whole distribution, as stored
     const Narrowing& within;           ///< the part that this trial allows; never empty
-    const ParamSet& fixed;             ///< what this trial has been given so far
+    const ParamSet& fixed;             ///< the values that this trial already has
     const TrialContext& trial;
-    Rng& rng;  ///< keyed by seed, trial and name: the only source of randomness
+    Rng& rng;  ///< keyed by seed, trial and name; the only source of randomness
 };
 
-/// Draws parameter values. `suggest` returns an internal value that the distribution contains and `within` admits; the
-/// same history, request and random bits give the same value.
+/// Draws parameter values. `suggest` returns an internal value that the distribution contains and `within` admits. The same history,
+/// request and random bits give the same value.
 template <class S>
 concept Sampler = std::movable<S> && requires(S& sampler, const Ask& ask) {
     { sampler.suggest(ask) } -> std::same_as<double>;
 };
 
-/// A sampler that also draws all parameters at once, before the space is asked. Parameters that turn out inactive are
-/// dropped; those missing, or outside their narrowing, are drawn again one by one through `suggest`.
+/// A sampler that also draws all parameters at once, before the space asks for them. Parameters that the space does not ask for are
+/// dropped. Those that are missing or outside their narrowing are drawn one by one with `suggest`.
 template <class S>
 concept JointSampler = Sampler<S> && requires(S& sampler, const TrialContext& trial, Rng& rng) {
     { sampler.suggest_joint(trial, rng) } -> std::same_as<ParamSet>;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/sampler/concept.hpp"
 #include "hpo/space/narrowing.hpp"
 #include "hpo/space/space_trial.hpp"
@@ -19,7 +19,7 @@ namespace hpo {
 /// Parameter values that a person has chosen: an enqueued trial, `--fix`.
 using FixedValues = std::vector<std::pair<std::string, Value>>;
 
-/// Fixed values that no proposal of the space has, alone or together.
+/// Thrown for fixed values that no proposal of the space has, alone or together.
 class FixedValueError : public Error {
 public:
     explicit FixedValueError(const std::string& what) : Error{Errc::bad_value, what} {}
@@ -27,18 +27,19 @@ public:
 
 namespace detail {
 
-/// The random bits of one proposal; each parameter has a stream of its own.
+/// The seed of one proposal. Each parameter has its own stream.
 struct ProposalSeed {
-    Seed trial;  ///< the study's seed, derived by the trial's number
+    Seed trial;  ///< the study's seed, derived with the trial's number
     int round = 0;
-    int draw = 0;  ///< counts the proposals that the space itself refused
+    int draw = 0;  ///< number of proposals that the space has refused before
 
     [[nodiscard]] Rng rng(std::string_view name) const {
         return trial.derive(name).derive(static_cast<std::uint64_t>(round)).derive(static_cast<std::uint64_t>(draw)).rng();
     }
 };
 
-/// What to expect of a parameter: what a trial's narrowing leaves of its distribution, where that is what refused a value.
+/// The values that an error message names as expected. If the trial's narrowing refused the value, this is the part of the distribution
+/// that it leaves.
 [[nodiscard]] inline Distribution left_by(const Narrowing& within, const Distribution& distribution, bool is_narrowed_out) {
     if (!is_narrowed_out) return distribution;
     const auto* const categorical = get_if<CategoricalDistribution>(&distribution);
@@ -50,14 +51,14 @@ struct ProposalSeed {
     return left;
 }
 
-/// Answers a space from fixed values, then from the joint draw, then from `suggest`.
+/// Answers a space with fixed values, then with the joint draw, then with `suggest`.
 template <Sampler S>
 class SamplerSource final : public ParamSource {
 public:
     SamplerSource(S& sampler, const TrialContext& trial, const FixedValues& fixed, const ProposalSeed& seed)
         : sampler_{sampler}, trial_{trial}, fixed_{fixed}, seed_{seed} {
         if constexpr (JointSampler<S>) {
-            // With fixed values the parameters are drawn one by one, so that each is conditioned on those.
+            // If there are fixed values, the parameters are drawn one by one, so that each depends on these.
             if (!fixed.empty()) return;
             Rng rng = seed.rng("");  // no parameter has an empty name
             joint_ = sampler.suggest_joint(trial, rng);
@@ -76,7 +77,7 @@ public:
                 has_refused_fixed_ = true;
                 throw FixedValueError{wrong.what()};
             }
-            throw SpaceRejection{wrong.what()};  // another branch may have it
+            throw SpaceRejection{wrong.what()};  // a proposal of another branch may accept it
         }
         has_drawn_ = true;
         if (const Param* drawn = joint_.find(name)) {
@@ -93,10 +94,11 @@ public:
             throw;
         }
     }
-    /// What the sampler threw, or was refused for; null: nothing. It is no trial's mistake, whatever a trial's function made of it.
+    /// The exception that the sampler threw, or that its illegal value caused; null if there is none. It is not the fault of the trial's
+    /// function, even if that caught or changed it.
     [[nodiscard]] const std::exception_ptr& fault() const noexcept { return fault_; }
 
-    /// True when a fixed value is none that this proposal, or any other, could have.
+    /// True if a fixed value was refused and no other proposal could have it.
     [[nodiscard]] bool has_refused_fixed() const noexcept { return has_refused_fixed_; }
 
 private:
@@ -115,21 +117,23 @@ private:
     const FixedValues& fixed_;
     ProposalSeed seed_;
     ParamSet joint_;
-    bool has_drawn_ = false;  ///< another proposal may differ from this one
+    bool has_drawn_ = false;  ///< a parameter was drawn, so another proposal may differ
     bool has_refused_fixed_ = false;
     std::exception_ptr fault_;
 };
 
 }  // namespace detail
 
-/// Proposals that `require` may refuse in a row before suggest_params gives up.
+/// The number of proposals that `require` may refuse in a row before suggest_params gives up.
 inline constexpr int max_refused_proposals = 1000;
 
-/// Draws a trial's parameters: runs `space` over the sampler until `require` refuses nothing. Random bits are keyed by
-/// (seed, trial number, name, round), so the order of workers changes nothing; `round` counts how often this trial has
-/// been drawn anew, for example because its memory would not fit. Values in `fixed` win over the sampler; a proposal whose branch does not
-/// have them is drawn again, too. Throws bad_value when proposals keep being refused, FixedValueError where that may be for the sake of
-/// a fixed value, bad_value for a value of the sampler's that the parameter does not have, and whatever the sampler throws.
+/// Draws a trial's parameters: runs `space` with values from the sampler until `require` accepts a proposal. Random bits are keyed by
+/// (seed, trial number, name, round), so the order of workers has no effect. `round` counts how often this trial was drawn anew, for
+/// example because its memory would not fit. Values in `fixed` take priority over the sampler. A proposal whose branch cannot have them is
+/// drawn again, too.
+///
+/// Throws bad_value if proposals keep being refused, and FixedValueError instead if there are fixed values. Throws bad_value if the sampler
+/// returns a value that the parameter does not have. Passes on whatever the sampler throws.
 template <Sampler S>
 [[nodiscard]] ParamSet suggest_params(S& sampler, const Space& space, const TrialContext& trial, Seed seed, const FixedValues& fixed = {},
                                       int round = 0) {
@@ -147,7 +151,7 @@ template <Sampler S>
             last = rejection.reason;
         } catch (const Error& error) {
             if (!source.has_refused_fixed()) throw;
-            throw FixedValueError{error.what()};  // a script tells it as an error of its own, with its place
+            throw FixedValueError{error.what()};  // a script throws it as its own error, with its place
         }
     }
     std::vector<std::pair<std::string, int>> ranked{refusals.begin(), refusals.end()};

@@ -12,12 +12,14 @@
 
 namespace hpo::sampler {
 
-/// The tree-structured Parzen estimator over all parameters jointly: models the good trials by a density l, the others by
-/// a density g, draws candidates from l and takes the one with the greatest l/g (Bergstra et al. 2011; multivariate: Falkner
-/// et al. 2018; the rules are those of Optuna 5's default). Before `startup_trials` trials have ended it draws
-/// uniformly. Infeasible trials and rejected proposals are the worst observations, running trials repel, failed trials say
-/// nothing unless a constraint does. One model spans all branches of a conditional space: an observation without a parameter
-/// has the prior there. One objective only. O(observations * parameters) for each draw; keeps no state.
+/// The tree-structured Parzen estimator over all parameters jointly (Bergstra et al. 2011; multivariate: Falkner et al. 2018). Models the
+/// good trials by a density l and the others by a density g. Draws candidates from l and takes the one with the greatest l/g. The rules are
+/// those of Optuna 5's default.
+///
+/// Draws uniformly until `startup_trials` trials have ended. Infeasible trials and rejected proposals are the worst observations. Running
+/// trials repel. A failed trial is ignored unless a constraint says that it was infeasible. One model covers all branches of a conditional
+/// space: an observation without a parameter has the prior there. One objective only. O(observations * parameters) for each draw. Keeps no
+/// state.
 class Tpe {
 public:
     static constexpr std::string_view name = "tpe";
@@ -41,7 +43,7 @@ public:
 
     [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng) const;
 
-    /// Draws one parameter given those that the trial already has, inside its narrowing.
+    /// Draws one parameter inside its narrowing, given the values that the trial already has.
     [[nodiscard]] double suggest(const Ask& ask) const;
 
 private:
@@ -49,7 +51,7 @@ private:
         TpeParzenEstimator good;
         TpeParzenEstimator other;
     };
-    /// The parameters that are modelled, and their values in every observation.
+    /// The modelled parameters and their values in each observation.
     struct Model {
         std::vector<std::string_view> names;
         std::vector<TpeAxis> axes;

@@ -10,8 +10,8 @@
 
 namespace hpo::sampler {
 
-/// One parameter as TPE's densities see it. A number lives on [low, high] of the *model's* coordinate, which is its logarithm
-/// on a log scale; a grid point stands for the cell of one step around it. A choice is its index.
+/// One parameter as TPE's densities see it. A number lies on [low, high] in the *model's* coordinate: the number itself, or its logarithm
+/// on a log scale. A grid point stands for the cell of one step around it. A choice is its index.
 struct TpeAxis {
     double low = 0;
     double high = 0;
@@ -35,7 +35,7 @@ struct TpeAxis {
 
     /// The model's coordinate of an internal value, or of a bound of its cell.
     [[nodiscard]] double to_model(double internal) const { return log ? std::log(internal) : internal; }
-    /// The internal value at, or on the grid nearest to, a coordinate of the model.
+    /// The internal value at a coordinate of the model. On a grid, the nearest grid point.
     [[nodiscard]] double to_internal(double model) const {
         double internal = log ? std::exp(model) : model;
         if (step > 0) internal = first + std::round((internal - first) / step) * step;

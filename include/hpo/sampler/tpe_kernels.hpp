@@ -15,23 +15,25 @@ namespace hpo::sampler {
 /// The part of an axis that a trial's narrowing leaves.
 struct TpePart {
     TpeAxis axis;               ///< of the narrowed distribution
-    std::vector<bool> allowed;  ///< by choice; empty: all
+    std::vector<bool> allowed;  ///< by choice; empty: all are allowed
     [[nodiscard]] bool allows(std::size_t choice) const { return allowed.empty() || allowed[choice]; }
 };
 
-/// One parameter's share of a mixture of product kernels: kernel k for observation k, the prior as the last. An observation
-/// that lacks the parameter has the prior's kernel. A number's kernel is a normal truncated to the axis, as wide as the larger
-/// gap to its neighbours (the outermost: as the inner gap), between 1/min(100, n + 2) of the axis and all of it; on a grid
-/// it is the normal's mass over the cell. A choice's kernel is the observed one over a floor of prior_weight / (n + 1).
+/// One parameter's part of a mixture of product kernels: kernel k for observation k, and the prior as the last kernel. An observation that
+/// lacks the parameter has the prior's kernel.
+///
+/// A number's kernel is a normal distribution truncated to the axis. Its width is the larger gap to its neighbours; for the outermost it is
+/// the inner gap. The width lies between 1/min(100, n + 2) of the axis and the whole axis. On a grid, a kernel is the normal's mass over
+/// the cell. A choice's kernel is the observed choice over a floor of prior_weight / (n + 1).
 class TpeKernels {
 public:
-    /// `values`: the observations' internal values, NaN where the parameter is lacking.
+    /// `values`: the observations' internal values, NaN if the parameter is missing.
     TpeKernels(const TpeAxis& axis, const std::vector<double>& values, double prior_weight) : axis_{axis} {
         if (axis.choices > 0) build_choices(values, prior_weight);
         else build_normals(values);
     }
 
-    /// Adds to terms[i * kernels + k] kernel k's log density at points[i].
+    /// Adds kernel k's log density at points[i] to terms[i * kernels + k].
     void add_log_density(std::span<const double> points, std::span<double> terms) const;
 
     /// The log of kernel k's mass inside `part`.
@@ -41,7 +43,7 @@ public:
     [[nodiscard]] double draw(std::size_t k, const TpePart& part, Rng& rng) const;
 
 private:
-    /// Kernels with the same parameters are one group; on a continuous axis each is its own.
+    /// Kernels with the same parameters are one group. On a continuous axis each kernel is its own group.
     [[nodiscard]] std::size_t group(std::size_t k) const { return group_.empty() ? k : group_[k]; }
 
     void build_normals(const std::vector<double>& values);
@@ -52,7 +54,7 @@ private:
     void set_normal(std::size_t g, double mean, double width);
     void copy_normal(std::size_t to, std::size_t from);
 
-    /// Group c has observed choice c; the last group is the prior.
+    /// Group c stands for observations of choice c. The last group is the prior.
     void build_choices(const std::vector<double>& values, double prior_weight);
     [[nodiscard]] double choice_density(std::size_t g, std::size_t choice) const {
         if (g == axis_.choices) return -std::log(static_cast<double>(axis_.choices));

@@ -8,25 +8,26 @@
 
 namespace hpo::sampler {
 
-/// A density over several parameters at once: a weighted sum of product kernels, one for each observation and the prior.
-/// Observations weigh 1, but where there are more than 25 all but the latest 25 fade, down to 1/n for the oldest.
-/// Densities are unnormalised: their ratios are what counts.
+/// A density over several parameters at once: a weighted sum of product kernels, one for each observation and one for the prior.
+/// Observations weigh 1. If there are more than 25, all but the latest 25 fade, down to 1/n for the oldest. Densities are not normalised,
+/// because only their ratios matter.
 class TpeParzenEstimator {
 public:
-    /// `columns[axis][i]` is observation i's internal value, NaN where it lacks the parameter; from oldest to newest.
+    /// `columns[axis][i]` is the internal value of observation i, or NaN if it lacks the parameter. Observations are in order from oldest
+    /// to newest.
     TpeParzenEstimator(const std::vector<TpeAxis>& axes, const std::vector<std::vector<double>>& columns, std::size_t observations,
                        double prior_weight);
 
-    /// Takes one parameter as known: what remains is the density of the others given `internal`.
+    /// Conditions on the value of one parameter. The rest is the density of the others given `internal`.
     void condition(std::size_t axis, double internal) { kernels_[axis].add_log_density({&internal, 1}, log_weights_); }
 
-    /// `count` points, each axis inside its part; result[axis][i] in internal values.
+    /// Draws `count` points, each axis inside its part. result[axis][i] is an internal value.
     [[nodiscard]] std::vector<std::vector<double>> draw(const std::vector<TpePart>& parts, std::size_t count, Rng& rng) const;
 
-    /// `count` values of one axis inside `part`, from the density restricted to it.
+    /// Draws `count` values of one axis inside `part`, from the density restricted to it.
     [[nodiscard]] std::vector<double> draw(std::size_t axis, const TpePart& part, std::size_t count, Rng& rng) const;
 
-    /// The log density at each of the points; points[j] holds the values of axis `first + j`.
+    /// The log density at each of the points. points[j] holds the values of axis `first + j`.
     [[nodiscard]] std::vector<double> log_density(const std::vector<std::vector<double>>& points, std::size_t first = 0) const;
 
 private:
@@ -36,7 +37,7 @@ private:
         return std::min(static_cast<std::size_t>(found - cumulative.begin()), cumulative.size() - 1);
     }
 
-    std::vector<double> log_weights_;  ///< by kernel, the prior's last
+    std::vector<double> log_weights_;  ///< by kernel; the prior's is the last
     std::vector<TpeKernels> kernels_;  ///< by axis
 };
 

@@ -9,16 +9,16 @@ namespace hpo::sampler {
 /// log(sqrt(2 pi))
 inline constexpr double log_sqrt_two_pi = 0.91893853320467274178;
 
-/// log(exp(a) + exp(b)); infinities as limits.
+/// log(exp(a) + exp(b)). Infinities are treated as limits.
 [[nodiscard]] inline double log_add(double a, double b) {
     const double high = std::max(a, b);
     return std::isinf(high) ? high : high + std::log1p(std::exp(std::min(a, b) - high));
 }
 
-/// The logarithm of the standard normal distribution function, without underflow however far x is to the left.
+/// The logarithm of the standard normal distribution function. Does not underflow, however far to the left x is.
 [[nodiscard]] double log_normal_cdf(double x);
 
-/// The logarithm of the standard normal mass of [a, b], a < b; exact in both tails.
+/// The logarithm of the standard normal mass of [a, b], a < b. Exact in both tails.
 [[nodiscard]] double log_normal_mass(double a, double b);
 
 /// The x with log_normal_cdf(x) = log_p, for log_p <= log(1/2), to about nine digits.

@@ -6,8 +6,8 @@
 
 namespace hpo::sampler {
 
-/// One of the values of `distribution` inside `within`, each as likely as any other; on the log scale for log parameters.
-/// `within` must leave at least one value.
+/// Draws a value of `distribution` inside `within`, uniformly, or uniformly on the log scale for log parameters. `within` must leave at
+/// least one value.
 [[nodiscard]] double draw_uniform(const Distribution& distribution, const Narrowing& within, Rng& rng);
 
 }  // namespace hpo::sampler

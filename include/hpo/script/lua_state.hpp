@@ -10,22 +10,21 @@
 #include <type_traits>
 #include <utility>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 
 namespace hpo::script {
 
-/// What one script may use.
+/// The resources that one script may use.
 struct LuaLimits {
-    std::int64_t memory_bytes = std::int64_t{64} << 20U;  ///< in all; one block (a string, a table's array) gets a sixteenth
-    std::chrono::milliseconds time{1500};                 ///< of a processor, for each call into the script
+    std::int64_t memory_bytes = std::int64_t{64} << 20U;  ///< in all; one block (a string, a table's array) may have a sixteenth of it
+    std::chrono::milliseconds time{1500};                 ///< processor time for each call into the script
 };
 
-/// One Lua interpreter with a memory limit, a time limit, and no way past either.
-/// Thread safety: none; one thread at a time.
+/// One Lua interpreter with a memory limit and a time limit that a script cannot get around. Thread safety: none; one thread at a time.
 ///
-/// Design note: Lua is linked as C++, so a Lua error is an exception that unwinds destructors, but Lua also swallows every
-/// exception that reaches a protected call. Hence two rules for C functions: C++ that may throw runs inside `outside`, and
-/// host code touches the interpreter only inside `call`.
+/// Design note: Lua is linked as C++, so a Lua error is an exception that unwinds destructors. But Lua also catches every exception that
+/// reaches a protected call. So there are two rules for C functions: C++ code that may throw runs inside `outside`, and host code touches
+/// the interpreter only inside `call`.
 class LuaState {
 public:
     explicit LuaState(LuaLimits limits, std::string chunk);
@@ -38,11 +37,11 @@ public:
     [[nodiscard]] std::int64_t largest_block_bytes() const noexcept { return limits_.memory_bytes / 16; }
     [[nodiscard]] std::int64_t used_bytes() const noexcept { return used_bytes_; }
     [[nodiscard]] const std::string& chunk() const noexcept { return chunk_; }
-    /// True when the error on its way must reach the host: the time is spent, or a C++ exception waits.
+    /// True if the current error must reach the host: the time is over, or a C++ exception is pending.
     [[nodiscard]] bool unstoppable() const noexcept { return spent_ || pending_; }
 
-    /// Runs `body(lua_State*)` protected and under the time limit. Throws Error{Errc::script, "file:line: what"}, or what
-    /// C++ threw inside `outside` or `body`.
+    /// Runs `body(lua_State*)` in protected mode and under the time limit. Throws Error{Errc::script, "file:line: what"}, or the exception
+    /// that C++ threw inside `outside` or `body`.
     template <class Body>
     void call(Body&& body) {
         using Plain = std::remove_reference_t<Body>;
@@ -63,8 +62,7 @@ public:
         if (status != LUA_OK) throw Error{Errc::script, text};
     }
 
-    /// For C functions: runs `work`, which must not touch Lua. Whatever it throws goes on to the host as it is; the script
-    /// cannot catch it.
+    /// For C functions: runs `work`, which must not touch Lua. Its exceptions go to the host unchanged. The script cannot catch them.
     template <class Work>
     static void outside(lua_State* L, Work&& work) {
         LuaState& self = of(L);
@@ -79,17 +77,17 @@ public:
         }
     }
 
-    /// Raises the time-out once the time of this call is over. Every C function that can run long asks.
+    /// Raises the time-out error if the time of this call is over. Every C function that can run for long calls this.
     void check_time(lua_State* L);
 
-    /// "file:line" of the innermost Lua function that runs, or the file.
+    /// "file:line" of the innermost running Lua function, or the file alone.
     [[nodiscard]] std::string place(lua_State* L) const;
 
 private:
     using Clock = std::chrono::steady_clock;
-    /// Of this thread: a call into a script stays on one.
+    /// Processor time of this thread. A call into a script stays on one thread.
     static std::chrono::nanoseconds processor_time();
-    /// Few, since one of them may copy or compare the longest text that there can be.
+    /// Few, because one instruction may copy or compare the longest text that is allowed.
     static constexpr int instructions_between_checks = 50;
 
     template <class Body>
@@ -98,7 +96,7 @@ private:
         lua_settop(L, 0);
         try {
             body(L);
-        } catch (const std::exception&) {  // Lua's own errors are not of this type and go on
+        } catch (const std::exception&) {  // Lua's own errors are of another type and are not caught here
             of(L).pending_ = std::current_exception();
         }
         if (of(L).pending_) {
@@ -110,10 +108,10 @@ private:
 
     static void on_hook(lua_State* L, lua_Debug* /*at*/) { of(L).check_time(L); }
 
-    /// Runs at the point of the error, with the hook off: it must not run any code of the script (no __tostring).
+    /// Runs where the error was raised, with the hook off. So it must not run any code of the script (no __tostring).
     static int on_error(lua_State* L);
 
-    /// The chunk as Lua writes it in its messages: cut at the front when it is long.
+    /// The chunk's name as Lua writes it in messages. A long name loses its beginning.
     [[nodiscard]] std::string shown_chunk() const {
         return chunk_.size() < LUA_IDSIZE ? chunk_ : "..." + chunk_.substr(chunk_.size() - (LUA_IDSIZE - 4));
     }
@@ -122,9 +120,9 @@ private:
 
     static void* allocate(void* owner, void* block, std::size_t old_size, std::size_t new_size);
 
-    /// Functions that have been called and have not returned.
+    /// The number of calls that have not returned.
     static int depth(lua_State* L);
-    /// Calls that are nested on purpose are fewer. A stack of the widest functions is refused at some 600.
+    /// More nested calls than this are taken for endless recursion. A stack of the widest functions runs out of memory at about 600.
     static constexpr int deep_calls = 200;
 
     LuaLimits limits_;
@@ -143,12 +141,12 @@ private:
 /// Raises a Lua error `file:line: text`; for C functions that the script calls.
 [[noreturn]] void raise(lua_State* L, const std::string& text);
 
-/// A name of the script's as an error message may repeat it: at most 80 bytes.
+/// A name from the script as an error message may repeat it: at most 80 bytes.
 [[nodiscard]] inline std::string clipped(std::string_view name) {
     return std::string{name.substr(0, 80)} + (name.size() > 80 ? "..." : "");
 }
 
-/// "a string", "nothing", "a table": what an error message says about a value of the wrong type.
+/// "a string", "nothing", "a table": the words of an error message for a value of the wrong type.
 [[nodiscard]] std::string type_text(lua_State* L, int index);
 
 }  // namespace hpo::script

@@ -12,16 +12,16 @@
 
 namespace hpo::script {
 
-/// Longest text that is taken from a script: it is copied into memory that the script's limit does not count.
+/// The longest text that is taken from a script. It is copied into memory that the script's limit does not count.
 inline constexpr std::size_t max_text_bytes = std::size_t{64} * 1024;
 
-/// The Lua value as one of ours; nothing for tables, functions, longer texts and the like. A whole number stays one only where Lua has
-/// it as an integer: 1.0 is a number with a fraction of none.
+/// Converts a Lua value. Returns nullopt for tables, functions, longer texts and the like. A number becomes a whole one only if Lua stores
+/// it as an integer: 1.0 stays a real number.
 [[nodiscard]] std::optional<Value> to_value(lua_State* L, int index);
 
 void push_value(lua_State* L, const Value& value);
 
-/// Sets a member of the table on top; an absent number stays nil.
+/// Sets a member of the table on top of the stack. A null value stays nil.
 inline void set_member(lua_State* L, const char* name, const Value& value) {
     push_value(L, value);
     lua_setfield(L, -2, name);
@@ -33,24 +33,24 @@ inline void set_member(lua_State* L, const char* name, const std::optional<std::
 /// Raises `PLACE: got TYPE for WHAT; expected EXPECTED`.
 [[noreturn]] void raise_wrong_type(lua_State* L, int index, const std::string& context, std::string_view what, std::string_view expected);
 
-/// Typed reading of one Lua value, which is never converted: "1" is no number here. `context` and `what` are for errors.
+/// Read a Lua value of one type without conversion: "1" is not a number here. `context` and `what` are for errors.
 [[nodiscard]] double require_number(lua_State* L, int index, const std::string& context, std::string_view what);
 [[nodiscard]] std::int64_t require_whole(lua_State* L, int index, const std::string& context, std::string_view what);
 [[nodiscard]] std::string require_text(lua_State* L, int index, const std::string& context, std::string_view what);
 
-/// A table whose keys must all be known, read member by member. `false` counts as not given, so that
-/// `max = heavy and 384` narrows or does not.
+/// Reads a table member by member; all its keys must be known. `false` counts as not given. So `max = heavy and 384` narrows only if
+/// `heavy` is true.
 class Fields {
 public:
     /// Raises an error for a key that is not in `known`.
     Fields(lua_State* L, int index, std::string context, std::span<const std::string_view> known);
 
-    /// Pushes the member; false, and nothing pushed, when it is not given.
+    /// Pushes the member. Returns false and pushes no value if it is not given.
     [[nodiscard]] bool push(const char* name) const;
     [[nodiscard]] std::optional<double> number(const char* name) const;
     [[nodiscard]] std::optional<std::int64_t> whole(const char* name) const;
     [[nodiscard]] std::optional<std::string> text(const char* name) const;
-    /// Nothing when the member is nil.
+    /// Nullopt if the member is nil.
     [[nodiscard]] std::optional<bool> truth(const char* name) const;
 
 private:
@@ -62,7 +62,7 @@ private:
     std::string context_;
 };
 
-/// The list at `index` as values. Raises for an empty list, for a key that is no place in it, and for a value of no kind.
+/// Reads the list at `index`. Raises an error if the list is empty, if a key is not a position in it, or if an element is not a value.
 [[nodiscard]] std::vector<Value> require_list(lua_State* L, int index, const std::string& context, std::string_view what);
 
 }  // namespace hpo::script

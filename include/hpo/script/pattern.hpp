@@ -10,23 +10,23 @@
 
 namespace hpo::script {
 
-/// A pattern that is not one; `what` is in Lua's words.
+/// An invalid pattern. `what` is in Lua's words.
 struct PatternError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A Lua pattern, compiled to a list of items. Matches what Lua 5.4 matches, in the same order of preference.
+/// A Lua pattern, compiled to a list of items. It matches what Lua 5.4 matches, in the same order of preference.
 ///
-/// Design note: Lua's own matcher is a C function that no hook interrupts, and a short pattern keeps it busy for hours.
-/// This one backtracks over an explicit stack (a pattern has no alternation, so a state is a place in the subject and one
-/// in the item list) and calls `tick` every few thousand steps; `tick` ends it by throwing. Unlike Lua's it reads the whole
-/// pattern first, so a malformed end is an error even where matching would not have come that far.
+/// Design note: Lua's own matcher is a C function that no hook interrupts, and a short pattern can keep it busy for hours. This one
+/// backtracks with an explicit stack. A pattern has no alternation, so a state is a position in the subject and one in the item list. It
+/// calls `tick` every few thousand steps, and `tick` may throw to stop it. It reads the whole pattern first. So a malformed end is an error
+/// here even if Lua's matcher would not have reached it.
 class Pattern {
 public:
     struct Capture {
         std::size_t begin = 0;
         std::size_t end = 0;
-        bool is_position = false;  ///< "()": the place, not the text
+        bool is_position = false;  ///< "()": the position, not the text
     };
     struct Match {
         std::size_t begin = 0;
@@ -39,7 +39,7 @@ public:
 
     explicit Pattern(std::string_view text);
 
-    /// Matches at exactly `start`; nothing when it does not match there.
+    /// Matches exactly at `start`. Returns nullopt if there is no match there.
     template <class Tick>
     [[nodiscard]] std::optional<Match> match_at(std::string_view subject, std::size_t start, Tick&& tick) const {
         struct Choice {
@@ -132,7 +132,7 @@ private:
     using Set = std::bitset<256>;
     struct Item {
         Kind kind = Kind::one;
-        std::size_t index = 0;  ///< of the set, or of the capture
+        std::size_t index = 0;  ///< index of the set or of the capture
         std::size_t least = 0;
         std::size_t most = 0;
         char from = 0;
@@ -146,7 +146,7 @@ private:
 
     static Set letter_class(char letter);
 
-    /// Reads a bracketed set that begins at `at` ('['); returns the place after its ']'.
+    /// Reads a bracketed set that begins at `at` ('['). Returns the position after its ']'.
     static std::size_t read_set(std::string_view text, std::size_t at, Set& set);
 
     std::size_t read_item(std::string_view text, std::size_t at, std::vector<std::size_t>& open);
@@ -155,7 +155,7 @@ private:
 
     std::vector<Item> items_;
     std::vector<Set> sets_;
-    std::vector<bool> closed_;  ///< for each capture, in order: its end has been read
+    std::vector<bool> closed_;  ///< for each capture, in order: true if its end has been read
 };
 
 }  // namespace hpo::script

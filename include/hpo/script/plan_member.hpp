@@ -8,14 +8,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/script/lua_state.hpp"
 #include "hpo/script/lua_value.hpp"
 
 namespace hpo::script {
 
-/// Sets a member of the plan to what the table gives for it, if anything.
+/// Sets a member of the plan if the table gives a value for it.
 template <class T>
 void read_plan_member(lua_State* L, const Fields& given, const std::string& place, const PlanField<T>& field, ExecutionPlan& plan) {
     const std::string key{field.key};

@@ -6,12 +6,13 @@
 
 #include "hpo/script/lua_state.hpp"
 
-/// Objects that a script may read and not write: a value that it assigned would have no effect.
+/// Objects that a script may read but not write, because a value that it assigned would have no effect.
 ///
-/// Design note: each is a userdata in front of a table. A table's own metamethods do not see `rawset`, nor a key that is there already.
+/// Design note: each object is a userdata in front of a table. The metamethods of a plain table do not see `rawset`, nor an assignment to a
+/// key that exists.
 namespace hpo::script::read_only {
 
-/// Replaces the table on top by an object of the kind `type` that shows it.
+/// Replaces the table on top of the stack by an object of the kind `type` that shows its members.
 void wrap(lua_State* L, const char* type);
 
 /// Pushes the table behind the object at `index`.
@@ -24,8 +25,8 @@ int members(lua_State* L);
 
 }  // namespace detail
 
-/// Makes the kind `type`, which is also what messages call it, from two functions on top of the stack, which it pops: `(object, name)`
-/// answers for a member that is not there, `(object, name, value)` raises the error of an assignment.
+/// Defines the kind `type`; messages also call it by this name. Pops two functions from the stack: `(object, name)` answers for a missing
+/// member, and `(object, name, value)` raises the error of an assignment.
 void install(lua_State* L, const char* type);
 
 /// Raises `OWNER.NAME: cannot be set: WHY` for the name at stack index 2.
@@ -34,7 +35,7 @@ void install(lua_State* L, const char* type);
     raise(L, owner + name + ": cannot be set: " + why);
 }
 
-/// The value at stack index 3 as a script would write it, or "..." where that is long or no plain value.
+/// The value at stack index 3 as a script would write it, or "..." if it is long or not a plain value.
 [[nodiscard]] std::string assigned_text(lua_State* L);
 
 }  // namespace hpo::script::read_only

@@ -13,7 +13,7 @@
 #include "hpo/recovery/concept.hpp"
 #include "hpo/script/read_only.hpp"
 
-/// What a rule (on_oom, on_failure) is given, and what it may answer: hpo.retry, hpo.prune, hpo.fail, or nothing.
+/// The arguments of a rule (on_oom, on_failure) and its possible answers: hpo.retry, hpo.prune, hpo.fail, or no answer.
 namespace hpo::script::recovery_answer {
 
 inline constexpr const char* answer_type = "answer";
@@ -29,10 +29,10 @@ inline constexpr auto plan_members = std::apply(
     },
     plan_fields);
 
-/// What hpo.retry may set: the plan, but for what is a parameter, and how to go on.
+/// The members that hpo.retry may set: the plan without the trial's parameters, and how to continue.
 [[nodiscard]] const std::vector<std::string_view>& retry_members();
 
-/// A member that is known but not there is nil; any other is a typing error. Upvalue: the owner.
+/// The result for a missing member: nil if the name is known, else an error, because it is probably a typing error. Upvalue: the owner.
 template <const auto& members>
 int unknown_member(lua_State* L) {
     const std::string name = lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2);
@@ -55,16 +55,17 @@ inline int answer_assigned(lua_State* L) {
 
 void install(lua_State* L);
 
-/// Pushes the failure. Figures that are not known are nil, except `fragmentation`: without evidence there is none.
+/// Pushes the failure. Unknown figures are nil, except that `fragmentation` is 0 without evidence.
 void push_failure(lua_State* L, const FailedAttempt& failed);
 
 void push_plan(lua_State* L, const ExecutionPlan& plan);
 
-/// Gives a parameter the value at the top of the stack. One that the trial's space asked for keeps to its distribution; any other has the
-/// value as its one choice: whether the trainer has it and takes the value, the trainer's own list says.
+/// Sets a parameter to the value at the top of the stack. A parameter that the trial's space asked for keeps its distribution. Any other
+/// one gets a distribution with this value as its only choice. The trainer's own list decides whether it has the parameter and accepts the
+/// value.
 void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed);
 
-/// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan; without an attempt it is only looked at.
+/// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan. Without an attempt, the table is only checked.
 void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed);
 
 int tagged(lua_State* L, const char* action);
@@ -73,7 +74,7 @@ int with_reason(lua_State* L, const char* action);
 inline int prune(lua_State* L) { return with_reason(L, "prune"); }
 inline int fail(lua_State* L) { return with_reason(L, "fail"); }
 
-/// What the rule `name` returned; nothing for nil and false.
+/// The answer that the rule `name` returned. Returns nullopt for nil and false.
 std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed);
 
 }  // namespace hpo::script::recovery_answer

@@ -12,8 +12,8 @@
 
 namespace hpo::script {
 
-/// The rules of a script before another policy: what on_oom or on_failure answers counts, and where they say nothing the
-/// wrapped policy decides. A rule that fails ends its trial, with the script's error as the reason, and not the study.
+/// Asks the rules of a script (on_oom, on_failure) first, and another policy if they give no answer. If a rule itself fails, its trial ends
+/// with the script's error as the reason. The study continues.
 template <RecoveryPolicy R>
 class ScriptRecovery {
 public:

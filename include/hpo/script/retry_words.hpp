@@ -7,8 +7,8 @@
 
 namespace hpo::script {
 
-/// What a rule's retry answers and changes, in words: "out of memory at micro-batch 64: retry at 32 with 2 accumulation steps". The
-/// rule's own reason follows: "(rule: a quarter)".
+/// A rule's retry in words: "out of memory at micro-batch 64: retry at 32 with 2 accumulation steps". The rule's own reason follows:
+/// "(rule: a quarter)".
 [[nodiscard]] std::string retry_words(const FailedAttempt& failed, const Recovery& retry);
 
 }  // namespace hpo::script

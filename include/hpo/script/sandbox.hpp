@@ -11,17 +11,17 @@
 
 #include "hpo/script/lua_state.hpp"
 
-/// The world that a study script sees: Lua's language with the parts of its library that compute, and nothing that
-/// reaches the machine, loads code, or runs on after its time.
+/// What a study script can use: Lua's language and the parts of its library that compute. It cannot reach the machine, load code, or run
+/// longer than its time.
 ///
-/// Design note: the time limit is an instruction hook that also fires at every call, so what must be bounded by itself is
-/// one call of one C function. Therefore the functions that search text are our own (string_library.hpp), those that loop
-/// over an index range get checked arguments (`plain_table`), and what could run with the hook off or carry on after an
-/// error is left out: `__gc`, `xpcall`, coroutines. A separate process that can be killed would need none of this, but it
-/// would put a round trip under each suggestion and a second program under each script.
+/// Design note: the time limit is an instruction hook, which also runs at every call. So a single call of one C function must be bounded in
+/// itself. Functions that search text are our own (string_library.hpp). Functions that loop over an index range get checked arguments
+/// (`plain_table`). Left out is what could run with the hook off or continue after an error: `__gc`, `xpcall`, coroutines. A separate
+/// process that can be killed would need none of this. But it would add a round trip to each suggestion and a second program to each
+/// script.
 namespace hpo::script {
 
-/// The interpreter of one script, opened as a sandbox. `print` receives what the script prints.
+/// The interpreter of one script, set up as a sandbox. `print` receives what the script prints.
 class Sandbox : public LuaState {
 public:
     using Print = std::function<void(std::string_view line)>;
@@ -30,11 +30,11 @@ public:
         call([](lua_State* L) { open(L); });
     }
 
-    /// Makes `require "name"` return the value on top of the stack, which it pops. One module is enough for us.
+    /// Makes `require "name"` return the value on top of the stack, which is popped. Only one module is possible, which is enough here.
     void set_module(lua_State* L, const char* name);
 
 protected:
-    /// Keeps what is printed from here on, until it is handed on or dropped.
+    /// From here on, keeps what is printed until it is released or dropped.
     void hold_back() {
         held_.clear();
         holds_back_ = true;
@@ -52,7 +52,7 @@ private:
 
     static void open(lua_State* L);
 
-    /// Removes every other member of the table on top.
+    /// Removes all other members of the table on top of the stack.
     static void keep_only(lua_State* L, std::span<const std::string_view> names);
 
     static std::vector<std::string> text_keys(lua_State* L, int table);
@@ -67,25 +67,25 @@ private:
     /// Upvalue: the library.
     static int unknown_member(lua_State* L);
 
-    /// Raises unknown_name with the members of a library, or with the globals where `library` is empty.
+    /// Raises unknown_name. The message lists the members of a library, or the globals if `library` is empty.
     [[noreturn]] static void raise_unknown(lua_State* L, const std::string& library, const std::string& kind, const std::string& name);
 
-    /// A name that is not defined is a typing error far more often than a question, so reading it is an error.
+    /// Reading an undefined name is an error, because it is far more often a typing error than a question.
     static int unknown_global(lua_State* L);
 
-    /// As Lua's, except that a time-out and what waits for the host are not caught.
+    /// As Lua's pcall, but a time-out and a pending C++ exception are not caught.
     static int protected_call(lua_State* L);
 
-    /// As Lua's, without `__gc`: a finaliser runs with the hook off, and so without end.
+    /// As Lua's setmetatable, but without `__gc`. A finaliser runs with the hook off, so no time limit would stop it.
     static int set_metatable(lua_State* L);
 
     static int print_values(lua_State* L);
 
-    /// Table functions loop over index ranges that metamethods, sparse tables (a border is any border) and arguments can
-    /// make endless, so the table must be plain and the range bounded.
+    /// Table functions loop over index ranges. Metamethods, sparse tables (any border is a valid length) and arguments can make these
+    /// endless. So the table must be plain and the range bounded.
     static void require_plain(lua_State* L, int index);
 
-    /// Upvalue of these three: the function of Lua's library that does the work, as if it had been called itself.
+    /// Upvalue of these three: the function of Lua's library that does the work, as if the script had called it itself.
     static int plain_table(lua_State* L) {
         require_plain(L, 1);
         return lua_tocfunction(L, lua_upvalueindex(1))(L);

@@ -7,24 +7,24 @@
 
 #include "hpo/script/pattern.hpp"
 
-/// string.find, match, gmatch, gsub and rep, within the limits of a LuaState. What they give is what Lua 5.4 gives.
+/// string.find, match, gmatch, gsub and rep, within the limits of a LuaState. Their results are those of Lua 5.4.
 namespace hpo::script::string_library {
 
 std::string_view text_argument(lua_State* L, int index);
 
 Pattern pattern_argument(lua_State* L, std::string_view text);
 
-/// 0-based place for Lua's `init` argument; may lie beyond the end.
+/// 0-based position for Lua's `init` argument; may lie beyond the end.
 std::size_t start_argument(lua_State* L, int index, std::size_t length);
 
-/// The first match at or after `start`; at `start` only when `anchored`.
+/// The first match at or after `start`. If `anchored`, only at `start`.
 std::optional<Pattern::Match> search(lua_State* L, const Pattern& pattern, std::string_view subject, std::size_t start, bool anchored);
 
 inline void push_text(lua_State* L, std::string_view subject, std::size_t begin, std::size_t end) {
     lua_pushlstring(L, subject.data() + begin, end - begin);
 }
 
-/// Pushes capture `index`, or the whole match when there are no captures and `index` is 0.
+/// Pushes capture `index`, or the whole match if there are no captures and `index` is 0.
 void push_capture(lua_State* L, std::string_view subject, const Pattern::Match& match, std::size_t index);
 
 int push_captures(lua_State* L, std::string_view subject, const Pattern::Match& match, bool whole_when_none);
@@ -38,17 +38,17 @@ int find(lua_State* L);
 
 int match(lua_State* L);
 
-/// Upvalues: subject, pattern, next place (0-based), end of the last match or -1.
+/// Upvalues: subject, pattern, next position (0-based), end of the last match or -1.
 int gmatch_next(lua_State* L);
 
 int gmatch(lua_State* L);
 
-/// Pushes what gsub puts in place of a match: the value of a table or a function, or the expanded text.
+/// Pushes the replacement of a match in gsub: the value of a table or a function, or the expanded text.
 void push_replacement(lua_State* L, std::string_view subject, const Pattern::Match& match);
 
 int gsub(lua_State* L);
 
-/// Lua's own loops as often as it is told to, even over nothing: string.rep("", 1e18).
+/// Replaces Lua's string.rep, which loops as often as it is asked to, even with an empty text: string.rep("", 1e18).
 int rep(lua_State* L);
 
 }  // namespace hpo::script::string_library

@@ -15,31 +15,31 @@ namespace hpo::script::study_reader {
 
 inline const std::string context = "hpo.study";
 inline constexpr std::size_t max_options = 1000;
-/// Options of `run` that are handed on as text, which the command checks as it checks its own.
+/// Options of `run` that are passed on as text. The command checks them in the same way as its own options.
 inline constexpr std::array<std::string_view, 13> text_options{"store",      "time",     "device",   "device_memory", "compute_capability",
                                                                "ledger",     "workers",  "threads",  "target_share",  "plugin_timeout",
                                                                "plugin_dir", "progress", "save_best"};
 
-/// A value as an option on the command line.
+/// A value as text for a command-line option.
 std::string option_text(lua_State* L, int index, const std::string& what);
 
-/// A table `{ "name", option = value }` or `{ name = "name", option = value }`: its name, and its options by name.
+/// Reads a table `{ "name", option = value }` or `{ name = "name", option = value }`. Returns the name; `options` receives the options.
 std::string named_table(lua_State* L, int index, const std::string& what, std::map<std::string, Value, std::less<>>& options);
 
-/// A policy as text: as it is, or from a table.
+/// A policy as text, given as text or as a table.
 std::optional<std::string> policy(lua_State* L, const Fields& fields, const char* key);
 
 Objective objective(lua_State* L, int index, const std::string& what);
 
 void objectives(lua_State* L, const Fields& fields, StudyDescription& study);
 
-/// Options of `run` in their own words, with the checks that need no other part of the program.
+/// Reads the options of `run`, with the checks that need no other part of the program.
 void run_options(lua_State* L, const Fields& fields, StudyDescription& study);
 
-/// The plan of first attempts: levers, as hpo.retry takes them.
+/// Reads the plan of first attempts: levers, as hpo.retry takes them.
 void first_plan(lua_State* L, const Fields& fields, StudyDescription& study);
 
-/// Everything but the functions.
+/// Reads everything except the functions.
 void read(lua_State* L, int index, StudyDescription& study);
 
 }  // namespace hpo::script::study_reader

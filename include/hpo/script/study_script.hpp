@@ -18,33 +18,33 @@ namespace hpo::script {
 /// How a script is loaded.
 struct ScriptOptions {
     std::map<std::string, std::string, std::less<>> set;        ///< `--set name=value`: values of hpo.option
-    std::map<std::string, Value, std::less<>> trainer_options;  ///< `--trainer-option name=value`: instead of the script's
+    std::map<std::string, Value, std::less<>> trainer_options;  ///< `--trainer-option name=value`: replaces the script's value
     LuaLimits limits{};
-    Sandbox::Print print;  ///< receives what the script prints; nothing: dropped
+    Sandbox::Print print;  ///< receives what the script prints; empty: the text is dropped
 };
 
-/// A study script: what it says, its space, and its rules for failures.
-/// Thread safety: none; one thread, the tuner's. Copies share one interpreter.
+/// A study script: its description, its space, and its rules for failures. Thread safety: none; use it only on the tuner's thread. Copies
+/// share one interpreter.
 class StudyScript {
 public:
-    /// Throws Error{Errc::script} `file:line: what` for a script that cannot be read or does not load, and
-    /// Errc::unknown_name for a `set` that the script does not declare.
+    /// Throws Error{Errc::script} `file:line: what` if the script cannot be read or loaded. Throws Errc::unknown_name for a `set` that the
+    /// script does not declare.
     [[nodiscard]] static StudyScript load(const std::filesystem::path& path, ScriptOptions options = {});
-    /// `name` stands for the file in errors.
+    /// `name` replaces the file name in errors.
     [[nodiscard]] static StudyScript from_text(std::string_view text, std::string name, ScriptOptions options = {}) {
         return StudyScript{std::make_shared<Runtime>(text, std::move(name), std::move(options))};
     }
 
     [[nodiscard]] const StudyDescription& description() const noexcept { return runtime_->study; }
 
-    /// The space of the script. A call throws SpaceRejection with `file:line: reason` where trial:require refuses, and
-    /// Error{Errc::script} where the script is wrong.
+    /// The space of the script. A call throws SpaceRejection with `file:line: reason` if trial:require refuses, and Error{Errc::script} if
+    /// the script has an error.
     [[nodiscard]] Space space() const {
         return [runtime = runtime_](SpaceTrial& trial) { runtime->ask(trial); };
     }
 
-    /// What on_oom (for memory failures) or on_failure answers; nothing when neither has an opinion. Throws
-    /// Error{Errc::script} when the rule itself fails.
+    /// The answer of on_oom (for memory failures), else that of on_failure. Returns nullopt if neither answers. Throws Error{Errc::script}
+    /// if a rule itself fails.
     [[nodiscard]] std::optional<Recovery> answer(const FailedAttempt& failed) const { return runtime_->answer(failed); }
 
 private:
@@ -54,7 +54,8 @@ private:
     public:
         Runtime(std::string_view text, std::string name, ScriptOptions options);
 
-        /// What the space prints of a proposal that it refuses is dropped: another one follows for the same trial.
+        /// Runs the space for a trial. What it prints is dropped if it refuses the proposal, because another proposal follows for the same
+        /// trial.
         void ask(SpaceTrial& trial);
 
         std::optional<Recovery> answer(const FailedAttempt& failed);
@@ -75,18 +76,18 @@ private:
         static int module_assigned(lua_State* L);
         static int unknown_function(lua_State* L);
 
-        /// hpo.study { ... }: returns a token that the script returns.
+        /// hpo.study { ... }: returns a token, which the script must return.
         static int define_study(lua_State* L);
 
         static int function_member(lua_State* L, const char* name);
 
-        /// hpo.option(name, default, help): the default, or what `--set` gave, in the default's type.
+        /// hpo.option(name, default, help): returns the default, or the value of `--set` in the default's type.
         static int declare_option(lua_State* L);
 
-        /// `text` as a value of the type of `like`; a whole number may be given where the default has a fraction.
+        /// Reads `text` as a value of the type of `like`. A whole number is accepted if `like` is a real number.
         static std::optional<Value> parse(std::string_view text, const Value& like, std::string_view& expected);
 
-        /// hpo.command { "program", "argument", ... }: the trainer named command, with its arguments as a JSON list.
+        /// hpo.command { "program", "argument", ... }: the trainer named command. Its arguments become a JSON list.
         static int command(lua_State* L);
 
         std::map<std::string, std::string, std::less<>> set_;

@@ -9,8 +9,8 @@
 
 namespace hpo::script {
 
-/// The `trial` object of a script: float, int, categorical and require in `space`; params and number everywhere.
-/// It speaks for one trial at a time, and a trial that a script kept for later is refused.
+/// The `trial` object of a script: float, int, categorical and require in `space`; params and number everywhere. It stands for one trial at
+/// a time. If a script kept the object of an earlier trial, using it is an error.
 class TrialApi {
 public:
     TrialApi() = default;
@@ -19,7 +19,7 @@ public:
 
     void install(lua_State* L);
 
-    /// While this lives, the object that `push` makes answers; `space` is null where nothing can be drawn (in rules).
+    /// The object from `push` works during the lifetime of a Scope. `space` is null where no parameters can be drawn (in rules).
     class Scope {
     public:
         Scope(TrialApi& api, SpaceTrial* space, std::int64_t number);
@@ -42,9 +42,9 @@ private:
     static constexpr const char* params_type = "trial.params";
     static constexpr std::size_t max_parameters = 1000;
     static constexpr std::size_t max_choice_bytes = std::size_t{8} << 20U;
-    static constexpr std::size_t max_name_length = 512;  // what a store holds
+    static constexpr std::size_t max_name_length = 512;  // the limit of a store
 
-    /// One call of a method: who is asked, what for, and the words for its errors.
+    /// One call of a method: the space, the parameter, and the place for error messages.
     struct Question {
         SpaceTrial& space;
         std::string name;
@@ -53,17 +53,17 @@ private:
 
     static TrialApi& self(lua_State* L) { return *static_cast<TrialApi*>(lua_touserdata(L, lua_upvalueindex(1))); }
 
-    /// The trial of the current scope at stack index 1.
+    /// The trial of the current scope, from stack index 1.
     static TrialApi& open_trial(lua_State* L, const std::string& method);
 
     static Question question(lua_State* L, const std::string& method);
 
-    /// Asks the space. What is wrong with the question becomes an error of the script; everything else, a refused
-    /// proposal among it, goes on to the host.
+    /// Asks the space. A mistake in the question becomes an error of the script. Everything else, such as a refused proposal, goes to the
+    /// host.
     template <class Ask>
     static void ask(lua_State* L, Ask&& work);
 
-    /// Puts the value on top into trial.params and returns it.
+    /// Stores the value on top of the stack in trial.params and returns it.
     static int answer(lua_State* L, const std::string& name);
 
     static int suggest_float(lua_State* L);
@@ -88,7 +88,7 @@ private:
                                   "the trial is given; expected trial:float, trial:int or trial:categorical, which ask for a parameter");
     }
 
-    /// Counts what the choices of one trial take outside Lua's memory.
+    /// Counts the memory that one trial's choices take outside Lua.
     static void charge(lua_State* L, const std::vector<Value>& choices, const std::string& place);
 
     std::uint64_t generation_ = 0;

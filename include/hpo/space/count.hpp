@@ -10,18 +10,18 @@
 
 namespace hpo {
 
-/// How a space is counted.
+/// Options for counting a space.
 struct CountOptions {
-    std::string by;                             ///< the categorical to list by; empty: the first one that branches
+    std::string by;                             ///< the categorical parameter to list by; empty: the first one with branches
     std::uint64_t enumerate_up_to = 50'000;     ///< larger spaces are factored instead
-    std::uint64_t enumerate_at_most = 200'000;  ///< runs, where factoring failed
+    std::uint64_t enumerate_at_most = 200'000;  ///< limit of runs if factoring failed
 };
 
-/// How far a number of refused combinations is known.
+/// How exactly a number of refused combinations is known.
 enum class RefusedCount {
     exact,
-    at_least,  ///< the space cannot go on after some refusals, each of which counts as one combination
-    estimate,  ///< from random combinations
+    at_least,  ///< the space cannot continue after some refusals; each of these counts as one combination
+    estimate,  ///< estimated from random combinations
 };
 
 /// One value of the categorical that a count is listed by.
@@ -31,24 +31,24 @@ struct CountBranch {
     std::uint64_t refused = 0;
 };
 
-/// The number of combinations in a space, continuous parameters aside.
+/// The number of combinations in a space, not counting continuous parameters.
 struct SpaceCount {
     std::uint64_t combinations = 0;
-    bool exact = true;          ///< false: there are at least as many
+    bool exact = true;          ///< false: this is a lower bound
     std::uint64_t refused = 0;  ///< combinations that `require` excludes, not counted in `combinations`
     RefusedCount refused_is = RefusedCount::exact;
-    std::vector<std::string> continuous;  ///< names of the parameters that have no number of values
-    std::string branches_by;              ///< empty: no categorical changes what follows it
-    std::vector<CountBranch> branches;    ///< in the order of its choices
+    std::vector<std::string> continuous;  ///< names of the continuous parameters
+    std::string branches_by;              ///< the categorical parameter of `branches`; empty: none has branches
+    std::vector<CountBranch> branches;    ///< in the order of the parameter's choices
 };
 
 namespace detail {
 
-/// Combinations of a space, and how far they are known.
+/// Combinations of a space, and how exactly they are known.
 struct Counted {
     Tally tally;
     bool exact = false;
-    bool cut = false;  ///< a refused run stands for more combinations than one
+    bool cut = false;  ///< a refused run stands for several combinations
     std::vector<std::string> continuous;
 };
 
@@ -56,9 +56,9 @@ struct Counted {
 
 }  // namespace detail
 
-/// Counts a space. Spaces of up to `enumerate_up_to` combinations (by estimate) are enumerated; larger ones are factored
-/// where sub-trees agree, which is checked by random runs. Where neither answers, the combinations met within
-/// `enumerate_at_most` runs are what there is at least. Throws unknown_name when `by` is no categorical of the space.
+/// Counts a space. A space of up to `enumerate_up_to` combinations (by an estimate) is enumerated. A larger one is factored if its
+/// sub-trees agree; random runs check this. If both fail, the result is a lower bound: the combinations found within `enumerate_at_most`
+/// runs. Throws unknown_name if `by` is not a categorical parameter of the space.
 [[nodiscard]] SpaceCount count(const Space& space, const CountOptions& options = {});
 
 }  // namespace hpo

@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/space/narrowing.hpp"
 #include "hpo/space/space_trial.hpp"
 
 namespace hpo {
 
-/// The values that a trial may give one parameter, by position. A continuous parameter has one position, its middle.
+/// The values that a trial may give one parameter, by position. A continuous parameter has one position: its middle.
 class Axis {
 public:
-    static constexpr std::uint64_t most = std::uint64_t{1} << 63U;  ///< positions: a finer grid counts as that many
+    static constexpr std::uint64_t most = std::uint64_t{1} << 63U;  ///< limit of positions: a finer grid counts as this many
 
     Axis(const Distribution& distribution, const Narrowing& within);
 
@@ -30,11 +30,11 @@ public:
         if (!indices_.empty()) return indices_[position];
         return continuous_ ? continuous_value(0.5) : std::min(low_ + static_cast<double>(position) * step_, high_);
     }
-    /// The position of the share `u` in [0, 1] of the axis.
+    /// The position at the share `u`, in [0, 1], of the axis.
     [[nodiscard]] std::uint64_t position(double u) const {
         return std::min(size_ - 1, static_cast<std::uint64_t>(u * static_cast<double>(size_)));
     }
-    /// The internal value at the share `u` in [0, 1], also of a continuous axis.
+    /// The internal value at the share `u`, in [0, 1], of the axis. Also for a continuous axis.
     [[nodiscard]] double value_at(double u) const { return continuous_ ? continuous_value(u) : value(position(u)); }
     /// The position of an internal value of the axis; 0 on a continuous one.
     [[nodiscard]] std::uint64_t position_of(double internal) const;
@@ -45,7 +45,7 @@ private:
         return std::clamp(value, low_, high_);
     }
 
-    std::vector<double> indices_;  ///< of a categorical
+    std::vector<double> indices_;  ///< the allowed choices of a categorical parameter
     double low_ = 0;
     double high_ = 0;
     double step_ = 0;
@@ -54,7 +54,7 @@ private:
     bool continuous_ = false;
 };
 
-/// One question that a space asked, and the answer it got.
+/// One question of a space, and its answer.
 struct PathStep {
     std::string name;
     Distribution distribution;
@@ -63,20 +63,20 @@ struct PathStep {
     double internal = 0;
 };
 
-/// What a run does at a requirement that does not hold.
+/// What a run does if a requirement does not hold.
 enum class AtRefusal {
-    end,    ///< as a proposal of a sampler does
-    go_on,  ///< and asks the rest: the combination is refused as a whole
+    end,    ///< ends, like a proposal of a sampler
+    go_on,  ///< asks the remaining questions: the combination is refused as a whole
 };
 
 /// How a run of a space ended.
 struct RunEnd {
-    bool refused = false;  ///< by `require`
-    bool outside = false;  ///< of the part that has the fixed values
-    bool cut = false;      ///< the space could not go on after the refusal; its later questions are not known
+    bool refused = false;  ///< `require` refused it
+    bool outside = false;  ///< it is outside the part that has the fixed values
+    bool cut = false;      ///< the space could not continue after the refusal, so its later questions are unknown
 };
 
-/// A source that notes refusals, and lets the space go on where it is told to.
+/// A source that records refusals, and lets the space continue after one if `at_refusal` says so.
 class RefusalNote : public ParamSource {
 public:
     explicit RefusalNote(AtRefusal at_refusal) : at_refusal_{at_refusal} {}
@@ -84,7 +84,7 @@ public:
         refused_ = true;
         if (at_refusal_ == AtRefusal::end) ParamSource::refuse(reason);
     }
-    /// Runs the space over this source. What a space throws after a refusal is no error: nobody would have asked.
+    /// Runs the space with this source. An exception after a refusal is no error, because a normal run would have ended before it.
     [[nodiscard]] RunEnd run(const Space& space, SpaceTrial& trial);
 
 private:
@@ -98,7 +98,7 @@ struct SpacePath {
     RunEnd end{};
 };
 
-/// Runs the space once; `choose(depth, name, axis)` gives each internal value.
+/// Runs the space once. `choose(depth, name, axis)` gives each internal value.
 template <class Choose>
 [[nodiscard]] SpacePath walk(const Space& space, Choose&& choose, AtRefusal at_refusal = AtRefusal::end) {
     struct Source final : RefusalNote {
@@ -119,20 +119,20 @@ template <class Choose>
     return std::move(source.path);
 }
 
-/// What an enumeration met.
+/// The result of an enumeration.
 struct Enumerated {
     std::uint64_t accepted = 0;
-    std::uint64_t refused =
-        0;  ///< runs that `require` refused: combinations with AtRefusal::go_on, else proposals, each ended as early as it was
-    std::uint64_t outside = 0;              ///< runs that ended with OutsideFixed
-    bool cut = false;                       ///< some refused run stands for more combinations than one
-    bool complete = false;                  ///< false: stopped at the limit
-    std::vector<std::string> continuous{};  ///< parameters that had a range of values, in the order in which they were met
+    /// Runs that `require` refused. With AtRefusal::go_on these are combinations; else they are proposals, which end at the refusal.
+    std::uint64_t refused = 0;
+    std::uint64_t outside = 0;              ///< number of runs that ended with OutsideFixed
+    bool cut = false;                       ///< a refused run stands for several combinations
+    bool complete = false;                  ///< false: it stopped at the limit
+    std::vector<std::string> continuous{};  ///< continuous parameters, in the order in which they first appeared
 };
 
-/// Visits every combination of a space once, continuous parameters at their middle: `visit(params, refused)`; those outside fixed values
-/// are not visited. Stops after `most_runs`. The order is that of counting: the parameter asked for last changes fastest. Throws bad_value
-/// for a space that asks other questions after the same answers.
+/// Visits every combination of a space once, with continuous parameters at their middle: `visit(params, refused)`. Combinations outside
+/// fixed values are not visited. Stops after `most_runs`. The order is that of counting: the last parameter changes fastest. Throws
+/// bad_value if the space asks different questions after the same answers.
 template <class Visit>
 Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Visit&& visit, AtRefusal at_refusal = AtRefusal::end) {
     struct Digit {
@@ -142,7 +142,7 @@ Enumerated for_each_combination(const Space& space, std::uint64_t most_runs, Vis
         std::vector<Digit> digits{};
         std::size_t depth = 0;
         std::vector<std::string> continuous{};
-        std::unordered_set<std::string> known{};  // of continuous
+        std::unordered_set<std::string> known{};  // names in `continuous`
         explicit Source(AtRefusal then) : RefusalNote{then} {}
         double draw(const std::string& name, const Distribution& distribution, const Narrowing& within,
                     const ParamSet& /*so_far*/) override {

@@ -17,15 +17,14 @@
 
 namespace hpo {
 
-/// A model of a space that is too large to enumerate: a tree in which the values of an axis whose sub-trees agree share
-/// one sub-tree.
+/// A model of a space that is too large to enumerate: a tree in which values of an axis share one sub-tree if their sub-trees agree.
 ///
-/// Design note: a space is a function, so that two sub-trees agree can be tested but not proved. Each value is tested with
-/// `probes` answers to all later questions, which depend on the parameter's name only; what the model says is then held against random runs
-/// of the space (`disagreements`), and the caller builds a more careful model, or none, when they differ.
+/// Design note: a space is a function, so whether two sub-trees agree can be tested but not proved. Each value is tested with `probes`
+/// answers to all later questions; an answer depends on the parameter's name only. Then the model is compared with random runs of the space
+/// (`disagreements`). If they differ, the caller builds a more careful model, or none.
 class FactoredSpace {
 public:
-    /// With AtRefusal::go_on its refused combinations are whole ones, else proposals.
+    /// With AtRefusal::go_on, refused combinations are whole ones; else they are proposals.
     FactoredSpace(const Space& space, int probes, AtRefusal at_refusal = AtRefusal::end)
         : space_{space}, probes_{probes}, at_refusal_{at_refusal} {
         std::vector<double> prefix;
@@ -33,14 +32,14 @@ public:
     }
 
     [[nodiscard]] const Tally& tally() const noexcept { return root_->tally; }
-    /// True when the space has too many different sub-trees for a model; what it says then means nothing.
+    /// True if the space has too many different sub-trees for a model. Then the model's numbers are meaningless.
     [[nodiscard]] bool gave_up() const noexcept { return walks_ > most_walks; }
-    /// False when a long or a continuous axis has sub-trees that differ: between its probes there may be others.
+    /// False if a long or continuous axis has different sub-trees, because there may be more of them between its probes.
     [[nodiscard]] bool exact() const noexcept { return exact_; }
-    /// True when a refused combination stands for more than one.
+    /// True if a refused combination stands for several.
     [[nodiscard]] bool cut() const noexcept { return cut_; }
 
-    /// How many of `runs` random runs of the space went another way than the model says.
+    /// The number of random runs, of `runs`, that differ from the model.
     [[nodiscard]] int disagreements(int runs) const;
 
 private:
@@ -48,14 +47,14 @@ private:
     static constexpr std::int64_t most_walks = 100'000;
 
     struct Node;
-    /// Positions of an axis with sub-trees that look the same.
+    /// Positions of an axis whose sub-trees look the same.
     struct Group {
         std::uint64_t size = 0;
         std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;  ///< first and last position
         std::shared_ptr<const Node> child;
     };
     struct Node {
-        std::optional<PathStep> asked;  ///< nothing at a leaf
+        std::optional<PathStep> asked;  ///< nullopt at a leaf
         RunEnd end{};
         std::vector<Group> groups;
         Tally tally;
@@ -63,14 +62,14 @@ private:
 
     [[nodiscard]] static Seed mix(Seed hash, double number) { return hash.derive(std::bit_cast<std::uint64_t>(number)); }
 
-    /// Everything about a question but its answer.
+    /// A hash of a question without its answer.
     [[nodiscard]] static Seed question_hash(Seed hash, const std::string& name, const Distribution& distribution, const Narrowing& within);
     [[nodiscard]] static bool same_question(const PathStep& a, const PathStep& b) {
         return a.name == b.name && a.distribution == b.distribution && a.within.low == b.within.low && a.within.high == b.within.high &&
                a.within.allowed == b.within.allowed;
     }
 
-    /// Answers the prefix, then as probe `probe` does, and hashes the questions after the prefix.
+    /// Gives the answers of the prefix, then those of probe `probe`, and hashes the questions after the prefix.
     struct Prober final : RefusalNote {
         const std::vector<double>& prefix;
         const int probe;
@@ -81,12 +80,12 @@ private:
         Prober(const std::vector<double>& fixed, int number, int count, Seed before, AtRefusal at_refusal)
             : RefusalNote{at_refusal}, prefix{fixed}, probe{number}, probes{count}, hash{before} {}
         double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& /*fixed*/) override;
-        /// The ends and the middle; then a Latin square: each parameter visits the same equal parts of its axis, in an
-        /// order of its own. `probes` is a power of two.
+        /// Probes are the ends and the middle, and then a Latin square: each parameter visits the same equal parts of its axis, in its own
+        /// order. `probes` is a power of two.
         [[nodiscard]] double share(std::string_view name) const;
     };
 
-    /// What the sub-tree below the prefix looks like to all probes.
+    /// A hash of how the sub-tree below the prefix answers all probes.
     [[nodiscard]] std::uint64_t sketch(const std::vector<double>& prefix);
 
     [[nodiscard]] std::shared_ptr<const Node> build(std::vector<double>& prefix);
@@ -95,8 +94,8 @@ private:
         std::uint64_t first, last, hash;
     };
 
-    /// The axis cut into runs of positions with equal sketches: each position of a short axis; on a long one the ends, the
-    /// middle and a few between, and by bisection the places where neighbours differ.
+    /// The axis, divided into ranges of positions with equal sketches. A short axis is tested at each position. A long one is tested at the
+    /// ends, the middle and a few positions between. Bisection then finds where the sketch changes.
     template <class SketchWith>
     [[nodiscard]] std::vector<Segment> segments(const Axis& axis, SketchWith&& sketch_with);
 

@@ -6,10 +6,10 @@
 
 namespace hpo {
 
-/// One internal value of a distribution, as its narrowing.
+/// A narrowing of the distribution to one internal value.
 [[nodiscard]] Narrowing narrowed_to(const Distribution& distribution, double internal);
 
-/// The part of a space that has the fixed values: each fixed parameter has one value, and a proposal of a branch without it ends with
+/// The part of a space that has the fixed values. Each fixed parameter has one value. A proposal of a branch without this value ends with
 /// OutsideFixed. `uses` must outlive the result.
 [[nodiscard]] Space with_fixed(Space space, FixedUses& uses);
 

@@ -12,23 +12,22 @@
 
 namespace hpo {
 
-/// A parameter of the joint space.
+/// One parameter of the joint space.
 struct Dimension {
     std::string name;
     std::shared_ptr<const Distribution> distribution;
 };
 
-/// The joint space of a define-by-run study, inferred from those of its trials that `counts` accepts: the union of their
-/// parameters, each with its most recent distribution, in order of first appearance. Parameters whose distributions are
-/// incompatible (a kind or a list of choices that changed) are left out. O(trials * parameters) where trials agree on
-/// the order of their parameters, else O(trials * parameters^2).
+/// The joint space of a define-by-run study, inferred from the trials that `counts` accepts. It is the union of their parameters in order
+/// of first appearance, each with its latest distribution. A parameter whose distributions are incompatible (its kind or its list of
+/// choices changed) is left out. O(trials * parameters) if trials have their parameters in the same order, else O(trials * parameters^2).
 template <std::predicate<const Trial&> Counts>
 [[nodiscard]] std::vector<Dimension> inferred_space(std::span<const Trial> trials, Counts counts) {
     std::vector<Dimension> space;
     std::vector<bool> is_mixed;  // its distributions are incompatible
     for (const Trial& trial : trials) {
         if (!counts(trial)) continue;
-        std::size_t expected = 0;  // where the next parameter probably is
+        std::size_t expected = 0;  // probable position of the next parameter
         for (const Param& param : trial.params) {
             std::size_t at = expected;
             if (at >= space.size() || space[at].name != param.name) {

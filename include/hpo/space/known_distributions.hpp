@@ -3,16 +3,16 @@
 
 #include <string>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/param_set.hpp"
 
 namespace hpo {
 
-/// The parameters that a study has met, each with its distribution: a name has one kind of values in all trials.
+/// The parameters that a study has had so far, with their distributions. A name has one kind of values in all trials.
 class KnownDistributions {
 public:
-    /// Takes in a trial's parameters. Throws bad_value for one whose distribution does not go with the known one: another kind,
-    /// another scale, another list of choices. Ranges of numbers may change.
+    /// Adds a trial's parameters. Throws bad_value if a parameter's distribution is not compatible with the known one: another kind,
+    /// another scale, or another list of choices. Ranges of numbers may change.
     void admit(const ParamSet& params) {
         std::size_t place = 0;
         for (const Param& param : params) {
@@ -28,7 +28,7 @@ public:
     }
 
 private:
-    ParamSet known_;  ///< with the latest distribution and value of each
+    ParamSet known_;  ///< with the latest distribution and value of each parameter
 };
 
 }  // namespace hpo

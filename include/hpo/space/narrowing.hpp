@@ -9,8 +9,8 @@
 
 namespace hpo {
 
-/// The part of a distribution that a script allows in this trial. The distribution itself stays whole, so that a
-/// parameter has one distribution in a study however it is narrowed.
+/// The part of a distribution that a script allows in this trial. The distribution itself does not change. So a parameter has one
+/// distribution in a study, however a trial narrows it.
 struct Narrowing {
     double low = -std::numeric_limits<double>::infinity();  ///< inclusive, internal representation
     double high = std::numeric_limits<double>::infinity();  ///< inclusive
@@ -19,8 +19,8 @@ struct Narrowing {
     [[nodiscard]] bool admits(double internal) const;
 };
 
-/// The values of `distribution` inside `within`, as a distribution of their own; nothing when there are none.
-/// Choices keep their list: the caller draws among `allowed`.
+/// The values of `distribution` inside `within`, as a distribution. Returns nullopt if there are none. Choices keep their list: the caller
+/// draws among `allowed`.
 [[nodiscard]] std::optional<Distribution> narrowed(const Distribution& distribution, const Narrowing& within);
 
 }  // namespace hpo

@@ -10,8 +10,8 @@
 
 namespace hpo {
 
-/// What a space does otherwise when it gets the answers of `params` again, as words after "it": "asks for 'x'". Nothing: it asks the same.
-/// It is run twice more, since a space may change with each call.
+/// Runs the space again with the answers of `params`. Returns how it then differs, as words after "it": "asks for 'x'". Returns nullopt if
+/// it asks the same questions. It is run two more times, because a space may change with each call.
 [[nodiscard]] std::optional<std::string> changed_question(const Space& space, const ParamSet& params, std::int64_t number);
 
 }  // namespace hpo

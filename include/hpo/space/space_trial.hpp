@@ -16,19 +16,19 @@
 
 namespace hpo {
 
-/// A proposal that `require` refused; the caller draws again.
+/// Thrown for a proposal that `require` refused. The caller draws again.
 struct SpaceRejection {
     std::string reason;
 };
 
-/// Where the values of a space come from: a sampler, fixed values, an enumeration.
+/// The source of a space's values: a sampler, fixed values, or an enumeration.
 class ParamSource {
 public:
     virtual ~ParamSource() = default;
-    /// The internal value of `name`: in `distribution` and inside `within`, which is never empty. `fixed` holds what this
-    /// trial has been given so far.
+    /// The internal value of `name`: in `distribution` and inside `within`, which is never empty. `fixed` has the values that this trial
+    /// already has.
     virtual double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& fixed) = 0;
-    /// A requirement of the space does not hold. A source that returns from here sees what the space asks after it.
+    /// Called if a requirement of the space does not hold. If it returns, the space continues with its next questions.
     virtual void refuse(std::string_view reason) { throw SpaceRejection{std::string{reason}}; }
 };
 
@@ -48,14 +48,14 @@ struct CategoricalOptions {
     std::optional<std::vector<Value>> only{};  ///< narrows this trial to some of the choices
 };
 
-/// Throws bad_value for a name that a store, a terminal or another program could not carry.
+/// Throws bad_value for a name that a store, a terminal or another program cannot handle.
 void require_parameter_name(std::string_view name);
 
-/// Throws bad_value for a choice that a store could not carry.
+/// Throws bad_value for a choice that a store cannot hold.
 void require_choices(std::string_view name, const std::vector<Value>& choices);
 
-/// What a search space sees of a trial: it asks for parameters by name, in any order and under any condition.
-/// Asking again for a name gives the same value.
+/// A trial as a search space sees it. The space asks for parameters by name, in any order and under any condition. Asking for the same name
+/// again gives the same value.
 class SpaceTrial {
 public:
     explicit SpaceTrial(ParamSource& source, std::int64_t number = 0) : source_{source}, number_{number} {}
@@ -64,13 +64,12 @@ public:
     std::int64_t suggest_int(const std::string& name, std::int64_t low, std::int64_t high, const IntOptions& options = {});
     Value suggest_categorical(const std::string& name, std::vector<Value> choices, const CategoricalOptions& options = {});
 
-    /// A hard constraint: refuses this proposal unless `holds`. Throws SpaceRejection, which suggest_params answers by
-    /// drawing again.
+    /// A hard constraint: refuses this proposal unless `holds`. Throws SpaceRejection, and suggest_params then draws again.
     void require(bool holds, std::string_view reason) const {
         if (!holds) source_.refuse(reason);
     }
 
-    /// The internal value of a parameter; suggest_float, suggest_int and suggest_categorical ask so.
+    /// The internal value of a parameter. suggest_float, suggest_int and suggest_categorical use it.
     double draw(const std::string& name, Distribution distribution, const Narrowing& within);
 
     [[nodiscard]] const ParamSet& params() const noexcept { return params_; }
@@ -80,10 +79,10 @@ private:
     ParamSource& source_;
     std::int64_t number_;
     ParamSet params_;
-    std::unordered_map<std::string, std::size_t> index_;  ///< of each name in params_: a space may have a thousand
+    std::unordered_map<std::string, std::size_t> index_;  ///< position of each name in params_; a space may have a thousand parameters
 };
 
-/// A search space: a function that asks a trial for its parameters. It must depend on nothing but what it is given.
+/// A search space: a function that asks a trial for its parameters. Its questions may depend only on the trial.
 using Space = std::function<void(SpaceTrial&)>;
 
 }  // namespace hpo

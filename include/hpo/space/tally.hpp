@@ -12,7 +12,7 @@
 
 namespace hpo {
 
-/// Whole numbers that stay at the largest once they have reached it.
+/// Whole numbers that stop at the largest one instead of overflowing.
 [[nodiscard]] inline std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
     return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
 }
@@ -20,12 +20,12 @@ namespace hpo {
     return b != 0 && a > std::numeric_limits<std::uint64_t>::max() / b ? std::numeric_limits<std::uint64_t>::max() : a * b;
 }
 
-/// Combinations of a (part of a) space: in all, and for each value of each categorical parameter.
+/// The combinations of a space or a part of it: in total, and for each value of each categorical parameter.
 struct Tally {
     struct Part {
         std::uint64_t accepted = 0;
         std::uint64_t refused = 0;
-        std::set<std::uint64_t> shapes;  ///< which sequences of parameters occur, as hashes
+        std::set<std::uint64_t> shapes;  ///< hashes of the sequences of parameters that occur
 
         void add(const Part& other, std::uint64_t times) {
             accepted = saturating_add(accepted, saturating_multiply(other.accepted, times));
@@ -48,7 +48,7 @@ struct Tally {
         }
         return categoricals.emplace_back(Parameter{name, distribution.choices, {}});
     }
-    /// Adds `times` copies of another part's categoricals; `whole` is left to the caller.
+    /// Adds `times` copies of another part's categoricals. Does not change `whole`.
     void add_categoricals(const Tally& other, std::uint64_t times) {
         for (const Parameter& theirs : other.categoricals) {
             Parameter& ours = categorical(theirs.name, CategoricalDistribution{theirs.choices});

@@ -26,7 +26,8 @@ public:
 
     bool refresh(std::int64_t study_id, std::vector<Trial>& trials) override;
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override { return of(study_id).rejections; }
-    [[nodiscard]] std::vector<Attempt> attempts_elsewhere(std::int64_t study_id, const std::string& device_name, std::size_t most) override;
+    [[nodiscard]] std::vector<Attempt> attempts_of_other_studies(std::int64_t study_id, const std::string& device_name,
+                                                                 std::size_t most) override;
 
     Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) override;
     std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override {
@@ -73,13 +74,13 @@ private:
         std::size_t first_waiting = 0;  ///< no trial before this one waits
         std::size_t first_open = 0;     ///< all trials before this one have finished
         std::int64_t done_before_open = 0;
-        std::uint64_t changes = 1;  ///< that a caller cannot know of by itself
+        std::uint64_t changes = 1;  ///< counts changes that a caller cannot know of by itself
         [[nodiscard]] bool is_deleted() const { return study.id < 0; }
     };
     struct Place {
-        std::int64_t study_id = -1;  ///< of a deleted study: -1
+        std::int64_t study_id = -1;  ///< -1 if the study was deleted
         std::size_t index = 0;       ///< among the study's trials
-        bool has_owner = false;      ///< somebody runs the trial
+        bool has_owner = false;      ///< true if a process runs the trial
         std::optional<std::int64_t> run_id;
     };
     struct Seen {
@@ -101,7 +102,7 @@ private:
     std::vector<Kept> studies_;  ///< by study id, from 1
     std::vector<Place> places_;  ///< by trial id, from 1
     InMemoryRuns runs_;
-    std::vector<Seen> seen_;                                    ///< what each refreshed vector knows
+    std::vector<Seen> seen_;                                    ///< how far each refreshed vector is up to date
     std::map<std::pair<std::int64_t, int>, std::string> logs_;  ///< by trial id and attempt
 };
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/time.hpp"
-#include "hpo/store/run_liveness.hpp"
+#include "hpo/base/time.hpp"
+#include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::store {
@@ -27,7 +27,7 @@ public:
     void end(const Run& run) {
         if (KnownRun* found = find(run.id)) found->ended = true;
     }
-    /// Nullptr when there is none, or its study was deleted.
+    /// The run of this id. Null if there is none, or if its study was deleted.
     [[nodiscard]] KnownRun* find(std::int64_t run_id) {
         if (run_id < 1 || static_cast<std::size_t>(run_id) > runs_.size()) return nullptr;
         Owned& run = runs_[static_cast<std::size_t>(run_id - 1)];
@@ -42,7 +42,7 @@ public:
 private:
     struct Owned {
         KnownRun known;
-        std::int64_t study_id = -1;  ///< of a deleted study: -1
+        std::int64_t study_id = -1;  ///< -1 if the study was deleted
     };
     std::vector<Owned> runs_;
 };

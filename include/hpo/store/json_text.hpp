@@ -18,15 +18,14 @@ namespace hpo::store {
 
 using Json = nlohmann::json;
 
-/// The text with every byte that is not part of well-formed UTF-8 replaced by U+FFFD: other programs refuse a database whose
-/// texts are not UTF-8.
+/// The text as well-formed UTF-8. Each other byte becomes U+FFFD, because other programs refuse a database whose texts are not UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-/// The numbers that Python's json module writes and JSON does not have, and the texts that stand for them after parse_json.
+/// The numbers that Python's json module writes and JSON does not have. Beside each is the text that replaces it in parse_json.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> python_numbers{
     {{"-Infinity", "\x01-Infinity"}, {"Infinity", "\x01Infinity"}, {"NaN", "\x01NaN"}}};
 
-/// Reads JSON text, with Python's NaN and Infinity; discarded (`is_discarded()`) when it is not JSON.
+/// Reads JSON text, with Python's NaN and Infinity. The result is discarded (`is_discarded()`) if the text is not JSON.
 template <class AnyJson = Json>
 [[nodiscard]] AnyJson parse_json(std::string_view text) {
     AnyJson parsed = AnyJson::parse(text, nullptr, false);
@@ -50,11 +49,11 @@ template <class AnyJson = Json>
     return AnyJson::parse(plain, nullptr, false);
 }
 
-/// The objects of a JSON list; empty for anything else.
+/// The objects of a JSON list. Empty if the text is something else.
 [[nodiscard]] std::vector<Json> json_objects(std::string_view text);
 
-/// The number that a JSON value stands for: a number, one of Python's, or a text that holds a number (as one writer stores
-/// constraints). Nothing for anything else.
+/// The number of a JSON value: a number, one of Python's numbers, or a text with a number, as another program stores constraints. Returns
+/// nullopt for any other value.
 template <class AnyJson>
 [[nodiscard]] std::optional<double> json_number(const AnyJson& json) {
     if (json.is_number()) return json.template get<double>();
@@ -71,13 +70,13 @@ template <class AnyJson>
     return value;
 }
 
-/// Whether the text, once it is well-formed UTF-8, may be stored as an attribute.
+/// True if the text, made well-formed UTF-8, may be stored as an attribute.
 [[nodiscard]] inline bool is_json(std::string_view text) { return !parse_json(valid_utf8(text)).is_discarded(); }
-/// The text of an attribute as it may be stored: well-formed UTF-8 and JSON, since one bad attribute would make every other
-/// program refuse the whole study. Throws bad_value.
+/// The text of an attribute as well-formed UTF-8. Throws bad_value if it is no JSON, because one bad attribute would make every other
+/// program refuse the whole study.
 [[nodiscard]] std::string checked_json(std::string_view place, std::string_view key, std::string_view json);
 
-/// A parameter value; lists and objects, which are no parameter values here, become their JSON text.
+/// A parameter value. A list or an object cannot be one, and becomes its JSON text.
 template <class AnyJson>
 [[nodiscard]] Value json_value(const AnyJson& json) {
     switch (json.type()) {

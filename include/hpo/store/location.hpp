@@ -5,11 +5,11 @@
 
 namespace hpo::store {
 
-/// The file that a store's address names: a path, or `sqlite:///relative.db`, `sqlite:////absolute.db`. Other kinds of address
-/// are refused by name.
+/// The file of a store's address: a path, `sqlite:///relative.db` or `sqlite:////absolute.db`. Throws an error that names any other kind of
+/// address.
 [[nodiscard]] std::string file_of(const std::string& address);
 
-/// Refuses what SQLite would only call "unable to open".
+/// Throws a clear error where SQLite would only say "unable to open".
 void require_openable(const std::string& path, bool may_create);
 
 }  // namespace hpo::store

@@ -4,26 +4,26 @@
 #include <map>
 #include <vector>
 
-#include "hpo/store/run_liveness.hpp"
-#include "hpo/store/sqlite_connection.hpp"
-#include "hpo/store/stored_time.hpp"
+#include "hpo/store/sqlite/connection.hpp"
+#include "hpo/store/sqlite/run_liveness.hpp"
+#include "hpo/store/sqlite/stored_time.hpp"
 
 namespace hpo::store {
 
-/// A run of which trials are RUNNING.
+/// A run that has RUNNING trials.
 struct BusyRun {
     KnownRun known;
     std::vector<std::int64_t> trial_ids;
 };
 
-/// The runs that RUNNING trials of a study belong to. Trials that were begun without a run, Optuna's among them, have none.
-/// Looks only at trials above `after_trial_id`: in a long study that is all it costs.
+/// The runs of a study's RUNNING trials. Trials that were begun without a run, such as Optuna's, have none. It only looks at trials above
+/// `after_trial_id`, so it is fast in a long study too.
 [[nodiscard]] std::map<std::int64_t, BusyRun> busy_runs(Connection& connection, std::int64_t study_id, std::int64_t after_trial_id = -1);
 
-/// Ends one trial of a run that is gone: FAIL, marked as lost, its unfinished attempts interrupted.
+/// Ends one trial of a run that is gone. It becomes FAIL with the mark `lost`, and its unfinished attempts end as interrupted.
 void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_t trial_id, const KnownRun& known);
 
-/// Settles the trials of all runs that are gone and returns their ids. Belongs inside Connection::write.
+/// Settles the trials of all runs that are gone, and returns the ids of these trials. Call it inside Connection::write.
 [[nodiscard]] std::vector<std::int64_t> settle_lost(Connection& connection, TimeZone zone, std::int64_t study_id, double grace_seconds);
 
 }  // namespace hpo::store

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "hpo/store/json_text.hpp"
+#include "hpo/store/sqlite/trial_count.hpp"
+#include "hpo/store/sqlite/trial_sync.hpp"
 #include "hpo/store/store.hpp"
-#include "hpo/store/trial_count.hpp"
-#include "hpo/store/trial_sync.hpp"
 
 namespace hpo::store {
 
@@ -21,9 +21,9 @@ struct SqliteOptions {
     std::chrono::milliseconds busy_timeout{10'000};  ///< how long a call waits for other writers before it throws
 };
 
-/// Studies in an SQLite file that Optuna reads and writes as well: its tables, and ours beside them (docs/store.md).
-/// Files that Optuna made keep their revision. Every call is one transaction.
-/// Thread safety: one thread an object; any number of objects and processes may share a file.
+/// Studies in an SQLite file that Optuna reads and writes too. It has Optuna's tables, and ours beside them (docs/store.md,
+/// docs/development/store-layout.md). Files that Optuna made keep their revision. Every call is one transaction.
+/// Thread safety: one thread per object. Any number of objects and processes may share a file.
 class Sqlite final : public Store {
 public:
     /// Opens, or makes, the file of a path or `sqlite:///` address.
@@ -40,7 +40,8 @@ public:
     [[nodiscard]] std::vector<Rejection> rejections(std::int64_t study_id) override {
         return connection_->read([&] { return read_rejections(*connection_, study_id, reader_->distributions()); });
     }
-    [[nodiscard]] std::vector<Attempt> attempts_elsewhere(std::int64_t study_id, const std::string& device_name, std::size_t most) override;
+    [[nodiscard]] std::vector<Attempt> attempts_of_other_studies(std::int64_t study_id, const std::string& device_name,
+                                                                 std::size_t most) override;
 
     Trial begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) override;
     std::optional<Trial> begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) override;
@@ -64,22 +65,23 @@ public:
     void end_run(const Run& run) override;
     std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) override;
 
-    /// The file's path, for messages and for opening it elsewhere.
+    /// The file's path, for messages and for opening the file again.
     [[nodiscard]] const std::string& path() const noexcept { return connection_->path(); }
 
 private:
-    /// Drops what is remembered of a study: SQLite gives the id of a deleted one to the next.
+    /// Drops everything that is remembered of a study, because SQLite gives the id of a deleted study to a new one.
     void forget(std::int64_t study_id);
     [[nodiscard]] TimeZone zone() const { return reader_->shape().zone; }
     void require_study(std::int64_t study_id);
-    /// Belongs inside Connection::write.
+    /// True if the quota allows another trial. Call it inside Connection::write.
     bool has_room(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota);
-    /// Belongs inside Connection::write.
+    /// Call it inside Connection::write.
     Trial take_trial(std::int64_t study_id, std::optional<std::int64_t> run_id);
-    /// Ids are used again after a study was deleted elsewhere; the run tells our trial from a later one.
+    /// Throws if this object may not change the trial. If another process deleted a study, its trials' ids are used again. So the run tells
+    /// our trial from a later one with the same id.
     void require_running(const Trial& trial);
     void require_attempt(const Trial& trial, int attempt);
-    /// Trials wait from their creation or never, so those that did not wait at the last look are not looked at again.
+    /// A trial waits from its creation or never. So trials that did not wait at the last look are not looked at again.
     std::optional<std::int64_t> oldest_waiting(std::int64_t study_id);
     void store_attempt(const Trial& trial, const Attempt& attempt);
     std::unique_ptr<Connection> connection_;
@@ -89,8 +91,8 @@ private:
     std::map<std::int64_t, std::string> names_;                            ///< of the studies opened here
     std::map<std::int64_t, std::int64_t> not_waiting_up_to_;               ///< by study: a trial id
     std::map<std::int64_t, TrialCount> counts_;                            ///< by study
-    std::unordered_map<std::int64_t, std::optional<std::int64_t>> owned_;  ///< trials begun here and not finished, with their run
-    std::uint64_t own_changes_ = 0;                                        ///< made here, which a caller's list does not show
+    std::unordered_map<std::int64_t, std::optional<std::int64_t>> owned_;  ///< trials begun by this object and not finished, with their run
+    std::uint64_t own_changes_ = 0;  ///< counts changes of this object that a caller's list does not show
 };
 
 }  // namespace hpo::store

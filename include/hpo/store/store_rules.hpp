@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::store {
 
-// What every store does alike: the wording of refusals, and how an attempt grows.
+// What all stores share: the wording of refusals, and how an attempt grows.
 
 [[nodiscard]] inline Error study_exists(std::string_view place, std::string_view name) {
     return {Errc::usage, std::string{place} + ": study '" + std::string{name} + "' exists already; go on with it, or choose another name"};
@@ -38,21 +38,21 @@ void require_same_directions(std::string_view place, const Study& study, std::sp
 void require_new_study(std::string_view place, std::string_view name, std::span<const Direction> directions);
 void require_finishable(std::string_view place, const Trial& trial, std::size_t objectives);
 
-/// {"x": 0.5, "model": "base"}: the system attribute `fixed_params` of an enqueued trial.
+/// The text of the system attribute `fixed_params` of an enqueued trial: {"x": 0.5, "model": "base"}.
 [[nodiscard]] std::string fixed_params_text(const std::vector<std::pair<std::string, Value>>& fixed);
 
 [[nodiscard]] inline bool same_moment(const MemoryMark& a, const MemoryMark& b) {
     return a.name == b.name && a.seconds == b.seconds && a.step == b.step;
 }
-/// Adds a mark unless that moment has one already.
+/// Adds a mark, unless the attempt already has one of the same moment.
 void add_mark(Attempt& attempt, const MemoryMark& mark);
-/// Stores what is known of an attempt now. Marks and reports that were stored before stay.
+/// Stores what is now known of an attempt. Marks and reports that were stored before stay.
 Attempt& merge_attempt(Trial& stored, const Attempt& attempt);
 
 /// The failure of an attempt whose supervisor vanished.
 [[nodiscard]] Failure lost_failure(const Run& run);
-/// When a trial of a run that is gone ended, as far as is known: at the run's last sign of life. What passed until somebody noticed is
-/// nobody's time.
+/// When a trial of a run that is gone ended, as far as is known: at the run's last sign of life. The time until its loss was noticed does
+/// not count.
 [[nodiscard]] inline Time end_of_lost(std::optional<Time> started, Time heartbeat) {
     return started && *started > heartbeat ? *started : heartbeat;
 }

@@ -8,8 +8,8 @@
 
 namespace hpo::testing {
 
-/// The rules of a contract that a policy was seen to break; empty for one that keeps them. The suites are free of any test
-/// framework: `REQUIRE(sampler_contract(make) == ContractReport{})`, `assert(...)`, or print `broken`.
+/// The rules of a contract that a policy broke. Empty if it broke none. The suites need no test framework: `REQUIRE(sampler_contract(make)
+/// == ContractReport{})`, `assert(...)`, or print `broken`.
 struct ContractReport {
     std::vector<std::string> broken;  ///< each rule once, in words
 

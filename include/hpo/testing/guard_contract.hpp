@@ -12,7 +12,7 @@
 
 namespace hpo::testing {
 
-/// The rules that hold for every memory guard: `make()` gives a fresh one each time.
+/// The rules for every memory guard. `make()` returns a new one each time.
 template <std::invocable Make>
 requires MemoryGuard<std::invoke_result_t<Make>>
 [[nodiscard]] ContractReport guard_contract(const Make& make) {

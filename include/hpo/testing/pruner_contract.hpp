@@ -14,7 +14,7 @@
 
 namespace hpo::testing {
 
-/// The rules that hold for every pruner: `make()` gives a fresh one each time.
+/// The rules for every pruner. `make()` returns a new one each time.
 template <std::invocable Make>
 requires Pruner<std::invoke_result_t<Make>>
 [[nodiscard]] ContractReport pruner_contract(const Make& make) {

@@ -12,8 +12,8 @@
 
 namespace hpo::testing {
 
-/// The rules that hold for every recovery policy: `make()` gives a fresh one each time. Each kind of failure, under each
-/// cause, strikes every attempt of a trial until the policy ends it.
+/// The rules for every recovery policy. `make()` returns a new one each time. A trial's attempts fail with each kind of failure and each
+/// cause until the policy ends the trial.
 template <std::invocable Make>
 requires RecoveryPolicy<std::invoke_result_t<Make>>
 [[nodiscard]] ContractReport recovery_contract(const Make& make) {

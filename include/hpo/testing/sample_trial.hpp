@@ -8,7 +8,7 @@
 
 namespace hpo::testing {
 
-/// A reading with every figure, different for each `seed`.
+/// A reading with every figure set. Each `seed` gives other figures.
 [[nodiscard]] inline MemoryReading sample_reading(std::int64_t seed) {
     MemoryReading reading;
     reading.allocated = seed + 1;
@@ -22,7 +22,7 @@ namespace hpo::testing {
     return reading;
 }
 
-/// One parameter of each kind of distribution, the last with a choice of each type.
+/// One parameter of each kind of distribution. The last has a choice of each type.
 [[nodiscard]] inline ParamSet sample_params() {
     ParamSet params;
     params.set("optim.lr", FloatDistribution{1e-5, 0.1, true, std::nullopt}, 0.0012345678901234567);
@@ -35,7 +35,7 @@ namespace hpo::testing {
     return params;
 }
 
-/// An attempt of which every member differs from its default.
+/// An attempt whose members all differ from their defaults.
 [[nodiscard]] inline Attempt sample_attempt(int index) {
     Attempt attempt;
     attempt.index = index;

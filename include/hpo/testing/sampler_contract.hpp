@@ -17,7 +17,7 @@ namespace hpo::testing {
 
 namespace detail {
 
-/// Every kind of distribution, one-point ranges among them, and a branch.
+/// Every kind of distribution, including one-point ranges, and a branch.
 inline void every_kind(SpaceTrial& trial) {
     trial.suggest_float("float", -2, 3);
     trial.suggest_float("float_log", 1e-6, 10, {.log = true});
@@ -45,11 +45,11 @@ inline void every_kind_narrowed(SpaceTrial& trial) {
                               {.only = std::vector<Value>{Value{true}, Value{std::int64_t{3}}}});
 }
 
-/// The parameters that every_kind_narrowed narrows, by internal value.
+/// Whether the parameters lie within the ranges of every_kind_narrowed, by internal value.
 inline bool inside_narrowing(const ParamSet& params) {
     const auto between = [&](const char* name, double low, double high) {
         const double value = params.find(name)->internal;
-        return value >= low - 1e-9 && value <= high + 1e-9;  // grid points are sums
+        return value >= low - 1e-9 && value <= high + 1e-9;  // grid points are sums, with rounding errors
     };
     return between("float", 2.999, 2.9995) && between("float_log", 1e-6, 2e-6) && between("float_step", 0.2, 0.7) &&
            between("int", -3, -2) && between("int_log", 4000, 4096) && between("int_step", 24, 24) && between("choice", 1, 2);
@@ -99,8 +99,7 @@ inline std::vector<Trial> varied_trials(int count) {
 
 }  // namespace detail
 
-/// The rules that hold for every sampler: `make()` gives a fresh one each time. Runs some hundred draws over histories of up
-/// to 1,000 trials.
+/// The rules for every sampler. `make()` returns a new one each time. It makes some hundred draws over histories of up to 1,000 trials.
 template <std::invocable Make>
 requires Sampler<std::invoke_result_t<Make>>
 [[nodiscard]] ContractReport sampler_contract(const Make& make) {

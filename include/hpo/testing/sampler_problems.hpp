@@ -15,7 +15,7 @@
 
 namespace hpo::testing {
 
-/// A function to minimise, with the space that it is searched in.
+/// A function to minimise, with its search space.
 struct Problem {
     std::string name;
     Space space;
@@ -78,7 +78,7 @@ inline Problem ackley() {
     });
 }
 
-/// Branin's function; least value 0.397887.
+/// Branin's function. Its minimum is 0.397887.
 inline Problem branin() {
     return {"branin",
             [](SpaceTrial& trial) {
@@ -111,7 +111,7 @@ inline Problem mixed() {
             }};
 }
 
-/// Runs `trials` trials of `problem` one after the other, in memory. Returns them all.
+/// Runs `trials` trials of `problem` one after the other, in memory. Returns all of them.
 template <Sampler S>
 [[nodiscard]] std::vector<Trial> search(S& sampler, const Problem& problem, std::int64_t trials, Seed seed) {
     static constexpr std::array directions{Direction::minimize};
@@ -129,7 +129,7 @@ template <Sampler S>
     return finished;
 }
 
-/// The least values that `search` finds with the seeds 0 to `seeds` - 1, sorted.
+/// The best values that `search` finds with the seeds 0 to `seeds` - 1, sorted.
 template <std::default_initializable S>
 [[nodiscard]] std::vector<double> best_values(const Problem& problem, std::int64_t trials, std::uint64_t seeds) {
     std::vector<double> best;

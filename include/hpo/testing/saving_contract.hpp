@@ -16,11 +16,11 @@
 
 namespace hpo::testing {
 
-/// What a trainer promises about the models that it saves and the checkpoints that it writes, held against one job that it accepts and
-/// that takes a short time. A trainer that does neither must say so. Needs no test framework: an empty answer is a pass.
+/// The rules for a trainer's saved models and checkpoints, checked with one short job that it accepts. A trainer that supports neither must
+/// say so. It needs no test framework: an empty result is a pass.
 class SavingContract : private TrainerProblems {
 public:
-    /// `scratch` is an empty folder that may be written; what lies in it afterwards is of no use.
+    /// `scratch` is an empty, writable folder. Its contents have no use afterwards.
     SavingContract(TrainerContract::MakeTrainer make, TrainerJob job, std::filesystem::path scratch)
         : make_{std::move(make)}, job_{std::move(job)}, scratch_{std::move(scratch)} {}
 
@@ -91,7 +91,7 @@ private:
         expect(std::filesystem::is_empty(job.model_folder), "model_folder", "a run that was stopped writes into it");
     }
 
-    /// Stops a run at its last report, and goes on from its last checkpoint with another trainer.
+    /// Stops a run at its last report. Then another trainer resumes from its last checkpoint.
     void check_checkpoints() {
         TrainerJob job = job_;
         job.checkpoint_folder = make_folder("checkpoints");
@@ -118,11 +118,11 @@ private:
     TrainerJob job_;
     std::filesystem::path scratch_;
     std::unique_ptr<Trainer> trainer_;
-    AttemptOutcome whole_;      ///< of a run that nothing stopped
-    std::vector<Report> told_;  ///< by it
+    AttemptOutcome whole_;      ///< the outcome of a run that was not stopped
+    std::vector<Report> told_;  ///< the reports of that run
 };
 
-/// All promises about models and checkpoints that a trainer breaks.
+/// All rules about models and checkpoints that a trainer breaks.
 [[nodiscard]] inline std::vector<TrainerProblem> saving_contract_violations(TrainerContract::MakeTrainer make, TrainerJob job,
                                                                             std::filesystem::path scratch) {
     return SavingContract{std::move(make), std::move(job), std::move(scratch)}.violations();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/testing/sample_trial.hpp"
 #include "hpo/testing/store_runs_contract.hpp"
@@ -18,8 +18,8 @@
 
 namespace hpo::testing {
 
-/// What every Store promises, as sections of a Catch2 test case: call it from a TEST_CASE with a function that makes an
-/// empty store (`std::unique_ptr<Store>`).
+/// The rules for every Store, as sections of a Catch2 test case. Call it from a TEST_CASE with a function that makes an empty store
+/// (`std::unique_ptr<Store>`).
 template <class MakeStore>
 void check_store_contract(MakeStore&& make_store) {
     const std::unique_ptr<Store> owner = make_store();
@@ -83,7 +83,7 @@ void check_store_contract(MakeStore&& make_store) {
             }
         }
         const std::string device = sample_attempt(0).device_name;
-        const auto found = store.attempts_elsewhere(own.id, device, 100);
+        const auto found = store.attempts_of_other_studies(own.id, device, 100);
         for (const Attempt& attempt : found) needs.push_back(*attempt.estimate->need);
         CHECK(needs == std::vector<std::int64_t>{1002, 2002, 1003, 2003});
         REQUIRE(found.size() == 4);
@@ -92,11 +92,11 @@ void check_store_contract(MakeStore&& make_store) {
         CHECK(found[0].failure->cause == OomCause::fragmentation);
         CHECK(found[0].plan.device == "cuda:1");
         CHECK(found[0].estimate->parts == sample_attempt(0).estimate->parts);
-        const auto latest = store.attempts_elsewhere(own.id, device, 1);
+        const auto latest = store.attempts_of_other_studies(own.id, device, 1);
         REQUIRE(latest.size() == 1);
         CHECK(latest[0].estimate->need == 2003);
-        CHECK(store.attempts_elsewhere(own.id, "another card", 100).size() == 2);
-        CHECK(store.attempts_elsewhere(own.id, "nothing", 100).empty());
+        CHECK(store.attempts_of_other_studies(own.id, "another card", 100).size() == 2);
+        CHECK(store.attempts_of_other_studies(own.id, "nothing", 100).empty());
     }
     SECTION("everything that a trial holds comes back") {
         const Study study = store.open_study("s", two, Store::Open::create);

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/testing/trial_text.hpp"
@@ -17,7 +17,7 @@
 
 namespace hpo::testing {
 
-/// The kind of Error that `work` throws; Errc::interrupted when it throws none.
+/// The kind of Error that `work` throws. Errc::interrupted if it throws none.
 template <class Work>
 [[nodiscard]] Errc error_of(Work&& work) {
     try {
@@ -28,14 +28,14 @@ template <class Work>
     return Errc::interrupted;
 }
 
-/// All trials of a study, read anew.
+/// All trials of a study, newly read.
 [[nodiscard]] inline std::vector<Trial> all_trials(Store& store, const Study& study) {
     std::vector<Trial> trials;
     store.refresh(study.id, trials);
     return trials;
 }
 
-/// The part of the store's contract about processes that share a study: whose trials are whose. Sections of check_store_contract.
+/// The part of the store's contract about processes that share a study, and which of them owns a trial. Sections of check_store_contract.
 inline void check_store_runs(Store& store) {
     const std::vector<Direction> one{Direction::minimize};
     const auto complete = [&](Trial& trial, double value) {
@@ -96,9 +96,9 @@ inline void check_store_runs(Store& store) {
         CHECK(first->intermediate == std::map<std::int64_t, double>{{0, 0.5}, {1, 0.5}});
         CHECK(first->user_attributes == Attributes{{"who", "\"me\""}});
         CHECK(first->system_attributes == Attributes{{"failed_trial", "0"}, {"retry_history", "[0]"}});
-        CHECK_FALSE(retry_of_one(lost, 9));  // it goes on already
+        CHECK_FALSE(retry_of_one(lost, 9));  // a retry exists already
         lose(*first);
-        auto second = retry_of_one(lost, 9);  // the first changed nothing
+        auto second = retry_of_one(lost, 9);  // the first call changed nothing
         REQUIRE(second);
         store.begin_attempt(*second, {});
         lose(*second);
@@ -115,7 +115,7 @@ inline void check_store_runs(Store& store) {
             return store.begin_trial_within(study.id, here.id, {.trials = trials, .own_running = 0, .grace_seconds = 3600});
         };
         Trial finished = begin_within(1).value();
-        finished.user_attributes[lost_attribute] = std::string{lost_json};  // some program's own attribute
+        finished.user_attributes[lost_attribute] = std::string{lost_json};  // an attribute of some other program
         complete(finished, 1.0);
         CHECK(counts_as_done(all_trials(store, study).at(0)));
         CHECK_FALSE(begin_within(1));
@@ -179,8 +179,8 @@ inline void check_store_runs(Store& store) {
             return store.begin_trial_within(study.id, here.id, {.trials = trials, .own_running = own, .grace_seconds = 3600});
         };
         CHECK_FALSE(within(0, 0));
-        (void)store.begin_trial(study.id, dead.id);       // is lost
-        (void)store.begin_trial(study.id, std::nullopt);  // nobody's
+        (void)store.begin_trial(study.id, dead.id);       // this trial is lost
+        (void)store.begin_trial(study.id, std::nullopt);  // this trial has no owner
         Trial theirs = store.begin_trial(study.id, other.id);
         CHECK_FALSE(within(1, 0));
         auto first = within(3, 0);
@@ -232,7 +232,7 @@ inline void check_store_runs(Store& store) {
         const Trial& settled = trials.at(lost.number);
         CHECK(settled.state == TrialState::fail);
         REQUIRE(settled.completed);
-        CHECK(settled.completed == settled.started);  // the run's last sign of life was its begin
+        CHECK(settled.completed == settled.started);  // the run's last sign of life was its start
         CHECK(settled.user_attributes == Attributes{{std::string{lost_attribute}, "true"}});
         CHECK_FALSE(counts_as_done(settled));
         CHECK(settled.attempts.at(0).outcome == OutcomeKind::interrupted);

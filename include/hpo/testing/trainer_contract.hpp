@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/error.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/testing/trainer_problems.hpp"
@@ -24,7 +24,7 @@
 
 namespace hpo::testing {
 
-/// What a trainer told during a run; stops it after a number of reports.
+/// Records what a trainer reports during a run. It stops the run after a number of reports.
 class RecordingProgress final : public Progress {
 public:
     explicit RecordingProgress(std::size_t stop_after = std::numeric_limits<std::size_t>::max()) : stop_after_{stop_after} {}
@@ -45,7 +45,7 @@ private:
     std::size_t stop_after_;
 };
 
-/// Equal, or both no number.
+/// Equal, or both NaN.
 [[nodiscard]] inline bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 [[nodiscard]] inline bool same_reports(const std::vector<Report>& some, const std::vector<Report>& others) {
@@ -53,15 +53,15 @@ private:
                       [](const Report& a, const Report& b) { return a.step == b.step && same_number(a.value, b.value); });
 }
 
-/// What every trainer must do, held against one job that it accepts and that takes a short time. Needs no test
-/// framework: an empty answer is a pass, otherwise `where` names the rule and `what` says how it was broken.
+/// The rules for every trainer, checked with one short job that it accepts. It needs no test framework: an empty result is a pass.
+/// Otherwise `where` names the rule and `what` says how it was broken.
 class TrainerContract : private TrainerProblems {
 public:
     using MakeTrainer = std::function<std::unique_ptr<Trainer>()>;
 
     TrainerContract(MakeTrainer make, TrainerJob job) : make_{std::move(make)}, job_{std::move(job)} {}
 
-    /// `step` is told which rule is looked at next.
+    /// `step` is called with the rule that is checked next.
     [[nodiscard]] std::vector<TrainerProblem> violations(const std::function<void(const std::string& step)>& step = {}) {
         bool described = false;
         const auto look = [&](const std::string& rule, auto&& check) {
@@ -73,10 +73,10 @@ public:
             }
         };
         look("info", [&] { described = check_info(); });
-        if (!described) return take();  // what is held against a wrong description would only follow from it
+        if (!described) return take();  // with a wrong description, the other checks would fail as well
         look("check", [&] { check_refusals(); });
         look("run", [&] { check_run(); });
-        if (completes_) {  // what a run that fails does otherwise follows from that
+        if (completes_) {  // these checks need a run that completes
             look("stop", [&] { check_stop(); });
             look("memory", [&] { check_memory(); });
         }
@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    /// False where something is wrong with it.
+    /// Returns false if the description is wrong.
     bool check_info() {
         trainer_ = make_();
         const TrainerInfo info = trainer_->info();
@@ -102,7 +102,7 @@ private:
         return problems.empty();
     }
 
-    /// `job` must be refused, and the refusal must name `word`: by check, and by run without training.
+    /// check must refuse `job`, and run must refuse it without training. The refusal must name `word`.
     void expect_refused(const TrainerJob& job, const std::string& word, const std::string& where) {
         const auto problems = trainer_->check(job);
         const bool named = std::any_of(problems.begin(), problems.end(), [&](const TrainerProblem& problem) {
@@ -172,13 +172,13 @@ private:
         reports_ = first.reports.size();
     }
 
-    /// Keeps what is allocated as an attempt of `trainer_` starts.
+    /// Keeps the memory that is allocated when an attempt of `trainer_` starts.
     void see_start(const RecordingProgress& progress) {
         for (const MemoryMark& mark : progress.marks) {
             if (mark.name == "trial_start" && mark.reading.allocated) held_at_start_.push_back(*mark.reading.allocated);
         }
     }
-    /// It must not grow from one attempt to the next; the first may have made what is kept for good.
+    /// That memory must not grow from one attempt to the next. The first attempt may have made what stays for good.
     void check_memory() {
         const auto& held = held_at_start_;
         const bool grows = held.size() > 2 && held[0] < held[1] && held[1] < held[2];
@@ -222,7 +222,7 @@ private:
         expect(profile->gradient_bytes <= profile->weight_bytes, "profile", "more bytes of gradients than of weights");
     }
 
-    /// A source that cannot tell of this job may say so; one that the trainer does not have must not be named.
+    /// A source may say that it cannot predict this job. A source that the trainer lacks must not be in its description.
     void check_predictions() {
         const TrainerInfo info = trainer_->info();
         for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
@@ -240,7 +240,7 @@ private:
         }
     }
 
-    /// What a trainer that does not implement a source says of it.
+    /// The message of a trainer that does not implement a source.
     std::string unimplemented(PeakSource source) {
         try {
             RecordingProgress progress;
@@ -254,12 +254,12 @@ private:
     MakeTrainer make_;
     TrainerJob job_;
     std::unique_ptr<Trainer> trainer_;
-    bool completes_ = false;  ///< the job
+    bool completes_ = false;  ///< the job ran to its end
     std::size_t reports_ = 0;
     std::vector<std::int64_t> held_at_start_;
 };
 
-/// All rules that a trainer breaks, given a job that it accepts and that takes a short time.
+/// All rules that a trainer breaks, checked with a short job that it accepts.
 [[nodiscard]] inline std::vector<TrainerProblem> trainer_contract_violations(TrainerContract::MakeTrainer make, TrainerJob job) {
     return TrainerContract{std::move(make), std::move(job)}.violations();
 }

@@ -12,7 +12,7 @@
 
 namespace hpo::testing {
 
-/// What `work` gives; what it throws is a failed outcome, as in a worker.
+/// The result of `work`. An exception becomes a failed outcome, as in a worker.
 template <class Work>
 [[nodiscard]] AttemptOutcome outcome_of(Work&& work) {
     try {
@@ -38,13 +38,13 @@ template <class Work>
     return text.empty() ? "no value" : text;
 }
 
-/// The promises that a trainer was seen to break.
+/// The rules that a trainer broke.
 class TrainerProblems {
 public:
     void expect(bool promise, std::string where, std::string what) {
         if (!promise) found_.push_back({std::move(where), std::move(what)});
     }
-    /// They are taken.
+    /// Returns the problems and forgets them.
     [[nodiscard]] std::vector<TrainerProblem> take() { return std::exchange(found_, {}); }
 
     static AttemptOutcome run(Trainer& trainer, const TrainerJob& job, Progress& progress) {

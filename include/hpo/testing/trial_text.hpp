@@ -11,9 +11,8 @@
 
 namespace hpo::testing {
 
-// Everything that a trial holds, as text: equal texts mean equal trials, NaN included, and a difference reads well.
-// Design note: structured bindings, so that a member added to one of these types does not compile here until it is compared
-// (and therefore stored).
+// A trial as text, with all its members. Equal texts mean equal trials, NaN included, and a difference is easy to read. Design note:
+// structured bindings are used. So a new member of one of these types does not compile here until it is compared, and therefore stored.
 
 [[nodiscard]] inline std::string text_of(std::int64_t value) { return std::to_string(value); }
 [[nodiscard]] inline std::string text_of(int value) { return std::to_string(value); }

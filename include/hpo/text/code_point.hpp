@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/utf8.hpp"
+#include "hpo/base/utf8.hpp"
 
 namespace hpo::text {
 
@@ -17,7 +17,7 @@ struct CodePoint {
 
 inline constexpr char32_t replacement_character = 0xFFFD;
 
-/// Decodes what begins at `at`, which must lie inside the text. A byte that belongs to no well-formed character counts as one
+/// Decodes the code point that begins at `at`, which must be inside the text. A byte that belongs to no well-formed character counts as one
 /// replacement character.
 [[nodiscard]] constexpr CodePoint decode(std::string_view text, std::size_t at) noexcept {
     const std::size_t length = utf8_length(text, at);

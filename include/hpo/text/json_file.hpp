@@ -7,16 +7,16 @@
 
 namespace hpo::text {
 
-/// A file's bytes. Throws Error naming the file when it cannot be read.
+/// A file's bytes. Throws Error that names the file if it cannot be read.
 [[nodiscard]] std::string read_bytes(const std::filesystem::path& file);
 
-/// A file's text. Throws Error naming the file when it cannot be read or is not UTF-8.
+/// A file's text. Throws Error that names the file if it cannot be read or is not UTF-8.
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& file);
 
-/// A value as a message shows it: JSON in ASCII, some 60 bytes at most.
+/// A value for a message: JSON in ASCII, at most about 60 bytes.
 [[nodiscard]] std::string shown_json(const nlohmann::json& value);
 
-/// A JSON file that is an object. Throws Error naming the file.
+/// Reads a JSON file, which must be an object. Throws Error that names the file.
 [[nodiscard]] nlohmann::json read_json_file(const std::filesystem::path& file);
 
 }  // namespace hpo::text

@@ -7,11 +7,12 @@
 
 namespace hpo::text {
 
-/// The tokenizer of a model folder as it is distributed: WordPiece from `vocab.txt`, byte-level BPE from `vocab.json` and
-/// `merges.txt`, SentencePiece from `spm.model` or, of an XLM-RoBERTa, `sentencepiece.bpe.model`, set up by tokenizer_config.json and
-/// special_tokens_map.json where they are. Throws Error naming file and field, also when config.json's `vocab_size` is another number than
-/// that of the tokens, but for padding, when merges that the vocabulary was made with are missing, and for a token of `added_tokens.json`
-/// that tokenizer_config.json lacks.
+/// The tokenizer of a published model's folder. It is WordPiece from `vocab.txt`, byte-level BPE from `vocab.json` and `merges.txt`, or
+/// SentencePiece from `spm.model` (`sentencepiece.bpe.model` for an XLM-RoBERTa). tokenizer_config.json and special_tokens_map.json set it
+/// up if they exist. Throws Error that names file and field. It also throws
+/// - if the number of tokens, apart from padding, is not config.json's `vocab_size`,
+/// - if merges of the vocabulary are missing,
+/// - if `added_tokens.json` has a token that tokenizer_config.json lacks.
 [[nodiscard]] Tokenizer read_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace hpo::text

@@ -7,16 +7,16 @@
 #include <span>
 #include <vector>
 
-#include "hpo/text/vocabulary.hpp"
+#include "hpo/text/pieces/vocabulary.hpp"
 
 namespace hpo::text {
 
-/// Texts of unequal length as one rectangle, row by row, as wide as the longest.
+/// Texts of different lengths as one rectangle, row by row. It is as wide as the longest text.
 struct PaddedIds {
     std::size_t rows = 0;
     std::size_t columns = 0;
-    std::vector<std::int64_t> ids;   ///< rows x columns, the texts at the left
-    std::vector<std::int64_t> mask;  ///< rows x columns: 1 where a text is, 0 where padding is
+    std::vector<std::int64_t> ids;   ///< rows x columns, with the texts at the left
+    std::vector<std::int64_t> mask;  ///< rows x columns: 1 for text, 0 for padding
 };
 
 [[nodiscard]] inline PaddedIds padded(std::span<const std::vector<TokenId>> texts, TokenId pad) {

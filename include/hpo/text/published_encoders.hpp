@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/text/encoder_config.hpp"
+#include "hpo/text/stored/encoder_config.hpp"
 
 namespace hpo::text {
 
@@ -20,7 +20,7 @@ struct PublishedEncoder {
 
 namespace detail {
 
-/// What the models of a family differ in; their feed-forward layers are four times as wide as `hidden`.
+/// The sizes in which the models of a family differ. Their feed-forward layers are four times as wide as `hidden`.
 struct EncoderShape {
     std::int64_t vocabulary = 0;
     std::int64_t hidden = 0;
@@ -74,10 +74,10 @@ inline constexpr std::array published_encoders{
     PublishedEncoder{"deberta-v3-large", detail::deberta_v3({128100, 1024, 24, 16})},
 };
 
-/// "deberta-v3-base" of "microsoft/deberta-v3-base".
+/// The name without the organisation: "deberta-v3-base" for "microsoft/deberta-v3-base".
 [[nodiscard]] constexpr std::string_view without_organisation(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-/// The sizes of the published model of this name, with or without its organisation; nothing for one that is not known.
+/// The sizes of the published model of this name, with or without its organisation. Returns nullopt if the model is not known.
 [[nodiscard]] constexpr std::optional<EncoderConfig> published_encoder(std::string_view name) {
     for (const PublishedEncoder& each : published_encoders) {
         if (each.name == without_organisation(name)) return each.config;

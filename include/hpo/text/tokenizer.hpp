@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/text/added_tokens.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/text/concept.hpp"
+#include "hpo/text/pieces/added_tokens.hpp"
 
 namespace hpo::text {
 
@@ -24,12 +24,12 @@ struct SpecialTokens {
     TokenId unknown = 0;
 };
 
-/// Texts to a model's input ids, with whatever subwords the model has: first, the text's ids, last.
-/// Thread safety: all members may be called from several threads. Copies share one vocabulary.
+/// Turns texts into a model's input ids: the first special token, the ids of the text's subwords, and the last special token.
+/// Thread safety: several threads may call all members. Copies share one vocabulary.
 class Tokenizer {
 public:
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-    static constexpr std::size_t frame = 2;  ///< ids besides the text's own
+    static constexpr std::size_t frame = 2;  ///< how many ids are not the text's own: the first and the last
 
     template <Subwords S>
     Tokenizer(S subwords, SpecialTokens special, std::vector<AddedToken> added)
@@ -38,8 +38,8 @@ public:
         for (const AddedToken& token : added_.tokens()) size_ = std::max(size_, static_cast<std::size_t>(token.id) + 1);
     }
 
-    /// At most `max_length` ids, the frame included: what is too much of the text is cut off at its end, and not looked at for long.
-    /// Throws Error when `max_length` has no room for the frame.
+    /// Returns at most `max_length` ids, the first and the last included. The end of a longer text is cut off, and mostly not even read.
+    /// Throws Error if `max_length` is below 2.
     [[nodiscard]] std::vector<TokenId> encode(std::string_view text, std::size_t max_length = unlimited) const {
         if (max_length < frame) throw bad_value("max_length", std::to_string(max_length), "2 or more, for the tokens around a text");
         const std::size_t most = max_length - 1;  // all but the last
@@ -56,10 +56,10 @@ public:
         return ids;
     }
 
-    /// Every id is below it.
+    /// The number of ids. Every id is below it.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] const SpecialTokens& special() const noexcept { return special_; }
-    /// How an id is written in the model's files.
+    /// The text of an id in the model's files.
     [[nodiscard]] const std::string& token(TokenId id) const {
         for (const AddedToken& token : added_.tokens()) {
             if (token.id == id) return token.content;

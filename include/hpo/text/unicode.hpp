@@ -7,8 +7,8 @@
 
 namespace hpo::text {
 
-// What the tokenizers ask of Unicode, answered by utf8proc; no other header includes it. Which release of Unicode that is decides
-// about code points newer than it (utf8proc 2.8: Unicode 15).
+// Unicode questions of the tokenizers, answered by utf8proc. No other header includes it. Its release of Unicode decides which code points
+// it knows (utf8proc 2.8: Unicode 15).
 
 namespace detail {
 [[nodiscard]] inline utf8proc_category_t category(char32_t c) noexcept { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
@@ -34,16 +34,16 @@ namespace detail {
     const auto category = detail::category(c);
     return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_CO;
 }
-/// General category Mn, what is left of an accent after decomposition.
+/// General category Mn: accents after decomposition.
 [[nodiscard]] inline bool is_nonspacing_mark(char32_t c) noexcept { return detail::category(c) == UTF8PROC_CATEGORY_MN; }
 
 /// The property White_Space.
 [[nodiscard]] bool is_white_space(char32_t c) noexcept;
 
-/// Appends the lower-case form of one code point, whatever stands beside it: a sigma at a word's end becomes an ordinary one.
+/// Appends the lower case of one code point. It ignores the neighbours, so a sigma at a word's end becomes an ordinary sigma.
 void append_lower(std::u32string& text, char32_t c);
 
-/// Canonical decomposition (NFD). Linear apart from runs of combining marks, which are sorted.
+/// Canonical decomposition (NFD). It takes linear time, except that it sorts runs of combining marks.
 [[nodiscard]] std::u32string decomposed(const std::u32string& text);
 
 }  // namespace hpo::text

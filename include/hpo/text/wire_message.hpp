@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 
 namespace hpo::text {
 
@@ -20,18 +20,18 @@ public:
     struct Field {
         std::uint64_t number = 0;
         Kind kind = Kind::varint;
-        std::uint64_t whole = 0;  ///< of all but bytes
-        std::string_view bytes;   ///< a text, a message or a packed list; lives as long as the message's own
+        std::uint64_t whole = 0;  ///< the value of a field of any other kind than bytes
+        std::string_view bytes;   ///< a text, a message or a packed list; lives as long as the bytes of the message
     };
 
-    /// `place` is named in errors: a file, or a part of one.
+    /// `place` is a file or a part of one, for errors.
     WireMessage(std::string_view bytes, std::string place) : rest_{bytes}, place_{std::move(place)} {}
 
     [[nodiscard]] const std::string& place() const { return place_; }
 
-    /// The next field; nothing after the last. Throws Error for what is no such message.
+    /// The next field. Returns nullopt after the last. Throws Error if the bytes are no such message.
     [[nodiscard]] std::optional<Field> next();
-    /// Throw Error unless the field is of the kind.
+    /// The value of a field. These throw Error if the field is of another kind.
     [[nodiscard]] std::string_view bytes_of(const Field& field) const { return require(field, Kind::bytes).bytes; }
     [[nodiscard]] std::uint64_t whole_of(const Field& field) const { return require(field, Kind::varint).whole; }
     [[nodiscard]] float number_of(const Field& field) const {

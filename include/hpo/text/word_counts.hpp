@@ -7,23 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/text/pieces/vocabulary.hpp"
 #include "hpo/text/tokenizer.hpp"
-#include "hpo/text/vocabulary.hpp"
 
 namespace hpo::text {
 
-/// Makes a tokenizer from texts alone, for models that are trained from the beginning.
+/// Makes a tokenizer from texts alone, for models that are trained from scratch.
 ///
-/// Design note: words and characters only. Pieces in between, as WordPiece learns them, shorten what rare words become, but models small
-/// enough to be trained from the beginning on a labelled data set learn little from rare words anyway.
+/// Design note: its tokens are words and characters only. Longer pieces, as WordPiece learns them, would need fewer tokens for rare words.
+/// But a model that is small enough to be trained from scratch on a labelled data set learns little from rare words anyway.
 class WordCounts {
 public:
     /// Counts the words of a text, split as BERT does it, without case and accents.
     void add(std::string_view text);
 
-    /// A vocabulary of at most `size` tokens: [PAD] [UNK] [CLS] [SEP] [MASK]; the characters of the words, each as it begins a word and as
-    /// it stands inside one, the most frequent first, in the first half of the vocabulary; then the most frequent words. Equal
-    /// counts stand in the order of their bytes. Throws Error when there is no room for anything but the special tokens.
+    /// A tokenizer with at most `size` tokens. First come [PAD] [UNK] [CLS] [SEP] [MASK]. Then come the most frequent characters of the
+    /// words, in the first half of the vocabulary. Each has two tokens, one for the beginning and one for the inside of a word. Last come
+    /// the most frequent words. Tokens of equal counts are sorted by their bytes. Throws Error if `size` allows only the special tokens.
     [[nodiscard]] Tokenizer tokenizer(std::size_t size) const;
 
 private:

@@ -15,40 +15,41 @@
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/memory_reading.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/recording/trace_recorder.hpp"
 #include "hpo/torch/threads.hpp"
-#include "hpo/torch/trace_recorder.hpp"
 #include "hpo/trainer/phase_news.hpp"
 #include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-/// What an attempt is run with besides its job.
+/// The settings of an attempt that are not part of its job.
 struct AttemptSettings {
-    ::torch::Device device{::torch::kCPU};
-    int threads = 1;                          ///< that LibTorch may compute with
+    torch::Device device{torch::kCPU};
+    int threads = 1;                          ///< most threads that LibTorch computes with
     std::string configuration;                ///< the trial's parameters in words, for messages
-    std::optional<std::int64_t> cap_bytes{};  ///< on the device's memory, set already
+    std::optional<std::int64_t> cap_bytes{};  ///< of the device's memory; already in force
     bool settles = false;                     ///< TrainerJob::settles
 };
 
-/// An attempt while it runs: where it is, and whom it tells. Thread safety: the attempt's thread.
+/// A running attempt: its phase, its device, and the listener to which it reports. Thread safety: the attempt's thread.
 class RunningAttempt {
 public:
     RunningAttempt(const AttemptSettings& settings, Progress& progress) : settings_{settings}, progress_{progress} {}
 
-    [[nodiscard]] ::torch::Device device() const { return settings_.device; }
+    [[nodiscard]] torch::Device device() const { return settings_.device; }
     [[nodiscard]] Progress& progress() { return progress_; }
     [[nodiscard]] bool stop_requested() const { return progress_.stop_requested(); }
 
-    /// The phase that a failure from now on belongs to: data, build, batch, forward, backward, update, step, evaluation, checkpoint, save.
-    /// It is start before the first, and a job whose settings are refused fails in settings. `phase` is a literal.
+    /// Begins a phase. A failure from now on belongs to it. The phases are data, build, batch, forward, backward, update, step, evaluation,
+    /// checkpoint and save. Before the first call the phase is start. If the job's settings are refused, the attempt fails in the phase
+    /// settings. `phase` must be a literal.
     void enter(std::string_view phase) {
         phase_ = phase;
         TraceRecorder::instance().enter(phase);
         if (tells_phases_) progress_.tell(json_line(encode(PhaseNews{std::string{phase}})));
     }
-    /// From now on whoever follows the attempt is told each phase as news, so that a crash or a hang has a place.
+    /// From now on each phase is also sent as news, so that a crash or a hang has a place.
     void tell_phases() { tells_phases_ = true; }
     [[nodiscard]] std::string_view phase() const { return phase_; }
 
@@ -56,13 +57,13 @@ public:
     void mark(std::string_view name, MemoryReading reading, std::optional<std::int64_t> step = std::nullopt) {
         progress_.memory(MemoryMark{std::string{name}, seconds(), step, std::move(reading)});
     }
-    /// Marks `step` where a sample is due (trainer/sampling_times.hpp); else it costs a look at the clock.
+    /// Marks `step` if a sample is due (trainer/sampling_times.hpp). Otherwise it only looks at the clock.
     void sample(std::int64_t step) {
         if (sampling_.due(seconds())) mark("step", step);
     }
     [[nodiscard]] MemoryReading memory() const { return read_memory(settings_.device); }
     [[nodiscard]] bool settles() const { return settings_.settles; }
-    /// From now on the attempt takes `bytes` and a 16th at most, where that is less than it may have, and says so.
+    /// Lowers the attempt's cap to `bytes` and a sixteenth, and marks that. Does nothing if the cap is already as low.
     void settle(std::int64_t bytes) {
         const std::int64_t cap = bytes + bytes / 16;
         if (settings_.cap_bytes && *settings_.cap_bytes <= cap) return;
@@ -82,7 +83,7 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Nobody who listens.
+/// A Progress that ignores all that it is told.
 struct Silence final : Progress {
     bool report(std::int64_t, double) override { return true; }
     [[nodiscard]] bool stop_requested() const override { return false; }
@@ -90,11 +91,11 @@ struct Silence final : Progress {
     void log(std::string_view) override {}
 };
 
-/// Runs `body(attempt)`, which returns an AttemptOutcome, in a thread of its own and waits for it; what it throws becomes
-/// the outcome's failure. Marks trial_start, oom and end.
+/// Runs `body(attempt)` in a thread of its own and waits for it. `body` returns an AttemptOutcome. An exception becomes the outcome's
+/// failure. Marks trial_start, oom and end.
 ///
-/// Design note: a thread of its own, because an out-of-memory inside `backward()` leaves work in autograd's queue of the
-/// thread that called it, with the tensors that it holds. They go with the thread.
+/// Design note: an out-of-memory inside `backward()` leaves work in autograd's queue of the calling thread, together with the tensors of
+/// that work. They are freed when the thread ends, so each attempt has its own thread.
 template <class Body>
 [[nodiscard]] AttemptOutcome run_attempt(const AttemptSettings& settings, Progress& progress, const Body& body) {
     RunningAttempt attempt{settings, progress};
@@ -127,4 +128,4 @@ template <class Body>
     return outcome;
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

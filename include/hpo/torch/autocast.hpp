@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "hpo/core/plan.hpp"
-#include "hpo/torch/onednn.hpp"
+#include "hpo/torch/meta/onednn.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-/// Whether, and to what, LibTorch casts what this thread computes on a kind of device. The CPU's is also that of the meta device
-/// (meta_autocast.hpp).
+/// Whether LibTorch casts what this thread computes on a kind of device, and to which type. The meta device shares the CPU's state
+/// (meta/autocast.hpp).
 struct AutocastState {
     bool enabled = false;
     c10::ScalarType type = c10::ScalarType::BFloat16;
@@ -22,9 +22,9 @@ struct AutocastState {
     void apply_to(c10::DeviceType kind) const;
 };
 
-/// While it lives, this thread computes matrix products and convolutions on a kind of device in another type; weights stay what they
-/// are, and are cast once in the outermost of nested regions. Gradients must be asked for outside of it. Where this processor's oneDNN has
-/// not the type, no thread is given oneDNN meanwhile (onednn.hpp).
+/// While it lives, this thread computes matrix products and convolutions on a kind of device in another type. The weights keep their type.
+/// A weight is cast once until the outermost of nested regions ends. Compute gradients outside of the region. If this processor's oneDNN
+/// lacks the type, no thread uses oneDNN meanwhile (meta/onednn.hpp).
 class Autocast {
 public:
     Autocast(c10::DeviceType kind, AutocastState state);
@@ -53,7 +53,7 @@ private:
     bool before_;
 };
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch
 
 #ifndef HPO_COMPILED
 #include "hpo/torch/impl/autocast_inl.hpp"

@@ -7,12 +7,12 @@
 
 #include "hpo/core/failure.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-/// What was thrown in an attempt, as a value. Errors of which only the text says what they are keep kind trainer_error.
+/// Turns an exception of an attempt into a Failure. Its kind is trainer_error if only the text tells what went wrong.
 [[nodiscard]] Failure translate_failure(const std::exception_ptr& error, std::string_view where, const std::string& configuration);
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch
 
 #ifndef HPO_COMPILED
 #include "hpo/torch/impl/failure_translation_inl.hpp"

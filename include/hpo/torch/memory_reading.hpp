@@ -8,30 +8,30 @@
 
 #include "hpo/core/memory_reading.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
 #ifdef HPO_TORCH_CUDA
-/// Starts CUDA in this process. LibTorch's caching allocator knows no device before. Throws c10::Error where no GPU answers.
+/// Starts CUDA in this process. Before that, LibTorch's caching allocator knows no device. Throws c10::Error if no GPU answers.
 void initialise_cuda();
 
-/// What the caching allocator of a GPU holds, and what its driver says is free.
+/// What a GPU's caching allocator holds, and how much memory the driver says is free.
 [[nodiscard]] MemoryReading read_cuda_memory(c10::Device device);
 #endif
 
 /// The device's memory now, as this process's allocator counts it.
 [[nodiscard]] MemoryReading read_memory(c10::Device device);
 
-/// Forgets the peak: from now on the highest of what is held from now on.
+/// Resets the peak to what is held now.
 void reset_peak_memory(c10::Device device);
 
-/// Caps what this process may take of the device; nothing: no cap.
+/// Caps what this process may take of the device. nullopt removes the cap.
 void limit_memory(c10::Device device, std::optional<std::int64_t> cap_bytes);
 
-/// Gives back to the device what is cached and unused. On a GPU also the workspaces that cuBLAS keeps for each thread that computed: they
-/// are LibTorch's, and the next attempt takes its own. Nothing may compute meanwhile.
+/// Gives cached, unused memory back to the device. On a GPU this includes the workspaces that cuBLAS keeps for each thread. They belong to
+/// LibTorch, and the next attempt takes its own. Call it only while no thread computes.
 void release_cached_memory(c10::Device device);
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch
 
 #ifndef HPO_COMPILED
 #include "hpo/torch/impl/memory_reading_inl.hpp"

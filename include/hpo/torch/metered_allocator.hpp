@@ -17,61 +17,63 @@
 #include <vector>
 
 #include "hpo/device/metered_device.hpp"
-#include "hpo/torch/trace_recorder.hpp"
+#include "hpo/torch/former_name.hpp"
+#include "hpo/torch/recording/trace_recorder.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-/// An allocation that was refused, and how full the device was at that moment.
+/// A refused allocation, and how full the device was at that moment.
 struct Refusal {
     std::int64_t requested_bytes = 0;
     MemoryReading reading;
 };
 
-/// LibTorch's CPU allocator with an account: counts live and peak bytes of this process and refuses, with the error that
-/// CUDA's allocator throws, what goes past the process's cap or the shared device.
+/// A CPU allocator for LibTorch that counts the live and peak bytes of this process. It refuses what exceeds the process's cap or the
+/// shared device, with the error of CUDA's allocator.
 ///
-/// Thread safety: all members; install before the first tensor is made.
+/// Thread safety: all members. Install it before the first tensor is made.
 ///
-/// Design note: a header before each block says what was charged and to whom, because a replacement CPU allocator must
-/// return `get() == get_context()` and one raw deleter (conv2d frees through it).
+/// Design note: a header before each block says what was charged, and to which account. A replacement CPU allocator must return `get() ==
+/// get_context()` and one raw deleter, because conv2d frees through it.
 class MeteredAllocator final : public c10::Allocator {
 public:
-    /// The process's one instance; it is never destroyed, since tensors may outlive every static object.
+    /// The process's one instance. It is never destroyed, since tensors may outlive every static object.
     static MeteredAllocator& instance() {
         static MeteredAllocator* const allocator = new MeteredAllocator;
         return *allocator;
     }
-    /// Makes LibTorch use it for everything on the CPU from now on; once is enough.
+    /// Makes LibTorch use it for everything on the CPU from now on. One call is enough.
     ///
-    /// Design note: the C library's heap is told to keep what is freed, as a caching allocator does, because training frees
-    /// and takes the same blocks in every step and fresh pages cost a quarter of its time; release_cache gives it back.
+    /// Design note: the C library's heap is told to keep freed blocks, as a caching allocator does. Training frees and takes the same
+    /// blocks in every step, and fresh pages cost a quarter of its time. release_cache gives the kept blocks back.
     static void install();
-    /// Gives what the heap keeps for later back to the machine.
+    /// Gives the blocks that the heap keeps back to the machine.
     static void release_cache() { ::malloc_trim(0); }
 
-    /// New tensors are charged to the device whose account is in `file` (empty: to none); live ones stay where they are.
-    /// Throws Error when there is no such account, or too many processes on it.
+    /// Charges new tensors to the device whose account is in `file`, or to no device if `file` is empty. Live tensors stay with their
+    /// account. Throws Error if there is no such account, or if it has too many processes.
     void use_device(const std::filesystem::path& file);
-    /// Bytes that this process may hold at most, whatever the device has left.
+    /// The most bytes that this process may hold, however much the device has left.
     void set_cap(std::optional<std::int64_t> cap_bytes) { cap_ = cap_bytes.value_or(no_cap); }
 
     [[nodiscard]] std::int64_t allocated_bytes() const { return allocated_; }
     [[nodiscard]] std::int64_t peak_bytes() const { return peak_; }
-    /// Allocations that were charged since the process began.
+    /// The number of charged allocations since the process began.
     [[nodiscard]] std::int64_t allocations() const { return allocations_; }
     void reset_peak() { peak_ = allocated_.load(); }
 
     [[nodiscard]] MemoryReading reading() const;
-    /// The last refusal, which is forgotten by asking.
+    /// Returns the last refusal and forgets it.
     [[nodiscard]] std::optional<Refusal> take_refusal() {
         const std::lock_guard lock{mutex_};
         return std::exchange(refusal_, std::nullopt);
     }
-    /// Refuses the n-th charged allocation from now (1: the next), whatever is free: for tests of what an out-of-memory
-    /// leaves behind. 0: none.
+    /// Refuses the n-th charged allocation from now (1: the next; 0: none), however much memory is free. For tests of what an out-of-memory
+    /// leaves behind.
     void refuse_nth(std::int64_t n) { refuse_in_ = n; }
 
-    /// Ends the record of a block as though it had been given back. False where it was not recorded, or is another allocator's.
+    /// Ends the record of a block as if it had been given back. Returns false if the block was not recorded or belongs to another
+    /// allocator.
     static bool end_record(const c10::DataPtr& block);
 
     c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
@@ -85,11 +87,11 @@ public:
 private:
     friend class Unmetered;
     static constexpr std::int64_t no_cap = std::numeric_limits<std::int64_t>::max();
-    static constexpr std::size_t alignment = 64;  // of LibTorch's own CPU allocator
+    static constexpr std::size_t alignment = 64;  // as in LibTorch's own CPU allocator
 
     struct alignas(alignment) Header {
         std::int64_t charged_bytes;      ///< 0: outside the meter
-        device::MeteredDevice* charged;  ///< null: only to the process
+        device::MeteredDevice* charged;  ///< null: charged only to the process
         TraceRecorder::Ticket ticket{};
     };
     static_assert(sizeof(Header) == alignment);
@@ -116,23 +118,23 @@ private:
     std::atomic<std::int64_t> cap_{no_cap};
     std::atomic<std::int64_t> refuse_in_{0};
     std::atomic<device::MeteredDevice*> device_{nullptr};
-    std::mutex mutex_;  ///< of what follows
+    std::mutex mutex_;  ///< guards the members below
     std::vector<std::unique_ptr<device::MeteredDevice>> devices_;
     std::optional<Refusal> refusal_;
 };
 
-/// While it lives, tensors that this thread makes are outside the meter: data sets, not models or batches.
+/// While it lives, the meter does not count the tensors that this thread makes. For data sets, not for models or batches.
 class Unmetered {
 public:
     Unmetered() { ++MeteredAllocator::unmetered_depth(); }
     ~Unmetered() { --MeteredAllocator::unmetered_depth(); }
     Unmetered(const Unmetered&) = delete;
     Unmetered& operator=(const Unmetered&) = delete;
-    /// True while one lives in this thread.
+    /// True while this thread has an Unmetered object.
     [[nodiscard]] static bool in_force() { return MeteredAllocator::unmetered_depth() > 0; }
 };
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch
 
 #ifndef HPO_COMPILED
 #include "hpo/torch/impl/metered_allocator_inl.hpp"

@@ -7,22 +7,22 @@
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/task.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-/// The file of a saved model's weights within its folder.
+/// The file in a saved model's folder that holds the weights.
 inline constexpr const char* weights_file = "model.safetensors";
 
-/// Writes a finished model: its weights, additions of low rank folded in, and what the task adds. The model is the same afterwards within
-/// rounding.
+/// Writes a finished model: its weights, with low-rank additions folded in, and the files that the task adds. The model computes the same
+/// afterwards, within rounding.
 void save_model(const Task& task, Model& model, const std::filesystem::path& folder, RunningAttempt& attempt);
 
-/// Removes what lies in a folder, as far as that can be done.
+/// Removes the contents of a folder. What cannot be removed stays.
 void empty_folder(const std::filesystem::path& folder);
 
-/// The model of a folder, on the attempt's device, for evaluation. Throws Error naming file and tensor.
+/// Reads a saved model from its folder onto the attempt's device, for evaluation. Throws Error with file and tensor.
 [[nodiscard]] std::shared_ptr<Model> load_model(Task& task, const std::filesystem::path& folder, RunningAttempt& attempt);
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch
 
 #ifndef HPO_COMPILED
 #include "hpo/torch/impl/saved_model_inl.hpp"

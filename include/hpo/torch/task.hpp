@@ -16,103 +16,107 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/error.hpp"
 #include "hpo/core/attributes.hpp"
-#include "hpo/core/error.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/model.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch::inline training {
+class TrainingStep;
+}
+
+namespace hpo::libtorch {
 
 /// Metric to value.
 using Metrics = std::map<std::string, double, std::less<>>;
 
-/// Where and how much at a time examples are evaluated.
+/// The device of an evaluation, and the examples of each of its batches.
 struct EvaluationPlan {
-    ::torch::Device device;
+    torch::Device device;
     std::int64_t batch_examples = 1;
 };
 
-/// What an epoch's order is made for.
+/// What the order of an epoch may depend on.
 struct EpochOrder {
     std::int64_t effective_batch = 1;  ///< examples of a step
     Seed seed;                         ///< the epoch's own
 };
 
-/// An epoch of a training, for a task that changes its examples at random (augmentation).
+/// An epoch of a training. A task that augments its examples needs it.
 struct Epoch {
     std::int64_t number = 1;  ///< the first is 1
     Seed seed;                ///< the epoch's own
 
-    /// Random numbers of an example in this epoch: the same in whatever micro-batch, loader thread or resumed attempt it is made.
+    /// The random numbers of an example in this epoch. They are the same in every micro-batch, loader thread and resumed attempt.
     [[nodiscard]] Rng rng_of(std::int64_t example) const { return seed.derive(static_cast<std::uint64_t>(example)).rng(); }
 };
 
-class TrainingStep;
-
-/// What a plugin supplies for one attempt; the loop (training_loop.hpp) does the rest. Runs in the attempt's thread.
+/// What a plugin supplies for one attempt. The training loop (training/loop.hpp) does the rest. Runs in the attempt's thread.
 class Task {
 public:
     virtual ~Task() = default;
-    /// A new model on the CPU; LibTorch's generator has been seeded for it.
+    /// A new model on the CPU. LibTorch's generator is already seeded for it.
     [[nodiscard]] virtual std::shared_ptr<Model> build() = 0;
     [[nodiscard]] virtual std::int64_t training_examples() const = 0;
-    /// The batch of these examples, each in [0, training_examples()), in this order. With loader workers it is called in their threads,
-    /// in several at once, for the CPU: it changes nothing, and draws nothing from LibTorch's generator.
-    [[nodiscard]] virtual Batch training_batch(std::span<const std::int64_t> examples, ::torch::Device device) const = 0;
-    /// The same batch as training takes it in this epoch, changed at random where the task augments its examples: by
-    /// `epoch.rng_of(example)` alone, so that the same epoch gives the same batch. All rules of training_batch hold here, too, and sizes do
-    /// not depend on what is drawn.
-    [[nodiscard]] virtual Batch augmented_batch(std::span<const std::int64_t> examples, ::torch::Device device,
+    /// The batch of these examples, each in [0, training_examples()), in this order. With loader workers, several of their threads call it
+    /// at once, for the CPU. So it must change no state and draw no numbers from LibTorch's generator.
+    [[nodiscard]] virtual Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const = 0;
+    /// The same batch for training in this epoch. A task that augments its examples changes them here, with random numbers from
+    /// `epoch.rng_of(example)` alone. The same epoch then gives the same batch. All rules of training_batch hold here, too. Sizes must not
+    /// depend on random numbers.
+    [[nodiscard]] virtual Batch augmented_batch(std::span<const std::int64_t> examples, torch::Device device,
                                                 const Epoch& /*epoch*/) const {
         return training_batch(examples, device);
     }
-    /// The losses of the batch's examples added up, a scalar with a gradient. Under autocast the outputs have been made fp32.
-    [[nodiscard]] virtual ::torch::Tensor loss_sum(const Outputs& outputs, const Batch& batch) const = 0;
-    /// True where training_step takes the place of the loop's own step, and of loss_sum: see OwnStepTask (own_step.hpp).
+    /// The sum of the losses of the batch's examples, a scalar with a gradient. Under autocast the outputs are already converted to fp32.
+    [[nodiscard]] virtual torch::Tensor loss_sum(const Outputs& outputs, const Batch& batch) const = 0;
+    /// True if training_step replaces the loop's own step and loss_sum: see OwnStepTask (own_step.hpp).
     [[nodiscard]] virtual bool has_own_step() const { return false; }
-    /// One training step, and its mean loss over the examples.
+    /// Makes one training step and returns its mean loss over the examples.
     [[nodiscard]] virtual double training_step(TrainingStep& /*step*/) const {
         throw Error{Errc::plugin, "the task has no training step of its own"};
     }
-    /// Every metric on examples held out from training. Called without gradients, the model in evaluation mode.
+    /// Every metric, on examples held out from training. Called without gradients, with the model in evaluation mode.
     [[nodiscard]] virtual Metrics evaluate(Model& model, const EvaluationPlan& plan) const = 0;
-    /// May change the shuffled order in which an epoch visits all examples, each once. The same arguments give the same order.
+    /// May change the shuffled order in which an epoch visits all examples. Each example must still occur once. The same arguments must
+    /// give the same order.
     virtual void arrange(std::vector<std::int64_t>& /*order*/, const EpochOrder& /*epoch*/) const {}
-    /// Of all batches of so many training examples that an epoch may meet, one that needs the most memory, for predictions: its examples,
-    /// which may be the same one several times.
+    /// The examples of a batch of this size that needs as much memory as any batch that an epoch may meet. The same example may occur
+    /// several times. For predictions.
     [[nodiscard]] virtual std::vector<std::int64_t> heaviest_batch(std::int64_t examples) const {
         std::vector<std::int64_t> first(static_cast<std::size_t>(examples));
         std::iota(first.begin(), first.end(), std::int64_t{0});
         return first;
     }
-    /// Whether all batches of as many training examples need the same memory, as those of images do. Where they do not, as those of texts,
-    /// an epoch's order decides which steps need what heaviest_batch does, and predictions from it are upper bounds.
+    /// Whether all batches with the same number of training examples need the same memory. Batches of images do. Batches of texts do not:
+    /// the epoch's order then decides which steps need as much as heaviest_batch, and predictions from it are upper bounds.
     [[nodiscard]] virtual bool batches_alike() const { return true; }
-    /// For a classifier the number of classes: labels and logits, which are the model's first output, are then checked in every batch.
+    /// The number of classes, for a classifier. Every batch's labels and logits are then checked. The logits are the model's first output.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
-    /// The names of the model's parts from its input to its output, the embeddings first and the head last ("encoder.layer.0"): every
-    /// parameter lies in one, and a part of several modules is their names with a space between. Freezing, probing and a decay of the
-    /// learning rate go by them. Empty: the model is one part. Asked after build.
+    /// The names of the model's parts ("encoder.layer.0") from its input to its output, the embeddings first and the head last. Every
+    /// parameter lies in one part. A part of several modules is their names with spaces between. Freezing, probing and the decay of the
+    /// learning rate use them. If empty, the model is one part. Called after build.
     [[nodiscard]] virtual std::vector<std::string> layers() const { return {}; }
-    /// True when an example's output depends on the others in its micro-batch (batch norm in training): accumulated steps
-    /// are then not the same steps, and such attempts are marked approximate.
+    /// True if an example's output depends on the other examples in its micro-batch (batch norm in training). Accumulated steps then differ
+    /// from whole steps, and such attempts are marked approximate.
     [[nodiscard]] virtual bool mixes_examples() const { return false; }
-    /// What a person should know of the data, a line each: for the log of an attempt and of a check.
+    /// What a person should know about the data, one line each. For the logs of attempts and checks.
     [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
-    /// What the task has instead of data that are not there, in words: where only shapes count, for predictions. Empty: nothing is missing.
+    /// Says in words what stands in for missing data, where only shapes count: for predictions. Empty if no data are missing.
     [[nodiscard]] virtual std::string stand_in() const { return {}; }
-    /// Writes what a saved model needs besides its weights (a vocabulary, labels, the scale of its inputs) into a folder. make_task finds
-    /// it again in job.saved_model, when the model is evaluated.
+    /// Writes what a saved model needs besides its weights (a vocabulary, labels, the scale of its inputs) into a folder. When the model is
+    /// evaluated, make_task finds the folder in job.saved_model.
     virtual void save(const std::filesystem::path& /*folder*/) const {}
-    /// After the last epoch: adds what the trial should keep besides the metrics. The model is in evaluation mode.
+    /// Called after the last epoch. Adds what the trial should keep besides the metrics. The model is in evaluation mode.
     virtual void finish(Model& /*model*/, const EvaluationPlan& /*plan*/, Attributes& /*attributes*/) const {}
 
-    /// Where lines for the trial's log go from now on; nowhere before. Called by the trainer; `write` may be called in several threads.
+    /// Sets where lines for the trial's log go. Before this call they are dropped. The trainer calls it. `write` may be called in several
+    /// threads.
     void log_to(std::function<void(std::string_view)> write) { write_log_ = std::move(write); }
 
 protected:
-    /// Adds a line to the trial's log, which `hpo-analyze trial` shows. In any thread, but not in the constructor; predictions and checks
-    /// write none.
+    /// Adds a line to the trial's log, which `hpo-analyze trial` shows. Any thread may call it, but the constructor may not. Predictions
+    /// and checks write no lines.
     void log(std::string_view line) const {
         if (write_log_) write_log_(line);
     }
@@ -121,4 +125,4 @@ private:
     std::function<void(std::string_view)> write_log_;
 };
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -4,10 +4,10 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-/// Gives LibTorch and OpenBLAS this many threads for what the calling thread computes. Results are the same to the last
-/// bit only for the same number.
+/// Sets how many threads LibTorch and OpenBLAS use for what the calling thread computes. Results are equal to the last bit only for equal
+/// numbers of threads.
 inline void pin_threads(int threads) {
     at::set_num_threads(threads);
     // OpenBLAS built on pthreads has a pool that at::set_num_threads does not reach.
@@ -16,4 +16,4 @@ inline void pin_threads(int threads) {
     }
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

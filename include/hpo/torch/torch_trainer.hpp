@@ -13,14 +13,14 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/task.hpp"
-#include "hpo/torch/training_loop.hpp"
-#include "hpo/torch/training_plan.hpp"
+#include "hpo/torch/training/loop.hpp"
+#include "hpo/torch/training/plan.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-/// A trainer over LibTorch: a plugin says what it is and makes a Task for each attempt, everything else is done here.
+/// A trainer over LibTorch. A plugin describes itself and makes a Task for each attempt. This class does everything else.
 class TorchTrainer : public Trainer {
 public:
     TorchTrainer() : worker_threads_{at::get_num_threads()} { MeteredAllocator::install(); }
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job) final;
 
-    /// Metered allocations of other threads meanwhile are taken for the attempt's.
+    /// Allocations of other threads at the same time count as the attempt's.
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) final;
 
     [[nodiscard]] std::vector<TrainerProblem> check(const TrainerJob& job) final {
@@ -41,22 +41,22 @@ public:
         return stoppable_check(job, silence);
     }
 
-    /// Logs the task's remarks on its data.
+    /// Also logs the task's remarks on its data.
     [[nodiscard]] std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& progress) final;
 
 protected:
-    /// Name, summary, own parameters, metrics, further levers. The rest of the info is filled in by TorchTrainer.
+    /// The plugin's name, summary, parameters, metrics and further levers. TorchTrainer adds the rest of the info.
     [[nodiscard]] virtual TrainerInfo describe() const = 0;
-    /// The task of one attempt. What it throws fails the attempt.
+    /// The task of one attempt. An exception fails the attempt.
     [[nodiscard]] virtual std::unique_ptr<Task> make_task(const Settings& settings, const TrainerJob& job) = 0;
 
 private:
-    /// What the task logs is a line of the attempt's log.
+    /// Sends the lines of the task's log to the attempt's log.
     static void keep_log(Task& task, RunningAttempt& attempt) {
         task.log_to([&attempt](std::string_view line) { attempt.progress().log(line); });
     }
 
-    /// Calls `work(task, plan)` with what `job` asks for.
+    /// Calls `work(task, plan)` with the job's task and plan.
     template <class Work>
     auto with_task(const TrainerJob& job, const Work& work) {
         const Settings settings{info(), job};
@@ -64,7 +64,8 @@ private:
         return work(*task, plan_of(settings, job));
     }
 
-    /// A prediction takes host memory: nothing of the device and its cap that the latest attempt had is meant for it.
+    /// Takes this process off the device and the cap of the latest attempt. A prediction uses host memory, which neither of them should
+    /// count.
     static void leave_device() {
         MeteredAllocator::instance().use_device({});
         MeteredAllocator::instance().set_cap(std::nullopt);
@@ -74,13 +75,13 @@ private:
 
     PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress);
 
-    /// The attempt's task. Throws Error where there is none.
+    /// The attempt's task. Throws Error if the trainer made none.
     [[nodiscard]] std::unique_ptr<Task> task_of(const Settings& settings, const TrainerJob& job);
-    /// The same, and there must be something to train on.
+    /// The same. Also throws Error if it has no training examples.
     [[nodiscard]] std::unique_ptr<Task> task_to_train(const Settings& settings, const TrainerJob& job);
 
-    /// The device that the plan names, with the job's limits set. Throws no_device when this machine lacks it.
-    static ::torch::Device prepare_device(const TrainerJob& job);
+    /// The plan's device, with the job's limits set. Throws no_device if this machine lacks it.
+    static torch::Device prepare_device(const TrainerJob& job);
 
     TrainingPlan plan_of(const Settings& settings, const TrainerJob& job) const;
 
@@ -92,13 +93,13 @@ private:
     template <class Body>
     AttemptOutcome in_attempt(const TrainerJob& job, Progress& progress, const Body& body) const;
 
-    /// The labels of every training example, one pass of the model over a few, and what the task promises of its loss and evaluation.
+    /// Checks the labels of every training example, makes one pass of the model over a few examples, and runs TaskChecks.
     std::vector<TrainerProblem> check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) const;
 
-    int worker_threads_;  ///< LibTorch's own choice, which heeds the worker's OMP_NUM_THREADS
+    int worker_threads_;  ///< LibTorch's default, which follows the worker's OMP_NUM_THREADS
 };
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch
 
 #ifndef HPO_COMPILED
 #include "hpo/torch/impl/torch_trainer_inl.hpp"

@@ -7,25 +7,25 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/trainer/parameter_range.hpp"
 #include "hpo/trainer/parameter_type.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-/// Parameters of a trainer by their types: `declare::integer("width", 1, 512, {.standard = 32, .help = "units"})`. They write the type and
-/// range of a TrainerParameter. A standard value that the parameter would refuse is an Error{plugin} that names it.
+/// Declares parameters of a trainer by type: `declare::integer("width", 1, 512, {.standard = 32, .help = "units"})`. Each function fills in
+/// the type and range of a TrainerParameter. Throws Error{plugin} with the name if the standard value is not allowed.
 namespace hpo::declare {
 
-/// What a declaration may say besides name and range.
+/// The optional parts of a declaration, besides name and range.
 template <class T>
 struct Details {
-    std::optional<T> standard{};  ///< used when the study does not set it; nothing: required
+    std::optional<T> standard{};  ///< used if the study does not set the parameter; nullopt: the study must set it
     std::string help{};
     MemoryUse memory = MemoryUse::value;
 };
 
-/// Which bounds of a real parameter it may take itself.
+/// Which bounds of its range a real parameter may take.
 enum class Bounds { both, low, high, neither };
 
 namespace detail {
@@ -58,7 +58,7 @@ template <class T>
     return detail::checked({.name = std::move(name), .type = "float", .range = range.text()}, std::move(details));
 }
 
-/// One of several texts. None of them may have a comma with a space behind it, which stands between two.
+/// One of several texts. No text may contain ", ", because that separates the texts in the declaration.
 [[nodiscard]] inline TrainerParameter choice(std::string name, const std::vector<std::string>& choices, Details<std::string> details = {}) {
     if (choices.empty()) throw Error{Errc::plugin, "parameter '" + name + "': no choices; expected one or more"};
     for (const std::string& each : choices) {

@@ -36,10 +36,10 @@ private:
 
 }  // namespace detail
 
-/// What a trainer's description leaves unsaid, a sentence each: a summary, the help of a parameter or metric. Nothing fails for it.
+/// What is missing in a trainer's description, one sentence each: a summary, the help of a parameter or metric. These are no errors.
 [[nodiscard]] std::vector<std::string> unsaid_in(const TrainerInfo& info);
 
-/// What is wrong with a trainer's description of itself, a sentence each: mistakes of the plugin that no study can mend.
+/// What is wrong with a trainer's description of itself, one sentence each. These are mistakes of the plugin that no study can repair.
 [[nodiscard]] inline std::vector<std::string> info_problems(const TrainerInfo& info) { return detail::InfoProblems{info}.find(); }
 
 }  // namespace hpo

@@ -8,8 +8,8 @@
 #include "hpo/trainer/json_codec.hpp"
 #include "hpo/trainer/trainer.hpp"
 
-/// What crosses the borders of processes and of plugins, as JSON: `encode(x)` and `decoded<X>(json, place)`.
-/// A member that is added to one of these records is added here too; the round-trip test counts them.
+/// The records that cross the borders of processes and of plugins, as JSON: `encode(x)` and `decoded<X>(json, place)`. If you add a member
+/// to one of these records, add it here too. The round-trip test counts the members.
 namespace hpo {
 
 template <>
@@ -81,7 +81,7 @@ struct JsonMembers<Report> {
                                      JsonMember{"last", &Report::is_last}};
 };
 
-/// What a plugin tells by `tell`: a member for each kind of news.
+/// What a plugin tells by `tell`, with one member for each kind of news.
 struct News {
     std::optional<std::int64_t> checkpoint{};  ///< Progress::checkpointed
     std::optional<std::int64_t> last_step{};   ///< Progress::last_step

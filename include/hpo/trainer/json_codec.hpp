@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo {
@@ -43,13 +43,13 @@ concept JsonRecord = requires {
     JsonMembers<T>::list;
 };
 
-/// Reads one value; every mistake is an Error{bad_value} that names the place. Members that are absent keep their
-/// defaults and members that are not known are passed over, so that older and newer peers understand each other.
+/// Reads one value. Throws Error{bad_value} that names the place of a mistake. Absent members keep their defaults, and unknown members are
+/// ignored, so that older and newer programs understand each other.
 template <class T>
 void decode(const Json& json, const std::string& place, T& value);
 
-/// The value as JSON. Numbers come back exactly; those that JSON cannot write are the texts "NaN", "Infinity" and
-/// "-Infinity". Absent optionals are left out of records.
+/// The value as JSON. `decode` reads back exactly the same numbers. Numbers that JSON cannot write become the texts "NaN", "Infinity" and
+/// "-Infinity". A member that is nullopt is left out.
 template <class T>
 [[nodiscard]] Json encode(const T& value);
 
@@ -69,7 +69,7 @@ std::optional<double> non_finite(const Json& json);
 
 void decode_double(const Json& json, const std::string& place, double& value);
 
-/// A Value of a number that JSON cannot write is {"number": "NaN"}, since a text may read NaN as well.
+/// The value as JSON. A number that JSON cannot write becomes {"number": "NaN"}, because the value may also be the text "NaN".
 Json encode_variant(const Value& value);
 
 void decode_variant(const Json& json, const std::string& place, Value& value);
@@ -172,14 +172,14 @@ template <class T>
     return value;
 }
 
-/// One line of text without its end; bytes that are not UTF-8 become U+FFFD.
+/// The JSON as one line, without a line end. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] inline std::string json_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// How deep lists and objects lie in each other.
+/// How deep lists and objects are nested.
 [[nodiscard]] int nesting_depth(std::string_view text);
 
-/// Reads JSON text; throws Error{bad_value} that names the place. What lies more than 64 deep is refused, since copying
-/// and writing it would take a stack frame for each level.
+/// Reads JSON text. Throws Error{bad_value} that names the place. Text with more than 64 levels is refused, because each level would take a
+/// stack frame when it is copied or written.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& place);
 
 }  // namespace hpo

@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/plan_fields.hpp"
 
 namespace hpo {
 
-/// The plan members in which two plans differ and that a trainer itself must obey, as TrainerInfo::levers names them. What its
-/// process gets (device, allocator settings, cap) is not among them.
+/// The plan members that differ between two plans and that the trainer itself must obey, by their names in TrainerInfo::levers. Members
+/// that concern the process (device, allocator settings, cap) are left out.
 [[nodiscard]] inline std::vector<std::string> changed_levers(const ExecutionPlan& from, const ExecutionPlan& to) {
     static constexpr std::array<std::string_view, 3> of_process{"expandable_segments", "allocator_settings", "cap_bytes"};
     std::vector<std::string> changed;
@@ -28,7 +28,7 @@ namespace hpo {
     return changed;
 }
 
-/// Why a trainer with these levers cannot go from one plan to the other; nothing when it can.
+/// Says why a trainer with these levers cannot change from one plan to the other. Returns nullopt if it can.
 [[nodiscard]] inline std::optional<std::string> missing_lever(const ExecutionPlan& from, const ExecutionPlan& to,
                                                               std::span<const std::string> levers) {
     for (const std::string& lever : changed_levers(from, to)) {

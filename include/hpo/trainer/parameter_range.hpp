@@ -15,16 +15,16 @@ struct ParameterRange {
     bool includes_low = true;
     bool includes_high = true;
 
-    /// NaN lies in none.
+    /// False for NaN.
     [[nodiscard]] bool contains(double number) const {
         return (includes_low ? number >= low : number > low) && (includes_high ? number <= high : number < high);
     }
-    /// False where no number lies in it.
+    /// False if the range contains no number.
     [[nodiscard]] bool holds_any() const { return low < high || (low == high && includes_low && includes_high); }
 
     [[nodiscard]] std::string text() const;
 
-    /// Nothing for a text that is no range, or one without a number in it.
+    /// Returns nullopt if the text is no range, or if the range contains no number.
     [[nodiscard]] static std::optional<ParameterRange> parse(std::string_view text);
 
 private:

@@ -8,9 +8,9 @@
 
 namespace hpo {
 
-/// Where a trainer is, as it tells it by Progress::tell in a check: a crash or a hang then has a place.
+/// The phase of a check that a trainer is in. It tells it by Progress::tell, so that a crash or a hang has a place.
 struct PhaseNews {
-    std::string phase;  ///< empty: the news are of another kind
+    std::string phase;  ///< empty: the news is of another kind
 };
 template <>
 struct JsonMembers<PhaseNews> {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/stack_frames.hpp"
 #include "hpo/trainer/json.hpp"
@@ -18,7 +18,7 @@
 
 namespace hpo {
 
-/// What `work` gives, for `run` and `evaluate`; what the trainer throws becomes a failed outcome, classified by its text.
+/// The outcome that `work` returns, for `run` and `evaluate`. An exception of the trainer becomes a failed outcome, classified by its text.
 template <class Work>
 [[nodiscard]] AttemptOutcome outcome_of(Work&& work) {
     try {
@@ -36,7 +36,7 @@ namespace abi {
 [[nodiscard]] inline Text as_text(std::string_view text) noexcept { return {text.data(), text.size()}; }
 [[nodiscard]] inline std::string_view as_view(Text text) noexcept { return {text.data, text.size}; }
 
-/// A trainer's Progress on top of the functions that the worker lends.
+/// A trainer's Progress that calls the functions of the worker.
 class HostProgress final : public Progress {
 public:
     explicit HostProgress(const Host& host) : host_{whole(host)} {}
@@ -99,13 +99,13 @@ struct Exported {
         });
     }
 
-    /// Built at the first call, from a T that lives only for its info.
+    /// Builds the entry at the first call. For that it makes a T only to read its info.
     static const Entry* entry() noexcept {
         static const TrainerInfo described = [] {
             try {
                 return T{}.info();
             } catch (...) {
-                return TrainerInfo{};  // `create` meets the same error and words it
+                return TrainerInfo{};  // `create` will meet the same error and report it
             }
         }();
         static const Entry made{
@@ -126,7 +126,7 @@ private:
         } catch (const std::bad_alloc& error) {
             sink.write(sink.context, as_text(error.what()));
             return no_memory;
-        } catch (const Error& error) {  // made to be read: its type would say nothing more
+        } catch (const Error& error) {  // its text is made for people, so its type is not added
             sink.write(sink.context, as_text(error.what()));
             return failed;
         } catch (...) {
@@ -140,9 +140,9 @@ private:
 }  // namespace abi
 }  // namespace hpo
 
-/// Makes the shared library a trainer plugin: `HPO_TRAINER_PLUGIN(my::Trainer)` at namespace scope of one source file.
-/// The class is derived from hpo::Trainer and default constructible; the name is its info().name, and the file must be
-/// libhpo_trainer_NAME.so. It is constructed once for its info and once to work, so data is loaded when first needed.
+/// Makes the shared library a trainer plugin. Write `HPO_TRAINER_PLUGIN(my::Trainer)` once, at namespace scope of a source file. The class
+/// is derived from hpo::Trainer and default constructible. The plugin's name is info().name, and its file must be libhpo_trainer_NAME.so.
+/// The class is constructed once for its info and once to work, so load data only when it is first needed.
 #define HPO_TRAINER_PLUGIN(Class)                                                                              \
     extern "C" __attribute__((visibility("default"))) const ::hpo::abi::Entry* hpo_trainer_plugin() noexcept { \
         return ::hpo::abi::Exported<Class>::entry();                                                           \

@@ -13,35 +13,35 @@
 
 namespace hpo {
 
-/// Folders in which plugins are looked for, the first one first.
+/// Folders in which plugins are looked for, in this order.
 using PluginFolders = std::vector<std::filesystem::path>;
 
-/// A plugin's file, by the name that it is asked for.
+/// A plugin's name and file.
 struct PluginFile {
     std::string name;
     std::filesystem::path path;
 };
 
-/// Every libhpo_trainer_NAME.so in the folders, by name; where two folders have one name, the earlier folder's.
-/// Folders that do not exist are passed over.
+/// Every libhpo_trainer_NAME.so in the folders, sorted by name. If two folders have the same name, the earlier folder wins. Folders that do
+/// not exist are ignored.
 [[nodiscard]] std::vector<PluginFile> available_plugins(const PluginFolders& folders);
 
-/// The plugin's file; throws Error{plugin} that lists the folders and what they have.
+/// The plugin's file. Throws Error{plugin} that lists the folders and their plugins.
 [[nodiscard]] std::filesystem::path find_plugin(std::string_view name, const PluginFolders& folders);
 
-/// The versions that one process can live with.
+/// What a plugin must be built with to work in this process.
 struct PluginDemands {
-    /// LibTorch that the plugin must be built with, when the process has one; a plugin without LibTorch suits all.
+    /// The LibTorch version of this process, if it has LibTorch. A plugin without LibTorch always fits.
     std::optional<std::string> libtorch_version;
 };
 
-/// Loads a plugin's file and checks its entry; the library is never unloaded (what LibTorch starts has no end).
-/// Functions that a plugin of an older version of this ABI lacks are null, those that it has more are left out.
-/// Throws Error{plugin} for a file that is no shared library, no plugin, of another ABI or of another LibTorch.
+/// Loads a plugin's file and checks its entry. The library is never unloaded, because LibTorch does not stop what it has started. Functions
+/// that an older plugin lacks are null. Functions that only a newer plugin has are left out.
+/// Throws Error{plugin} if the file is no shared library, is no plugin, or has another ABI or another LibTorch.
 /// Thread safety: safe.
 [[nodiscard]] abi::Entry load_plugin(const std::filesystem::path& path, const PluginDemands& demands = {});
 
-/// Finds, loads and makes a trainer; throws Error{plugin}.
+/// Finds and loads a plugin, and makes its trainer. Throws Error{plugin}.
 [[nodiscard]] std::unique_ptr<Trainer> load_trainer(std::string_view name, const PluginFolders& folders, const PluginDemands& demands = {});
 
 }  // namespace hpo

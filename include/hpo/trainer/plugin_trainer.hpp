@@ -13,12 +13,12 @@
 
 namespace hpo {
 
-/// A trainer behind the plugin border, used like any other. What the plugin itself gets wrong (an answer that is not
-/// understood) is a failed outcome in `run` and an Error{plugin} elsewhere.
+/// A trainer behind the plugin border, used like any other. If the plugin itself makes a mistake, such as an answer that cannot be read,
+/// `run` returns a failed outcome. The other functions throw Error{plugin}.
 class PluginTrainer final : public Trainer {
 public:
-    /// `entry` belongs to a library that stays loaded; `name` is the plugin's, for messages. Throws Error{plugin} when the trainer cannot
-    /// be made.
+    /// `entry` belongs to a library that stays loaded. `name` is the plugin's name, for messages. Throws Error{plugin} if the trainer
+    /// cannot be made.
     explicit PluginTrainer(const abi::Entry& entry, std::string name = {});
     PluginTrainer(const PluginTrainer&) = delete;
     PluginTrainer& operator=(const PluginTrainer&) = delete;
@@ -34,20 +34,21 @@ public:
         Nobody nobody;
         return stoppable_check(job, nobody);
     }
-    /// A plugin without this function cannot tell.
+    /// Returns nullopt if the plugin lacks this function.
     [[nodiscard]] std::optional<Profile> stoppable_profile(const TrainerJob& job, Progress& progress) override;
-    /// A plugin without this function finds nothing wrong.
+    /// Returns no problems if the plugin lacks this function.
     [[nodiscard]] std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& progress) override;
     AttemptOutcome evaluate(const TrainerJob& job, Progress& progress) override;
-    /// Throws Error{plugin} with nothing but the plugin's own reason, and bad_alloc where it found no memory: whoever asked knows whom.
+    /// Throws Error{plugin} with the plugin's own reason alone, because the caller knows which plugin it asked. Throws bad_alloc if the
+    /// host memory did not suffice.
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) override;
-    /// The answer to any other question; throws Error{plugin} when the plugin does not know it.
+    /// The answer to any other question. Throws Error{plugin} if the plugin does not know the question.
     [[nodiscard]] Json ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
         return parse_json(require_done("ask", put(question, job, progress)), std::string{question});
     }
 
 private:
-    /// Watches a question that nobody stops.
+    /// The progress of a question that nobody stops.
     struct Nobody final : Progress {
         [[nodiscard]] bool report(std::int64_t, double) override { return true; }
         [[nodiscard]] bool stop_requested() const override { return false; }
@@ -57,16 +58,16 @@ private:
 
     static abi::Host lend(Progress& progress) { return {sizeof(abi::Host), &progress, &report, &stop_requested, &memory, &log, &tell}; }
 
-    /// What a function of the plugin wrote: its answer or, in words, why there is none.
+    /// What a function of the plugin wrote: its answer, or in words why there is none.
     struct Said {
         std::int32_t status = abi::failed;
         std::string text;
     };
     template <class F>
     static Said said_by(F&& function);
-    /// Puts a question to `ask`.
+    /// Asks the plugin's `ask` a question.
     [[nodiscard]] Said put(std::string_view question, const TrainerJob& job, Progress& progress) const;
-    /// The answer's text; throws an Error that names trainer and function where there is none.
+    /// The text of the answer. If there is none, throws an Error that names trainer and function.
     std::string require_done(const std::string& what, Said said) const;
     template <class F>
     std::string call(const std::string& what, F&& function) const;
@@ -81,7 +82,7 @@ private:
     static std::int32_t stop_requested(void* context) noexcept { return static_cast<Progress*>(context)->stop_requested() ? 1 : 0; }
     static void memory(void* context, abi::Text mark) noexcept;
     static void log(void* context, abi::Text line) noexcept { static_cast<Progress*>(context)->log({line.data, line.size}); }
-    /// News that this version knows goes to its own function.
+    /// Hands news of a known kind to the function of Progress for it.
     static void tell(void* context, abi::Text json) noexcept;
 
     const abi::Entry entry_;

@@ -11,8 +11,8 @@
 
 namespace hpo {
 
-/// Size and time of files and folders, as text that changes when they do; empty for what is not there. A file is looked at each time, a
-/// folder, which may hold many, once a second.
+/// The size and time of files and folders, as a text that changes when they change. It is empty if there is no such file. A file is looked
+/// at each time. A folder is looked at once a second, because it may hold many files.
 class FileStamps {
 public:
     [[nodiscard]] const std::string& of(const std::string& path);
@@ -26,16 +26,16 @@ private:
     std::map<std::string, Stamp> stamps_;
 };
 
-/// Who predicts: what its predictions hang on beside the job.
+/// What predictions depend on besides the job.
 struct Predictor {
     std::string build;      ///< the stamp of the plugin's file
-    std::string processor;  ///< what a CPU's library chooses its ways by (worker/processor.hpp)
-    int threads = 1;        ///< that a worker has where the job names none
+    std::string processor;  ///< what CPU libraries choose their algorithms by (worker/processor.hpp)
+    int threads = 1;        ///< of a worker, if the job does not set them
 };
 
-/// Everything that determines what a job's attempt takes of its device, as text: two jobs with one key have one prediction. Parameters
-/// count as far as the trainer says (TrainerParameter::memory), files that texts name by their stamp; on the CPU, whose library may arrange
-/// numbers in other ways, the processor and its threads, too.
+/// Everything that determines how much of its device a job's attempt takes, as text. Two jobs with the same key have the same prediction.
+/// A parameter counts as far as TrainerParameter::memory says. If a text names a file, the file's stamp counts too. On the CPU, the
+/// processor and the number of threads count, because libraries may lay out numbers differently.
 [[nodiscard]] std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, const TrainerJob& job, PeakSource source,
                                          FileStamps& files);
 

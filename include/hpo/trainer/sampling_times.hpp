@@ -5,12 +5,12 @@
 
 namespace hpo {
 
-/// When a training's memory is looked at: at its first step, then ever more rarely, so that short trainings are seen closely and long
-/// ones stay small in the store. The interval begins at half a second and doubles after every six samples: `n` seconds leave at most
-/// 1 + 6 (1 + log2(1 + n / 3)) samples, 96 of a day.
+/// Says when to sample a training's memory: at its first step, then ever more rarely. So short trainings are sampled densely, and long ones
+/// stay small in the store. The interval begins at half a second and doubles after every six samples. `n` seconds give at most
+/// 1 + 6 (1 + log2(1 + n / 3)) samples; a day gives 96.
 class SamplingTimes {
 public:
-    /// Whether a sample is to be taken now, `seconds` after the attempt began; if so, it counts as taken.
+    /// True if a sample is due now, `seconds` after the attempt began. It then counts as taken.
     [[nodiscard]] bool due(double seconds) noexcept {
         if (taken_ > 0 && seconds < next_) return false;
         if (taken_ > 0 && taken_ % per_interval == 0) interval_ *= 2;

@@ -5,30 +5,30 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/trainer/parameter_type.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo {
 
-/// A job's parameters and options as its trainer reads them: held against the trainer's own list, which supplies the
-/// types, the ranges ("[1, 64]", "(0, inf)") and the standard values. What the list does not know is an error.
+/// A job's parameters and options as its trainer reads them. They are checked against the trainer's own list, which has the types, the
+/// ranges ("[1, 64]", "(0, inf)") and the standard values. A name that the list does not have is an error.
 class Settings {
 public:
     /// Throws the first of `problems`.
     Settings(const TrainerInfo& info, const TrainerJob& job) {
         if (auto errors = read(info, job); !errors.empty()) throw errors.front();
     }
-    /// Everything that is wrong with the job's parameters and options; `where` is the name.
+    /// Everything that is wrong with the job's parameters and options. `where` is the name.
     [[nodiscard]] static std::vector<TrainerProblem> problems(const TrainerInfo& info, const TrainerJob& job);
 
-    /// The readers throw Error for a name that is not in the trainer's list: a mistake of the plugin.
+    /// The functions below throw Error if a name is not in the trainer's list. That is a mistake of the plugin.
     [[nodiscard]] double number(std::string_view name) const;
     [[nodiscard]] std::int64_t whole(std::string_view name) const { return get<std::int64_t>(at(name)); }
     [[nodiscard]] bool truth(std::string_view name) const { return get<bool>(at(name)); }
     [[nodiscard]] const std::string& text(std::string_view name) const { return get<std::string>(at(name)); }
 
-    /// False for a parameter without a standard value that a job for shapes alone leaves out.
+    /// False if the job leaves out a parameter that has no standard value. Only a job with `shapes_only` may do that.
     [[nodiscard]] bool given(std::string_view name) const { return values_.contains(name); }
 
     /// "model.kind = cnn, optim.lr = 0.01, ...": the trial's parameters, for messages.
@@ -41,7 +41,7 @@ private:
 
     std::vector<Error> read(const TrainerInfo& info, const TrainerJob& job);
 
-    /// What is wrong with the list itself is the plugin's mistake, not the value's.
+    /// Throws Error{plugin} if the list itself is wrong. That is the plugin's mistake, not the value's.
     static ParameterType type_of(const TrainerInfo& info, const TrainerParameter& parameter);
 
     Values values_;

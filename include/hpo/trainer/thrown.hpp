@@ -10,10 +10,10 @@
 
 namespace hpo {
 
-/// What is being handled by a `catch` block, in words.
+/// The exception that a `catch` block handles, in words.
 struct Thrown {
     std::string type;     ///< "c10::OutOfMemoryError"
-    std::string message;  ///< what(), or a sentence for what is no std::exception
+    std::string message;  ///< what(), or a sentence if it is no std::exception
 };
 
 /// Call only inside a `catch` block.

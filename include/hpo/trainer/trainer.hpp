@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan.hpp"
@@ -29,31 +29,34 @@ struct TrainerJob {
     int attempt = 0;
     Values params;       ///< what the sampler chose
     Values options;      ///< what the script fixed for the whole study (data folder, epochs, ...)
-    std::string metric;  ///< the objective that is reported and returned: one of TrainerInfo::metrics
-    /// All of the study's where it has several, in order. A trainer returns a value for each, or only that of `metric` and tells the others
-    /// as attributes of their names.
+    std::string metric;  ///< the objective that the trainer reports and returns: one of TrainerInfo::metrics
+    /// All objectives of the study in order, if it has several. A trainer returns a value for each. Or it returns only that of `metric`,
+    /// and tells the other values as attributes of their names.
     std::vector<std::string> objectives{};
     ExecutionPlan plan;
     std::uint64_t seed = 0;
-    std::string checkpoint_folder;            ///< where this trial's attempts may keep checkpoints, made already; empty: nowhere
-    std::optional<std::int64_t> resume_step;  ///< go on after the checkpoint of this step; nothing: begin anew, whatever lies there
-    std::string metered_device;               ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
-    std::string model_folder;                 ///< where `run` writes the finished model: an empty folder; empty: it is not kept
-    std::string saved_model;                  ///< for `evaluate`: the folder that an earlier `run` wrote
-    /// Where an allocation trace is written; empty: nowhere. Of `predict` that which it predicts from; a `run` that has it trains no more
-    /// than a few steps, which are recorded, and has no value.
+    std::string checkpoint_folder;  ///< existing folder for the checkpoints of this trial's attempts; empty: keep none
+    std::optional<std::int64_t>
+        resume_step;             ///< go on after the checkpoint of this step; nullopt: begin at step 0, whatever the folder has
+    std::string metered_device;  ///< file of the shared account of a metered device (device/metered_device.hpp); empty: none
+    std::string model_folder;    ///< an empty folder in which `run` writes the finished model; if the path is empty, no model is kept
+    std::string saved_model;     ///< for `evaluate`: the folder that an earlier `run` wrote
+    /// The file for an allocation trace. No trace is written if this is empty. `predict` writes the trace from which it predicts. `run`
+    /// records a few steps of training, ends there, and returns no value.
     std::string trace_file;
-    /// For `predict`: cuBLAS's workspace of each thread on the CUDA device that is meant; nothing: LibTorch's usual one on most devices.
+    /// For `predict`: bytes of cuBLAS's workspace in each thread on the predicted CUDA device. Nullopt: LibTorch's default for most
+    /// devices.
     std::optional<std::int64_t> cublas_workspace_bytes;
 
-    /// For `run`: others wait for memory. Once training has shown what it needs, it should cap itself there and tell the mark `settled`.
+    /// For `run`: other attempts wait for memory. As soon as training has shown its peak, the attempt should cap itself there and tell the
+    /// mark `settled`.
     bool settles = false;
 
-    /// Only what the attempt's tensors are shaped like counts, as for `predict`: weights and data that are not there may be stood in for,
-    /// and parameters without a standard value may be missing.
+    /// Only the shapes of the attempt's tensors count, as for `predict`. The trainer may use stand-ins for missing weights and data.
+    /// Parameters without a standard value may be missing.
     bool shapes_only = false;
 
-    /// A parameter, else the option of the same name; null when neither is there.
+    /// The parameter of this name, or else the option. Null if there is neither.
     [[nodiscard]] const Value* find(std::string_view name) const {
         if (const auto param = params.find(name); param != params.end()) return &param->second;
         if (const auto option = options.find(name); option != options.end()) return &option->second;
@@ -61,20 +64,20 @@ struct TrainerJob {
     }
 };
 
-/// What of a parameter's value decides how much memory an attempt takes.
+/// How a parameter's value influences the memory of an attempt.
 enum class MemoryUse {
     value,              ///< the value itself
-    whether_zero,       ///< only whether it is 0: a share dropped, a penalty
-    whether_above_one,  ///< only whether it is above 1: repetitions, of which the second takes what all others take
-    none,               ///< nothing
+    whether_zero,       ///< only whether it is 0, for example a dropout or a penalty
+    whether_above_one,  ///< only whether it is above 1, for example a number of epochs: from the second on they take the same memory
+    none,               ///< not at all
 };
 
 /// A parameter or option that a trainer understands.
 struct TrainerParameter {
     std::string name;
     std::string type;   ///< "float", "int", "bool", "text", "one of a, b, c"
-    std::string range;  ///< "(0, 1)", empty when any
-    Value standard;     ///< used when the study does not set it; null: required
+    std::string range;  ///< "(0, 1)"; empty: any
+    Value standard;     ///< used if the study does not set it; null: the study must set it
     std::string help;
     MemoryUse memory = MemoryUse::value;
 };
@@ -85,7 +88,7 @@ struct TrainerMetric {
     std::string help;
 };
 
-/// What a trainer is: shown by `hpo-tune policies`, held against the script by `hpo-tune check`.
+/// A trainer's description of itself. `hpo-tune policies` shows it, and `hpo-tune check` compares the script with it.
 struct TrainerInfo {
     std::string name;
     std::string summary;
@@ -96,66 +99,65 @@ struct TrainerInfo {
     std::string length_parameter;           ///< the parameter that bounds an example's length in tokens or steps; empty: none
     std::string libtorch_version;           ///< empty for a trainer without LibTorch
     bool uses_cuda = false;                 ///< built to train on an NVIDIA GPU
-    bool checkpoints = false;               ///< writes checkpoints where a job has a folder for them, and can resume
-    bool saves_models = false;              ///< writes the finished model where a job has a folder for it, and can evaluate it again
+    bool checkpoints = false;               ///< writes checkpoints if a job has a folder for them, and can resume
+    bool saves_models = false;              ///< writes the finished model if a job has a folder for it, and can evaluate it again
     std::vector<std::string> peak_sources;  ///< how it can predict an attempt's peak: names of PeakSource, strongest first
 };
 
-/// Where a trainer tells what it does while it runs. Thread safety: one thread at a time, log excepted, while the trainer's function
-/// that it was given to runs.
+/// Through this a trainer tells what it does while it runs. Use it only until the function that received it returns. Thread safety: one
+/// thread at a time, except `log`.
 class Progress {
 public:
     virtual ~Progress() = default;
-    /// Tells an intermediate value of the objective. False: the trainer should return an outcome of kind stopped.
+    /// Tells an intermediate value of the objective. If it returns false, the trainer should return an outcome of kind stopped.
     [[nodiscard]] virtual bool report(std::int64_t step, double value) = 0;
-    /// Tells, before the report of this step, that it is the last one: whoever has got so far is not pruned any more.
+    /// Call it before the report of the last step. The trial is then not pruned at that step.
     virtual void last_step(std::int64_t /*step*/) {}
-    /// True once somebody asked the attempt to end; cheap enough for every batch.
+    /// True once the attempt was asked to end. Cheap enough to call for every batch.
     [[nodiscard]] virtual bool stop_requested() const = 0;
     virtual void memory(const MemoryMark& mark) = 0;
-    /// A checkpoint of this step, which was reported, lies in the job's folder, whole: a next attempt may resume from it.
+    /// The job's folder now has a complete checkpoint of this step, which was reported before. A later attempt may resume from it.
     virtual void checkpointed(std::int64_t /*step*/) {}
     /// A line for the trial's log. Several threads may call it at once.
     virtual void log(std::string_view line) = 0;
-    /// News as JSON, of a kind that has no function above; whoever does not know it passes it over.
+    /// Tells news that has no function above, as JSON. A receiver that does not know this kind of news ignores it.
     virtual void tell(std::string_view /*json*/) {}
 };
 
-/// A problem that `check` found; `where` is a parameter, an option, a file, an example.
+/// A problem that `check` found. `where` is a parameter, an option, a file or an example.
 struct TrainerProblem {
     std::string where;
     std::string what;
 };
 
-/// A model backend: turns parameters and a plan into objective values. One object lives as long as its worker and runs
-/// one attempt at a time; what it keeps between attempts (data sets) must not be device memory.
+/// A model backend. It turns parameters and a plan into objective values. One object lives as long as its worker and runs one attempt at a
+/// time. Between attempts it may keep data sets and the like, but no device memory.
 class Trainer {
 public:
     virtual ~Trainer() = default;
     [[nodiscard]] virtual TrainerInfo info() const = 0;
-    /// Runs one attempt. A failure is returned as an outcome where the trainer knows its kind; whatever it throws is
-    /// classified by its text.
+    /// Runs one attempt. If the trainer knows the kind of a failure, it returns it in the outcome. An exception is classified by its text.
     virtual AttemptOutcome run(const TrainerJob& job, Progress& progress) = 0;
-    /// The model's shape under the job's parameters; nothing when it cannot be told.
+    /// The model's shape under the job's parameters. Returns nullopt if the trainer cannot tell.
     [[nodiscard]] virtual std::optional<Profile> profile(const TrainerJob& job) = 0;
     /// Everything that can be checked without training: parameters, data, one batch, the range of labels.
     [[nodiscard]] virtual std::vector<TrainerProblem> check(const TrainerJob& job) = 0;
 
-    /// Measures a model that an earlier `run` wrote, on the data that the job's parameters and options name: the outcome of a `run` that
-    /// trains nothing. Its value is the objective, its attributes are every metric by name and, where the trainer can tell, `data_hash`: a
-    /// text that is the same for the same data only, which `run` tells too. What is wrong with the folder names the file.
+    /// Measures a model that an earlier `run` wrote, on the data that the job's parameters and options name. It trains nothing. The value
+    /// of the outcome is the objective, and its attributes are all metrics by name. If the trainer can, it adds the attribute `data_hash`,
+    /// as `run` does: a text that is the same only for the same data. A message about a bad folder names the file.
     virtual AttemptOutcome evaluate(const TrainerJob& /*job*/, Progress& /*progress*/) {
         return {.failure = Failure{.message = "trainer " + info().name + " saves no models and evaluates none"}};
     }
 
-    /// The peak of the job's attempt on the plan's device, or on one like it where there is none here: the device is not touched by a dry
-    /// run. Throws Error where the source cannot tell, and says why.
+    /// Predicts the peak of the job's attempt on the plan's device. A dry run does not touch the device, so it works on a machine without
+    /// one too. Throws Error with the reason if the source cannot tell.
     [[nodiscard]] virtual PeakPrediction predict(const TrainerJob& /*job*/, PeakSource source, Progress& /*progress*/) {
         throw Error{Errc::plugin, "trainer " + info().name + " knows no " + std::string{to_text(source)}};
     }
 
-    /// @name What is called in a worker: the same, for a trainer that needs long and looks at `stop_requested`
-    /// An answer that was stopped is not used. Reports are not passed on.
+    /// @name What a worker calls: the same as above, for a trainer that takes long and looks at `stop_requested`
+    /// An answer is not used if it was stopped. Reports are not passed on.
     /// @{
     [[nodiscard]] virtual std::optional<Profile> stoppable_profile(const TrainerJob& job, Progress& /*progress*/) { return profile(job); }
     [[nodiscard]] virtual std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& /*progress*/) { return check(job); }

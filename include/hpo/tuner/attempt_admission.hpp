@@ -13,7 +13,7 @@
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/not_run.hpp"
 #include "hpo/memory/admission.hpp"
-#include "hpo/memory/model_family.hpp"
+#include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
@@ -22,31 +22,31 @@
 
 namespace hpo::tuner {
 
-/// Copies the parameter that is the effective batch into a plan, where the study names one and the trial has it.
+/// Copies the effective batch from the parameters into a plan, if the study names such a parameter and the trial has it.
 inline void copy_effective_batch(const ParamSet& params, const TuneOptions& options, ExecutionPlan& plan) {
     const auto batch = params.number(options.effective_batch_parameter);
     if (batch) plan.effective_batch = static_cast<std::int64_t>(*batch);
 }
 
-/// Asks the guard about attempts before they are launched, with the evidence that it wants from the executor.
+/// Asks the guard about attempts before they are launched. It gets the evidence that the guard wants from the executor.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
 class AttemptAdmission {
 public:
     AttemptAdmission(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Executor& executor, const TuneOptions& options)
         : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options} {}
 
-    /// The first attempt of a trial; or why its own values make none; or neither: `stop` said so meanwhile.
+    /// The first attempt of a trial, or why the trial cannot be launched with its own values. Neither is set if `stop` said so.
     struct Proposal {
         std::optional<Attempt> attempt{};
         std::optional<Unlaunchable> unlaunchable{};
     };
-    /// Suggests parameters for a trial until the guard lets them through. What the guard refuses is recorded, and the sampler learns from
-    /// it. Throws bad_value when max_rejections are reached, unless the trial's own values are what the guard keeps refusing.
+    /// Suggests parameters for a trial until the guard accepts a proposal. Refused proposals are recorded, and the sampler learns from
+    /// them. Throws bad_value after max_rejections proposals, unless the trial has own values to blame. It is then unlaunchable.
     template <std::predicate Stop>
     [[nodiscard]] Proposal propose(std::int64_t number, const Stop& stop) {
         const auto fixed = books_.fixed_values(number, options_);
         const bool has_own_values = fixed.size() > options_.fixed.size();
-        std::optional<Unlaunchable> refusal;  // of the trial's own values, which make `refused`
+        std::optional<Unlaunchable> refusal;  // of the trial's own values, which gave the parameters `refused`
         ParamSet refused;
         for (int round = 0;; ++round) {
             const History history = books_.history();
@@ -58,14 +58,14 @@ public:
                 if (!has_own_values) throw;
                 return {.unlaunchable = Unlaunchable{Failure{.message = std::string{cannot_run_as_enqueued} + error.what()}}};
             }
-            if (refusal && params == refused) {  // nothing is left to draw
+            if (refusal && params == refused) {  // no other proposal is left to draw
                 books_.set_params(number, std::move(params));
                 return {.unlaunchable = std::move(refusal)};
             }
             ExecutionPlan plan = options_.plan;
             copy_effective_batch(params, options_, plan);
             Admission admission = admission_of(params, plan, options_.target_share);
-            if (stop()) return {};  // what was asked may not have been answered
+            if (stop()) return {};  // a stop may have cut the answer short
             if (admission.answer != Admission::Answer::infeasible) {
                 books_.set_params(number, std::move(params));
                 Attempt attempt;
@@ -93,8 +93,8 @@ public:
         }
     }
 
-    /// Asks about an attempt that recovery chose, or that goes on with a lost trial: its plan may be shrunk further. What the guard would
-    /// refuse is launched as it is, and none is shrunk for the sake of others.
+    /// Asks the guard about a retry, or about an attempt that goes on with a lost trial. Its plan may be shrunk further. If the guard would
+    /// refuse it, it is launched as it is. It is not shrunk to leave memory for other attempts.
     void estimate(std::int64_t number, Attempt& attempt) {
         const ParamSet params = params_of(books_.trial(number), attempt);
         Admission admission = admission_of(params, attempt.plan, 1);
@@ -106,7 +106,7 @@ public:
     }
 
 private:
-    /// That attempts left memory behind, from which predictions may have become too high; empty where none did.
+    /// Says how many attempts left memory behind. Predictions may be too high because of that. Empty if none did.
     [[nodiscard]] static std::string leaks_text(std::span<const Trial> trials) {
         std::size_t leaks = 0;
         for (const Trial& trial : trials)
@@ -116,16 +116,17 @@ private:
                           : "; the trainer kept memory after " + std::to_string(leaks) + (leaks == 1 ? " attempt" : " attempts") +
                                 ", which it should release";
     }
-    /// Keeps what the guard saw of the device when it let the attempt through.
+    /// Keeps the memory reading of the device that the guard saw when it accepted the attempt.
     void mark_seen(Attempt& attempt) {
         if (seen_) attempt.memory.push_back(MemoryMark{"admission", 0, std::nullopt, *seen_});
     }
-    /// The trainer's levers bound what the guard may change.
+    /// Asks the guard. The guard may only change what the trainer's levers allow.
     [[nodiscard]] Admission admission_of(const ParamSet& params, const ExecutionPlan& plan, double target_share) {
         ExecutionPlan checkpointing = plan;
         checkpointing.activation_checkpointing = true;
         const bool may_checkpoint = !options_.refuses_plan || !options_.refuses_plan(plan, checkpointing);
-        if (!std::exchange(has_read_elsewhere_, true) && carries(policies_.guard)) books_.read_elsewhere(executor_.runs_on().device_name);
+        if (!std::exchange(has_read_other_studies_, true) && carries(policies_.guard))
+            books_.read_other_studies(executor_.runs_on().device_name);
         History history = books_.history();
         return admit(policies_.guard,
                      AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint,
@@ -133,13 +134,13 @@ private:
                      [&](const ExecutionPlan& tried) {
                          MemoryEvidence evidence = executor_.evidence(params, tried, evidence_wanted(params, tried, history));
                          if (looks(policies_.guard)) evidence.device = seen_ = executor_.device_now();
-                         books_.heartbeat();          // an answer may take its time
-                         history = books_.history();  // which the heartbeat may have changed, and guards learn from
+                         books_.heartbeat();          // an answer may take long
+                         history = books_.history();  // the heartbeat may have changed it, and guards learn from it
                          return evidence;
                      });
     }
 
-    /// What the guard asks for, which is told where a source has been wrong too often to be asked.
+    /// The evidence that the guard asks for. Tells the observer if the guard no longer asks a source that was wrong too often.
     [[nodiscard]] Evidence evidence_wanted(const ParamSet& params, const ExecutionPlan& plan, const History& history) {
         const MemoryQuery query{.params = params,
                                 .plan = plan,
@@ -157,8 +158,8 @@ private:
     const Space& space_;
     Executor& executor_;
     const TuneOptions& options_;
-    bool has_read_elsewhere_ = false;
-    std::optional<MemoryReading> seen_;  ///< the latest evidence's
+    bool has_read_other_studies_ = false;
+    std::optional<MemoryReading> seen_;  ///< of the device, from the latest evidence
 };
 
 }  // namespace hpo::tuner

@@ -10,16 +10,17 @@
 #include "hpo/store/retries.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/options.hpp"
-#include "hpo/tuner/promise.hpp"
+#include "hpo/tuner/reservation.hpp"
 
 namespace hpo::tuner {
 
-/// A trial's latest attempt as it is handed to the executor. `promised`: what it may have of its device, where somebody counts that.
-[[nodiscard]] inline Job job_of(const Study& study, const Trial& trial, std::optional<std::int64_t> promised, const TuneOptions& options) {
+/// The job of a trial's latest attempt, for the executor. `reserved` are the bytes of the device that the attempt may hold. It is nullopt
+/// if no memory is reserved for it.
+[[nodiscard]] inline Job job_of(const Study& study, const Trial& trial, std::optional<std::int64_t> reserved, const TuneOptions& options) {
     const Attempt& attempt = trial.attempts.back();
     ExecutionPlan plan = attempt.plan;
-    if (promised || attempt.capacity_bytes)
-        plan.cap_bytes = cap_under_promise(attempt, promised ? *promised : *attempt.capacity_bytes, attempt.capacity_bytes);
+    if (reserved || attempt.capacity_bytes)
+        plan.cap_bytes = cap_under_reservation(attempt, reserved ? *reserved : *attempt.capacity_bytes, attempt.capacity_bytes);
     return {.study = study.name,
             .trial = trial.number,
             .attempt = attempt.index,

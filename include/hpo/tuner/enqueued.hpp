@@ -12,25 +12,24 @@
 
 namespace hpo::tuner {
 
-/// Why a trial cannot be launched with the values that it was enqueued with. It ends with that, alone.
+/// Why a trial cannot be launched with its enqueued values. The trial then ends with this failure. The study goes on.
 struct Unlaunchable {
     Failure failure;
-    double violation = 0;  ///< of the memory constraint; 0: the values are to blame, not the memory
+    double violation = 0;  ///< of the memory constraint; 0 if the values are to blame and not the memory
 };
 
-/// The end of such a trial: FAIL, or infeasible where the guard has refused what it asked for. It was never launched, so that it has no
-/// attempt; its attributes say why.
+/// Ends such a trial: infeasible if the guard refused it, else FAIL. It was never launched and has no attempt. Its attributes say why.
 inline void settle_unlaunchable(Trial& trial, const Unlaunchable& why) {
     trial.state = why.violation > 0 ? TrialState::pruned : TrialState::fail;
     if (why.violation > 0) trial.constraints[memory_constraint] = why.violation;
     for (auto& [name, json] : source_attributes(trial, nullptr, &why.failure)) trial.user_attributes[name] = std::move(json);
 }
 
-/// Finds enqueued values that trials run without, and says it once for each name.
+/// Finds enqueued values that a trial does not use. Each name is told once.
 class EnqueuedValues {
 public:
-    /// What of a trial's enqueued values its parameters do not show: names that the space did not ask for, and values that gave way to
-    /// those of the whole run.
+    /// One message for each enqueued value that the trial's parameters do not have. Either the space did not ask for the name, or the run
+    /// fixes it at another value.
     [[nodiscard]] std::vector<std::string> not_used(const Trial& trial) {
         std::vector<std::string> found;
         for (const auto& [name, value] : trial.fixed) {

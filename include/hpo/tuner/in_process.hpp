@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/shortened_log.hpp"
-#include "hpo/core/time.hpp"
+#include "hpo/base/shortened_log.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/space/space_trial.hpp"
 #include "hpo/trainer/executor.hpp"
 
 namespace hpo::tuner {
 
-/// A trial function's view of its attempt when its parameters are known before it runs.
+/// What a trial function sees of its attempt. Its parameters are known before it runs.
 class RunningJob {
 public:
     RunningJob(const Job& job, ExecutorEvents& events) : job_{job}, events_{events} {}
@@ -26,15 +26,15 @@ public:
     [[nodiscard]] const ExecutionPlan& plan() const noexcept { return job_.plan; }
     [[nodiscard]] std::uint64_t seed() const noexcept { return job_.seed; }
     [[nodiscard]] std::int64_t number() const noexcept { return job_.trial; }
-    /// Tells, before the report of this step, that it is the last one: the trial is not pruned there.
+    /// Call it before the report of the last step. The trial is then not pruned at that step.
     void last_step(std::int64_t step) noexcept { last_step_ = step; }
-    /// Tells an intermediate value; true: stop, the value that is returned is then ignored.
+    /// Tells an intermediate value. If it returns true, the function should return; its value is then ignored.
     [[nodiscard]] bool report(std::int64_t step, double value);
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
     /// Adds a line to the trial's log, which `hpo-analyze trial` shows.
     void log(std::string_view line) { log_.add_line(line); }
     [[nodiscard]] std::string take_log() { return std::exchange(log_, ShortenedLog{}).text(); }
-    /// What the other side threw at a report: not the trial's failure, whatever the trial function did with it.
+    /// Throws again what the tuner threw during a report. This is never the trial's failure, even if the trial function caught it.
     void rethrow_listener_error() const {
         if (listener_error_) std::rethrow_exception(listener_error_);
     }
@@ -48,14 +48,14 @@ private:
     std::exception_ptr listener_error_;
 };
 
-/// What a trial function returns, as the values of its objectives.
+/// The result of a trial function, as one value for each objective.
 [[nodiscard]] inline std::vector<double> as_values(double value) { return {value}; }
 [[nodiscard]] inline std::vector<double> as_values(std::vector<double> values) { return values; }
 
-/// The failure that an exception of a trial function is; call inside its handler.
+/// Turns the current exception of a trial function into a failure. Call it inside the handler.
 [[nodiscard]] Failure current_failure();
 
-/// Calls `function() -> std::vector<double>` as one attempt; `stopped` says afterwards whether it obeyed a request to stop.
+/// Calls `function() -> std::vector<double>` as one attempt. Afterwards `stopped()` says whether it obeyed a request to stop.
 template <std::invocable F, std::predicate Stopped>
 [[nodiscard]] AttemptOutcome run_attempt(F&& function, Stopped&& stopped) {
     AttemptOutcome outcome;
@@ -73,7 +73,8 @@ template <std::invocable F, std::predicate Stopped>
     return outcome;
 }
 
-/// Runs each job to its end inside `submit`, in this process: for objectives that need no isolation. in_threads.hpp runs several at once.
+/// Runs each job to its end inside `submit`, in this process. It suits objectives that need no isolation. in_threads.hpp runs several at
+/// once.
 class InProcess final : public Executor {
 public:
     using Function = std::function<std::vector<double>(RunningJob&)>;

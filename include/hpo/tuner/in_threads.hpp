@@ -14,23 +14,23 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/tuner/in_process.hpp"
 
 namespace hpo::tuner {
 
-/// Runs up to `slots` jobs at once, each in a thread of this process, for a trial function that several threads may call:
+/// Runs up to `slots` jobs at once, each in a thread of this process. Several threads call the trial function at the same time.
 ///
 ///     hpo::tuner::InThreads threads{4, [](hpo::tuner::RunningJob& job) { return error_of(job.params()); }};
 ///     tuner.optimize(store, "study", space, threads);
 ///
-/// A report waits until the tuner's thread has judged it. A stop ends a trial at its next report as interrupted; a trial that does not
-/// report ends by itself, and its value counts. The destructor waits for the trials that still run.
+/// A report waits until the tuner's thread has judged it. A stop ends a trial at its next report as interrupted. If a trial does not
+/// report, it runs to its end and its value counts. The destructor waits for the trials that still run.
 ///
-/// Thread safety: that of Executor; the function is called in several threads at once.
+/// Thread safety: as Executor. The trial function is called in several threads at once.
 class InThreads final : public Executor {
 public:
-    /// `function(RunningJob&)` returns one value, or one for each objective. Throws bad_value for no slot.
+    /// `function(RunningJob&)` returns one value, or one for each objective. Throws bad_value if `slots` is 0.
     template <class F>
     requires std::invocable<const F&, RunningJob&> InThreads(std::size_t slots, F function)
         : function_{[function = std::move(function)](RunningJob& job) { return as_values(function(job)); }}, slots_{slots} {
@@ -50,7 +50,7 @@ public:
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return std::nullopt; }
 
 private:
-    /// One job, and what its thread has told and the tuner's thread has not heard yet.
+    /// One job, and what its thread has told that the tuner's thread has not taken yet.
     struct Slot final : private ExecutorEvents {
         Slot(InThreads& all, Job its_job) : owner{all}, job{std::move(its_job)} {}
 
@@ -63,30 +63,30 @@ private:
         InThreads& owner;
         const Job job;
         std::thread thread;
-        // What follows is the owner's mutex's.
+        // The owner's mutex guards the members below.
         std::optional<Report> report;           ///< waits to be judged
         std::optional<bool> answer;             ///< to the report; true: stop
-        bool cut_short = false;                 ///< an interruption, and no pruner, ended it
-        std::optional<AttemptOutcome> outcome;  ///< it has ended
+        bool cut_short = false;                 ///< true if an interruption ended it, not a pruner
+        std::optional<AttemptOutcome> outcome;  ///< set when it has ended
     };
     using Slots = std::list<Slot>;
 
-    /// The first job that has something to tell; after an interruption only its end is. Under the mutex.
+    /// The first job that has something to tell. After an interruption only ends are told, not reports. Hold the mutex.
     [[nodiscard]] Slots::iterator news() {
         return std::ranges::find_if(running_,
                                     [&](const Slot& slot) { return slot.outcome || (!interrupted_ && slot.report && !slot.answer); });
     }
-    /// Tells the tuner one thing; false: there is none.
+    /// Tells the tuner one report or end. Returns false if there is none.
     bool deliver(ExecutorEvents& events);
-    /// What the tuner throws at a report is not the trial's failure: the trial is asked to stop.
+    /// Lets the tuner judge a report. If the tuner throws, that is not the trial's failure. The trial is then asked to stop.
     void answer(Slot& slot, ExecutorEvents& events, const Report& report);
 
     std::function<std::vector<double>(RunningJob&)> function_;
     std::size_t slots_;
     Slots running_;  ///< changed by the tuner's thread only
     std::mutex mutex_;
-    std::condition_variable told_;      ///< for the tuner's thread
-    std::condition_variable answered_;  ///< for the jobs'
+    std::condition_variable told_;      ///< wakes the tuner's thread
+    std::condition_variable answered_;  ///< wakes the threads of the jobs
     bool interrupted_ = false;
 };
 

@@ -15,15 +15,15 @@
 
 namespace hpo::tuner {
 
-/// The loop of a define-by-run study in this process: one trial after the other, its parameters suggested while its
-/// objective runs. A failed trial is not run again: the recovery policy only chooses between FAIL and PRUNED.
+/// The loop of a define-by-run study in this process. It runs one trial after the other, and suggests parameters while the objective runs.
+/// A failed trial is not run again. The recovery policy only chooses between FAIL and PRUNED.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
 class LiveSession {
 public:
     LiveSession(Policies<S, P, G, R>& policies, Bookkeeping& books, const TuneOptions& options, TuneObserver& observer)
         : policies_{policies}, books_{books}, options_{options}, observer_{observer} {}
 
-    /// Calls `objective(LiveTrial&) -> std::vector<double>` until the asked number of trials is done. True: it was stopped.
+    /// Calls `objective(LiveTrial&) -> std::vector<double>` until the asked number of trials is done. Returns true if it was stopped.
     template <class Objective>
     bool run(const Objective& objective) {
         const Stopwatch watch;
@@ -40,8 +40,8 @@ public:
     }
 
 private:
-    /// A lost trial again, under its parameters, or a new one. Returns nullopt when as many as wanted are done or run, or when another
-    /// process was first.
+    /// Begins a lost trial again with its parameters, or a new trial. Returns nullopt when the wanted number is done or running, or when
+    /// another process was first.
     std::optional<std::int64_t> begin() {
         const Bookkeeping::Wanted wanted{.trials = options_.trials};
         for (const std::int64_t number : books_.left_behind()) {
@@ -69,7 +69,7 @@ private:
         }
     }
 
-    /// Ends a trial that an error of ours cut short, as far as the store still can.
+    /// Ends a trial that an error of the tuner cut short, if the store still works.
     void give_up(std::int64_t number) {
         Trial& trial = books_.trial(number);
         if (is_finished(trial.state)) return;
@@ -77,15 +77,15 @@ private:
         trial.user_attributes[lost_attribute] = std::string{lost_json};
         try {
             books_.finish(number);
-        } catch (const Error&) {  // the error on its way is the one to tell
+        } catch (const Error&) {  // the first error is the one to tell
         }
     }
 
     template <class Objective>
     AttemptOutcome run_objective(std::int64_t number, const Objective& objective, std::string& prune_reason) {
         auto fixed = books_.fixed_values(number, options_);
-        bool is_again = !retry_history(books_.trial(number)).empty();  ///< under the parameters of a lost trial
-        /// The objective asks for other parameters now: the trial draws its own.
+        bool is_again = !retry_history(books_.trial(number)).empty();  ///< runs with the parameters of a lost trial
+        /// The objective no longer asks for those parameters, so the trial draws its own.
         const auto draw_anew = [&](const std::string& why) {
             is_again = false;
             const Trial lost = books_.trial(retry_history(books_.trial(number)).back());
@@ -102,7 +102,7 @@ private:
                 context,
                 fixed,
                 {.trial = Seed{options_.seed}.derive(static_cast<std::uint64_t>(number)), .round = 0, .draw = round}};
-            std::exception_ptr listener_error;  // not the trial's failure, whatever the objective does with it
+            std::exception_ptr listener_error;  // never the trial's failure, even if the objective catches it
             LiveTrial live{source, number, [&](const ParamSet& params, const Report& report) {
                                try {
                                    if (params.size() > books_.trial(number).params.size()) books_.set_params(number, params);

@@ -16,11 +16,11 @@
 
 namespace hpo::tuner {
 
-/// Why a lost trial's parameters are not what the study would suggest now, with the same values; nothing: they are.
+/// Says why the search space no longer gives the parameters of a lost trial. Returns nullopt if it does, with the same values.
 template <Sampler S>
 [[nodiscard]] std::optional<std::string> outside_space(S& sampler, const Space& space, const Trial& lost, const History& history,
                                                        const TuneOptions& options) {
-    if (lost.params.empty()) return std::nullopt;  // it was enqueued, and is drawn yet
+    if (lost.params.empty()) return std::nullopt;  // it was enqueued, and its parameters are drawn later
     FixedValues fixed = options.fixed;
     for (const Param& param : lost.params) fixed.emplace_back(param.name, param.value());
     try {
@@ -28,7 +28,7 @@ template <Sampler S>
         const ParamSet now = suggest_params(sampler, space, context, Seed{options.seed}, fixed);
         for (const Param& param : now) {
             const Param* const had = lost.params.find(param.name);
-            if (!had) return "the space asks for '" + param.name + "' now, which the trial has not";
+            if (!had) return "the space now asks for '" + param.name + "', which the trial does not have";
             if (had->value() != param.value())
                 return "'" + param.name + "' is fixed at " + display_text(param.value()) + " now, and " + display_text(had->value()) +
                        " in the trial";
@@ -40,12 +40,12 @@ template <Sampler S>
     return std::nullopt;
 }
 
-/// The first attempt of a trial that goes on with a lost one after `step`, or runs it again: under the plan and the changed parameters of
-/// its last attempt, on the device that is used now.
+/// The first attempt of a trial that goes on with a lost one after `step`, or runs it again if `step` is nullopt. It has the plan and the
+/// changed parameters of the lost trial's last attempt, and the device of this run.
 [[nodiscard]] Attempt continued(const Attempt& last, std::optional<std::int64_t> step, const TuneOptions& options);
 
-/// How often in a row a lost trial, or one that it runs again, was running when its process ended, before a checkpoint. A stop that ends
-/// trials in order breaks the row.
+/// How often in a row the process ended while this lost trial ran, before a checkpoint. The lost trials that it replaced count too. A stop
+/// that ends trials in order breaks the row.
 template <class TrialOf>
 [[nodiscard]] int losses_in_a_row(const Trial& lost, const TrialOf& trial_of) {
     std::vector<std::int64_t> line = retry_history(lost);
@@ -62,13 +62,13 @@ template <class TrialOf>
     return losses;
 }
 
-/// Why a lost trial is not run again, where its processes ended too often; nothing: it may run again.
+/// Says why a lost trial is not run again, if its process ended too often. Returns nullopt if it may run again.
 [[nodiscard]] std::optional<Unlaunchable> too_many_losses(const Trial& lost, Bookkeeping& books, const TuneOptions& options);
 
-/// Ends, in place of a lost trial, another one that is not launched. False: no trial could be begun.
+/// Begins a trial in place of a lost one, and ends it without launching it. Returns false if no trial could be begun.
 [[nodiscard]] bool fail_in_place_of(const Trial& lost, const Unlaunchable& why, Bookkeeping& books, const Bookkeeping::Wanted& wanted);
 
-/// Takes over a study's lost trials: another one goes on with each from its checkpoint, or runs it again where there is none.
+/// Takes over a study's lost trials. For each, a new trial goes on from its checkpoint, or runs it again if there is no checkpoint.
 class LostTrials {
 public:
     LostTrials(Bookkeeping& books, const Space& space, const TuneOptions& options, TuneObserver& observer)
@@ -76,9 +76,9 @@ public:
 
     struct Begun {
         std::int64_t number = -1;
-        std::optional<Attempt> attempt{};  ///< to be started; nothing: the lost one was never launched, so that it is proposed anew
+        std::optional<Attempt> attempt{};  ///< to be started; nullopt if the lost trial was never launched: propose a new attempt
     };
-    /// Begins a trial in place of a lost one; nothing: there is none that can be run again, or no trial is wanted.
+    /// Begins a trial in place of a lost one. Returns nullopt if no lost trial can be run again, or if no trial is wanted.
     template <Sampler S>
     [[nodiscard]] std::optional<Begun> take_over(S& sampler, const Bookkeeping::Wanted& wanted) {
         if (!books_.may_begin(wanted)) return std::nullopt;
@@ -111,20 +111,20 @@ private:
     const Space& space_;
     const TuneOptions& options_;
     TuneObserver& observer_;
-    std::vector<std::int64_t> left_alone_;  ///< that cannot be run again here
+    std::vector<std::int64_t> left_alone_;  ///< lost trials that cannot be run again in this process
 };
 
-/// True when an attempt that was to go on from a checkpoint failed before it told anything: the checkpoint may be damaged, or of
-/// another program.
+/// True if an attempt that should go on from a checkpoint failed before its first report. The checkpoint may be damaged, or another program
+/// may have written it.
 [[nodiscard]] inline bool failed_to_go_on(const Trial& trial, const Attempt& attempt) {
     return attempt.resumed_step && attempt.failure && attempt.failure->kind == FailureKind::trainer_error &&
            trial.intermediate.upper_bound(*attempt.resumed_step) == trial.intermediate.end();
 }
 
-/// The answer to that: the same attempt from the beginning.
+/// The answer to such a failure: the same attempt again, from the beginning.
 [[nodiscard]] Recovery begin_anew(const Attempt& attempt);
 
-/// The checkpoint that the attempt after a recovery goes on from; nothing when it is of other parameters, or there is none.
+/// The checkpoint step that a retry goes on from. Returns nullopt if there is no checkpoint, or if the parameters change.
 [[nodiscard]] inline std::optional<std::int64_t> resumed_by(const Recovery& recovery, const Attempt& failed) {
     if (recovery.params || failed.changed_params) return std::nullopt;
     return failed.checkpoint_step ? failed.checkpoint_step : failed.resumed_step;

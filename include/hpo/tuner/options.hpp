@@ -10,7 +10,7 @@
 
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
-#include "hpo/core/room_keeper.hpp"
+#include "hpo/core/reservations.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/store/store.hpp"
@@ -19,64 +19,67 @@ namespace hpo {
 
 /// How long and under which plan a study runs.
 struct TuneOptions {
-    /// Trials in all: complete, pruned and failed ones that the study already has count, lost and interrupted ones do not.
+    /// Trials in all. Complete, pruned and failed trials that the study already has count. Lost and interrupted ones do not.
     std::int64_t trials = 100;
     std::vector<Direction> directions{Direction::minimize};
     std::uint64_t seed = 0;
     Store::Open open = Store::Open::create_or_resume;
     std::optional<double> time_seconds{};                ///< no trial is started after this
     std::vector<std::pair<std::string, Value>> fixed{};  ///< values that every trial must take
-    ExecutionPlan plan{};                                ///< the first attempt's, before the guard
+    ExecutionPlan plan{};                                ///< of the first attempt, before the guard changes it
     std::string effective_batch_parameter{};             ///< copied into the plan; empty: none
-    std::int64_t least_micro_batch = 1;                  ///< below which the guard does not shrink
-    double target_share = 1;                             ///< of the device, which a plan that has to be shrunk keeps to where it can
+    std::int64_t least_micro_batch = 1;                  ///< the guard does not shrink the micro-batch below this
+    double target_share = 1;                             ///< if a plan has to be shrunk: the share of the device that it should keep to
     /// Proposals that the guard may refuse in a row before the study gives up.
     int max_rejections = 1000;
-    /// Why the trainer cannot go from one plan to another (trainer/levers.hpp has the answer for a trainer that names its levers);
-    /// nothing: it can. A retry that it refuses ends its trial, with the reason. Not set: the trainer obeys every plan.
+    /// Says why the trainer cannot change from one plan to another, or nullopt if it can. A refused retry ends its trial, with the reason.
+    /// If not set, the trainer obeys every plan. trainer/levers.hpp has the answer for a trainer that names its levers.
     std::function<std::optional<std::string>(const ExecutionPlan& from, const ExecutionPlan& to)> refuses_plan{};
-    /// What the trainer has against the parameters of a retry: a name that it lacks, a value that it does not take; nothing: it takes
-    /// them. A retry that it refuses ends its trial, with the reason. Not set: the trainer takes whatever it is given.
+    /// Says why the trainer refuses the parameters of a retry (an unknown name, a value that it does not take), or nullopt if it takes
+    /// them. A refused retry ends its trial, with the reason. If not set, the trainer takes all parameters.
     std::function<std::optional<std::string>(const ParamSet& params)> refuses_params{};
     int max_attempts = 20;  ///< of one trial, whatever the recovery policy says
-    /// How often in a row a configuration may end the process that runs the study, before a checkpoint. Then it is not run again, and
-    /// fails.
+    /// How often in a row a configuration may end the process that runs the study before it wrote a checkpoint. After that it is not run
+    /// again, and its trial fails.
     int max_losses = 3;
-    std::function<bool()> stop_requested{};  ///< asked between events; true: end running trials as interrupted and return
-    /// Where the attempts of a trial may keep checkpoints, asked before each: a folder that is there. Not set: nowhere.
+    std::function<bool()> stop_requested{};  ///< asked between events; if true, running trials end as interrupted and the call returns
+    /// Returns an existing folder for the checkpoints of a trial's attempts. Called before each attempt. If not set, no checkpoints are
+    /// kept.
     std::function<std::string(const Trial& trial)> checkpoint_folder{};
-    /// Whether a lost trial left checkpoints that another one can go on from. Nothing: it left none. Else why it cannot, and a text
-    /// without characters: it can. Not set: a lost trial is run again from its beginning.
+    /// Says whether another trial can go on from the checkpoints of a lost one. Returns nullopt if the lost trial left none, an empty text
+    /// if another trial can go on, else why it cannot. If not set, a lost trial is run again from its beginning.
     std::function<std::optional<std::string>(const Trial& lost)> left_checkpoints{};
-    /// Where an attempt of a trial writes its finished model, asked before each: an empty folder. Not set: models are not kept.
+    /// Returns an empty folder for the finished model of a trial. Called before each attempt. If not set, models are not kept.
     std::function<std::string(std::int64_t trial)> model_folder{};
-    RoomKeeper* room = nullptr;  ///< shares the device among attempts whose need is predicted; null: there is always room
-    /// The trainer can predict needs: an attempt without a prediction that the guard asked for has the device alone. False: it has no part
-    /// in `room`, until another one was predicted.
+    Reservations* reservations = nullptr;  ///< shares the device among attempts with predicted memory; null: every attempt starts at once
+    /// True if the trainer can predict memory. An attempt without a prediction then has the device alone. If false, such an attempt takes
+    /// no reservation until another attempt was predicted.
     bool predicts = false;
-    /// This process, for stores that several processes share: together they then make `trials`, and replace what a dead one ran.
+    /// This process, for stores that several processes share. The processes then make `trials` together, and replace the lost trials of a
+    /// dead one.
     std::optional<Run> run{};
 };
 
-/// What a finished call leaves.
+/// What a finished call of `optimize` returns.
 struct TuneResult {
     Study study;
     std::vector<Trial> trials;
     bool interrupted = false;
 
-    /// The best complete and feasible trial; null when there is none or the study has several objectives.
+    /// The best complete and feasible trial. Null if there is none, or if the study has several objectives.
     [[nodiscard]] const Trial* best() const { return study.directions.size() == 1 ? best_trial(trials, study.directions[0]) : nullptr; }
 };
 
-/// An attribute that a trainer told and that is not kept.
+/// An attribute of a trainer that is not kept.
 struct DroppedAttribute {
-    enum class Why { no_json, reserved };  ///< the store cannot keep it; the name is the tuner's (reserved_attributes.hpp)
+    /// no_json: the store cannot keep the value. reserved: only the tuner writes attributes of this name (reserved_attributes.hpp).
+    enum class Why { no_json, reserved };
 
     std::string name;
-    std::string begin;  ///< of what it was
+    std::string begin;  ///< the beginning of its value
     Why why = Why::no_json;
 
-    /// For a person.
+    /// A message for people.
     [[nodiscard]] std::string note() const {
         const std::string start = "attribute '" + name + "' ";
         if (why == Why::reserved)
@@ -85,35 +88,36 @@ struct DroppedAttribute {
     }
 };
 
-/// Told what happens, for a progress display. Every call happens on the tuner's thread after the store has it.
+/// Is told what happens in a study, for example for a progress display. Each call comes on the tuner's thread, after the store has the
+/// change.
 class TuneObserver {
 public:
     virtual ~TuneObserver() = default;
     virtual void study_opened(const Study& /*study*/, const std::vector<Trial>& /*trials*/) {}
-    /// A trial has been begun that goes on with a lost one after its reports, or runs it again where it has none.
+    /// `trial` was begun in place of `lost`. It goes on after the reports of `lost`, or runs from the beginning if it has none.
     virtual void goes_on(const Trial& /*trial*/, const Trial& /*lost*/) {}
-    /// A lost trial left checkpoints that no trial can go on from, and why: it is run again from its beginning.
+    /// A lost trial is run again from its beginning. `why` says why no trial can go on from its checkpoints.
     virtual void begins_anew(const Trial& /*lost*/, const std::string& /*why*/) {}
-    /// A lost trial cannot be run again, and why: a new one replaces it.
+    /// A lost trial cannot be run again, and a new trial replaces it. `why` gives the reason.
     virtual void left_alone(const Trial& /*lost*/, const std::string& /*why*/) {}
-    /// An enqueued value that a trial runs without, and why; once for each name.
+    /// A trial runs without an enqueued value. `what` names the parameter and the reason. Comes once for each name.
     virtual void left_out(const Trial& /*trial*/, const std::string& /*what*/) {}
     virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
     virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}
     virtual void attempt_ended(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
-    /// The first attempt of this call whose predicted peak was wrong by more than a tenth; `how` says what it took instead.
+    /// The predicted peak of an attempt was wrong by more than a tenth. `how` says what it took instead. Comes only for the first one.
     virtual void mispredicted(const Trial& /*trial*/, const std::string& /*how*/) {}
     virtual void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& /*dropped*/) {}
-    /// A source of predictions was too low too often for a model family: it is not asked about it any more.
+    /// A source's predictions for a model family were too low too often. The source is no longer asked about this family.
     virtual void source_given_up(const std::string& /*source*/, const std::string& /*family*/) {}
     virtual void trial_finished(const Trial& /*trial*/) {}
     virtual void rejected(const Rejection& /*rejection*/) {}
-    /// Other processes have begun or finished trials; these are all, with their latest state.
+    /// Other processes have begun or finished trials. `trials` are all trials of the study, with their latest state.
     virtual void others_changed(const std::vector<Trial>& /*trials*/) {}
-    /// Nothing is left to begin: the missing trials run in other processes.
+    /// No trial is left to begin. The `missing` ones run in other processes.
     virtual void waiting_for_others(std::int64_t /*missing*/) {}
-    virtual void idle() {}  ///< several times a second
+    virtual void idle() {}  ///< called several times a second
 };
 
 }  // namespace hpo

@@ -8,12 +8,12 @@
 
 namespace hpo::tuner {
 
-/// In words, how far a predicted peak was from what the attempt took, where that is more than a tenth and a mebibyte; nothing where it
-/// came about, and where nobody knows: only attempts that reached their end, or the end of the memory, tell it.
+/// Says in words how far a predicted peak was from what the attempt took. Returns nullopt unless the difference is above a tenth and above
+/// 1 MiB. Only attempts that completed or ran out of memory can tell the difference. For any other attempt it returns nullopt too.
 ///
-/// What is held against the measurement is what was predicted for the allocator: the guard's margin and what lies outside it (the
-/// device's context) are taken off. Between need and comfort everything was predicted. Memory that the process held beyond the attempt
-/// may be the attempt's own or not: the smaller difference counts.
+/// The measurement is compared with the prediction for the allocator alone: without the guard's margin and without the device's context,
+/// which lies outside of the allocator. Any measurement from need to comfort agrees with the prediction. The attempt may or may not have
+/// used memory that its process held before or after it. The smaller difference counts.
 [[nodiscard]] std::optional<std::string> prediction_miss(const Attempt& attempt);
 
 }  // namespace hpo::tuner

@@ -7,23 +7,23 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/model_family.hpp"
+#include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
 #include "hpo/tuner/attempt_job.hpp"
+#include "hpo/tuner/attempt_reservations.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
-#include "hpo/tuner/device_room.hpp"
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/policies.hpp"
-#include "hpo/tuner/promise.hpp"
+#include "hpo/tuner/reservation.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {
 
-/// The loop of a study whose parameters are known before a trial runs: suggest, estimate, admit, run, judge, recover,
-/// tell. The only place where the policies' decisions become effects.
+/// The loop of a study whose parameters are known before a trial runs: suggest, estimate, admit, run, judge, recover, tell. Only here do
+/// the policies' decisions take effect.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
 class Session final : private ExecutorEvents {
 public:
@@ -31,8 +31,8 @@ public:
             TuneObserver& observer)
         : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options}, observer_{observer} {}
 
-    /// Runs until the asked number of trials is done, time is up or a stop is requested. True: it was a stop. When something
-    /// throws, running trials are ended as interrupted first.
+    /// Runs until the asked number of trials is done, time is up or a stop is requested. Returns true if it was a stop. If something
+    /// throws, the running trials first end as interrupted.
     bool run() {
         try {
             loop();
@@ -58,7 +58,7 @@ private:
         while (!check_stop()) {
             while (executor_.free_slots() > 0 && !check_stop() && start_held_back()) {
             }
-            while (executor_.free_slots() > room_.waiting() && !check_stop()) {
+            while (executor_.free_slots() > reservations_.waiting() && !check_stop()) {
                 if (!retries_.empty()) {
                     WaitingAttempt retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
@@ -75,13 +75,13 @@ private:
     [[nodiscard]] Bookkeeping::Wanted wanted() const {
         return {.trials = options_.trials, .own_running = static_cast<std::int64_t>(running_.size())};
     }
-    /// False when no trial is left to begin.
+    /// Returns false if no trial is left to begin.
     bool begin_trial() {
         const auto number = books_.begin_trial(wanted());
         if (number) launch(*number);
         return number.has_value();
     }
-    /// Begins a trial in place of a lost one, where there is one; true when it has.
+    /// Begins a trial in place of a lost one. Returns false if there is none.
     bool go_on_with_lost() {
         auto begun = lost_trials_.take_over(policies_.sampler, wanted());
         if (!begun) return false;
@@ -94,8 +94,8 @@ private:
         return true;
     }
 
-    /// False when the asked number is done. Else other processes run what is missing, and should one of them die, its trials are
-    /// begun anew here.
+    /// Returns false if the asked number is done. Else other processes run the missing trials. If one of them dies, its trials are begun
+    /// again here.
     bool wait_for_others() {
         const std::int64_t missing = options_.trials - books_.done();
         if (missing <= 0) return false;
@@ -109,8 +109,8 @@ private:
         return stopping_;
     }
 
-    /// After a stop, or after an error: what runs ends as interrupted, the rest is given up. Waits only for jobs that the
-    /// executor holds, so that it ends also when the store fails.
+    /// Call it after a stop or an error. Running trials end as interrupted, and the others are given up. It waits only for jobs that the
+    /// executor holds, so it returns even if the store fails.
     void drain() {
         if (in_flight_ > 0) executor_.interrupt();
         while (in_flight_ > 0) executor_.wait(*this, poll_seconds);
@@ -118,9 +118,9 @@ private:
         while (!running_.empty()) give_up(running_.front());
     }
 
-    /// Ends a trial that says nothing about its parameters; it does not count.
+    /// Ends a trial as lost. It says nothing about its parameters and does not count.
     void give_up(std::int64_t number) {
-        room_.leave(number);
+        reservations_.release(number);
         std::erase(running_, number);
         Trial& trial = books_.trial(number);
         trial.state = TrialState::fail;
@@ -128,7 +128,7 @@ private:
         books_.finish(number);
     }
 
-    /// Starts the first attempt of what is proposed.
+    /// Proposes a trial's parameters and starts its first attempt.
     void launch(std::int64_t number) {
         running_.push_back(number);
         typename AttemptAdmission<S, P, G, R>::Proposal proposal;
@@ -151,7 +151,7 @@ private:
         books_.finish(number);
     }
 
-    /// Starts an attempt that was chosen without the guard.
+    /// Starts an attempt that was chosen without the guard: a retry, or one that goes on with a lost trial.
     void go_on(WaitingAttempt retry) {
         admission_.estimate(retry.number, retry.attempt);
         if (check_stop()) return give_up(retry.number);
@@ -159,11 +159,11 @@ private:
     }
 
     void start(WaitingAttempt attempt) {
-        if (auto admitted = room_.admit(std::move(attempt))) submit(*std::move(admitted));
+        if (auto admitted = reservations_.admit(std::move(attempt))) submit(*std::move(admitted));
     }
-    /// Starts an attempt that waited for room and has it now; false: none has.
+    /// Starts an attempt that waited for memory, if there is memory for it now. Returns false if none could start.
     bool start_held_back() {
-        auto admitted = room_.next();
+        auto admitted = reservations_.next();
         if (admitted) submit(*std::move(admitted));
         return admitted.has_value();
     }
@@ -176,13 +176,14 @@ private:
         attempt.device_name = runs_on.device_name;
         attempt.model_family = memory::model_family(runs_on.trainer, params_of(books_.trial(number), attempt), attempt.plan);
         books_.begin_attempt(number, std::move(attempt));
-        Job job = job_of(books_.study(), books_.trial(number), room_.promised(number), options_);
-        job.settles = least_bytes == 0 && room_.promised(number);  // who once needed more than was thought keeps what it asked for
+        Job job = job_of(books_.study(), books_.trial(number), reservations_.reservation(number), options_);
+        job.settles = least_bytes == 0 &&
+                      reservations_.reservation(number);  // an attempt that once exceeded its reservation keeps all of the new one
         const std::size_t others = in_flight_++;
         try {
             executor_.submit(job, *this);
         } catch (...) {
-            in_flight_ = others;  // whether it had told the end or not
+            in_flight_ = others;  // right also if the job had told its end
             throw;
         }
     }
@@ -190,7 +191,7 @@ private:
     void on_started(std::int64_t number, std::int64_t worker_pid) override { books_.trial(number).attempts.back().worker_pid = worker_pid; }
 
     bool on_report(std::int64_t number, const Report& report) override {
-        room_.reported(number, report.step);
+        reservations_.reported(number, report.step);
         const Verdict verdict = books_.report_and_judge(number, report, policies_.pruner);
         if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
         return verdict.prunes();
@@ -199,14 +200,14 @@ private:
     void on_memory(std::int64_t number, const MemoryMark& mark) override {
         books_.memory_mark(number, mark);
         if (mark.name == settled_mark && mark.reading.limit)
-            room_.settle(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
+            reservations_.shrink(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
     }
 
     void on_checkpoint(std::int64_t number, std::int64_t step) override { books_.checkpointed(number, step); }
 
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
-        const auto promised = room_.leave(number);
+        const auto reserved = reservations_.release(number);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         books_.keep_log(number, outcome.log);
         Trial& trial = books_.trial(number);
@@ -227,27 +228,27 @@ private:
                 if (auto failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size())) {
                     attempt.outcome = OutcomeKind::failed;
                     attempt.failure = std::move(failure);
-                    return answer_failure(number, promised);
+                    return answer_failure(number, reserved);
                 }
                 break;
             case OutcomeKind::failed:
                 if (!attempt.failure)
                     attempt.failure = Failure{.kind = FailureKind::trainer_error, .message = "the trainer failed without saying why"};
-                return answer_failure(number, promised);
+                return answer_failure(number, reserved);
         }
         books_.end_attempt(number);
         conclude(number);
     }
 
-    /// `promised`: what the attempt had of its device, where somebody counts that.
-    void answer_failure(std::int64_t number, std::optional<std::int64_t> promised) {
+    /// `reserved` are the bytes of the device that were reserved for the attempt, or nullopt if it had no reservation.
+    void answer_failure(std::int64_t number, std::optional<std::int64_t> reserved) {
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
         explain(attempt, executor_.capacity_bytes());
         const bool anew = failed_to_go_on(trial, attempt);
-        const bool more = !anew && promised && exceeded_promise(attempt, *promised, attempt.capacity_bytes);
+        const bool more = !anew && reserved && exceeded_reservation(attempt, *reserved, attempt.capacity_bytes);
         Recovery recovery = anew   ? begin_anew(attempt)
-                            : more ? ask_for_more(attempt, *promised)
+                            : more ? ask_for_more(attempt, *reserved)
                                    : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history()});
         bound_retry(recovery, attempt, options_);
         attempt.decision = recovery.reason;
@@ -260,7 +261,7 @@ private:
             next.plan = recovery.plan;
             next.changed_params = std::move(recovery.params);
             if (next.changed_params) copy_effective_batch(*next.changed_params, options_, next.plan);
-            retries_.push_back({number, std::move(next), recovery.fresh_worker, more ? larger_promise(attempt, *promised) : 0});
+            retries_.push_back({number, std::move(next), recovery.fresh_worker, more ? larger_reservation(attempt, *reserved) : 0});
             return;
         }
         books_.end_attempt(number);
@@ -285,15 +286,15 @@ private:
     const TuneOptions& options_;
     TuneObserver& observer_;
     std::size_t in_flight_ = 0;            ///< jobs that the executor holds
-    std::vector<std::int64_t> running_;    ///< begun and not finished, those that wait for a retry included
-    std::vector<WaitingAttempt> retries_;  ///< from the oldest
-    DeviceRoom room_{options_.room, options_.predicts&& policies_.guard.evidence() != Evidence::none};
+    std::vector<std::int64_t> running_;    ///< trials begun and not finished, also those that wait for a retry
+    std::vector<WaitingAttempt> retries_;  ///< oldest first
+    AttemptReservations reservations_{options_.reservations, options_.predicts&& policies_.guard.evidence() != Evidence::none};
     AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     EnqueuedValues enqueued_;
     std::map<std::int64_t, std::string> prune_reasons_;
     bool stopping_ = false;
-    bool waiting_ = false;  ///< said that other processes run the missing trials
+    bool waiting_ = false;  ///< true once the observer was told that other processes run the missing trials
 };
 
 }  // namespace hpo::tuner

@@ -13,37 +13,36 @@
 
 namespace hpo::tuner {
 
-/// The name of the constraint that memory is: need / capacity - 1, above 0 when the trial cannot fit.
+/// The name of the memory constraint. Its value is required memory / capacity - 1. It is above 0 if the trial cannot fit.
 inline constexpr const char* memory_constraint = "memory";
 
-/// The memory that a failed attempt is known to need at least, over the capacity it had, minus 1. Never below the
-/// smallest positive violation: it did not fit.
+/// The memory constraint of a failed attempt: the least memory that it is known to require, over the capacity that it had, minus 1. Always
+/// above 0, because the attempt did not fit.
 [[nodiscard]] double memory_violation(const Failure& failure, std::optional<std::int64_t> capacity_bytes);
 
-/// Ends a trial whose attempt reached its end: COMPLETE with its values, FAIL when one is NaN or their number is wrong.
-/// The failure that makes it FAIL is returned.
+/// Ends a trial whose attempt reached its end. It becomes COMPLETE with its values. If a value is NaN, or if their number is wrong, it
+/// becomes FAIL, and the failure is returned.
 [[nodiscard]] std::optional<Failure> settle_complete(Trial& trial, std::vector<double> values, std::size_t objectives);
 
-/// Ends a trial that the pruner stopped: PRUNED, its value the last finite intermediate one, as Optuna has it.
+/// Ends a trial that the pruner stopped. It becomes PRUNED, and its value is its last finite intermediate value, as in Optuna.
 void settle_pruned(Trial& trial, const std::string& reason);
 
-/// Ends a trial whose last failure was answered with `fail` or `prune`. A memory failure that follows from the configuration
-/// leaves its violation, so that samplers learn where memory ends. One that could have hit any trial (a neighbour, a leak,
-/// fragmentation, the host) says nothing about the configuration: it is FAIL, which samplers pass over.
+/// Ends a trial whose last failure was answered with `fail` or `prune`. If a memory failure follows from the configuration, the trial gets
+/// the memory constraint, so that samplers learn where memory ends. Other causes (other processes on the device, a leak, fragmentation,
+/// the host) say nothing about the configuration. Such a trial becomes FAIL, and samplers ignore it.
 void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes);
 
-/// A retry beyond the attempts that a trial may have, under a plan that the trainer would not obey, or with parameters that it would
-/// refuse, becomes the trial's end.
+/// Turns a retry that is not allowed into the trial's end. A retry is not allowed if the trial has had all its attempts, or if the trainer
+/// refuses the plan or the parameters.
 void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOptions& options);
 
-/// A finished trial that ran within its device is feasible: its constraint is peak / capacity - 1, at most 0.
+/// Gives a finished trial that did not fail its memory constraint, peak / capacity - 1. It is at most 0, so the trial is feasible.
 void settle_feasible(Trial& trial, std::optional<std::int64_t> capacity_bytes);
 
-/// Cuts text at `limit` bytes, between characters; what a trial says must not fill the store.
+/// Cuts text at `limit` bytes, between characters, so that the texts of a trial do not fill the store.
 void clip(std::string& text, std::size_t limit);
 
-/// Removes from what a trainer told the attributes that cannot be kept, and returns them. `can_keep(json)` is false for a text that the
-/// store would refuse.
+/// Removes a trainer's attributes that cannot be kept, and returns them. `can_keep(json)` is false if the store would refuse the value.
 template <class CanKeep>
 [[nodiscard]] std::vector<DroppedAttribute> drop_attributes(Attributes& told, const CanKeep& can_keep) {
     std::vector<DroppedAttribute> dropped;
@@ -63,13 +62,13 @@ template <class CanKeep>
     return dropped;
 }
 
-/// Attaches what the trainer told of a trial, and returns what the store cannot keep of it.
+/// Adds a trainer's attributes to the trial, and returns those that cannot be kept.
 [[nodiscard]] std::vector<DroppedAttribute> attach(Trial& trial, AttemptOutcome& outcome, const Store& store);
 
-/// Finds the cause of a memory failure, from its figures and from what the attempt held when it began.
+/// Finds the cause of a memory failure from its figures and from the memory reading at the attempt's start.
 void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes);
 
-/// The user attributes that readers of the field's older tools look for.
+/// Adds the user attributes that readers of the field's older tools look for.
 void add_source_attributes(Trial& trial);
 
 }  // namespace hpo::tuner

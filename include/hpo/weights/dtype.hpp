@@ -10,7 +10,7 @@
 
 namespace hpo::weights {
 
-/// What one element of a stored tensor is: every type that the safetensors format names.
+/// The type of a stored tensor's elements. It has every type of the safetensors format.
 enum class Dtype : std::uint8_t {
     boolean,
     f4,
@@ -39,7 +39,7 @@ enum class Dtype : std::uint8_t {
 struct DtypeEntry {
     Dtype dtype;
     std::string_view name;  ///< in a file's header
-    std::uint32_t bits;     ///< of one element; below 8, elements share bytes
+    std::uint32_t bits;     ///< of one element; if below 8, several elements share a byte
 };
 
 /// In the order of the enumeration.

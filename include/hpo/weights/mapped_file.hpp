@@ -14,13 +14,13 @@
 #include <string>
 #include <utility>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 
 namespace hpo::weights {
 
-/// A whole file as read-only memory, loaded page by page when it is touched.
-/// Nobody may shorten the file meanwhile: the system ends a process that reads behind its end. `write_safetensors` never does, it
-/// puts a new file in the old one's place.
+/// A whole file as read-only memory. A page is loaded when it is first read.
+/// The file must not become shorter meanwhile, because the system ends a process that reads after the end. `write_safetensors` never
+/// shortens a file. It writes a new one and replaces the old one.
 class MappedFile {
 public:
     explicit MappedFile(const std::filesystem::path& file) {

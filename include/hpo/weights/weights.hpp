@@ -12,16 +12,16 @@
 
 namespace hpo::weights {
 
-/// The tensors of a model as it is distributed: one safetensors file, or shards with an index.
-/// Thread safety: reading from several threads is safe. Tensors' bytes live as long as this object.
+/// The tensors of a published model: one safetensors file, or shards with an index. The bytes of the tensors live as long as this object.
+/// Thread safety: reading from several threads is safe.
 class Weights {
 public:
-    /// Opens `model.safetensors`, `model.safetensors.index.json`, or a folder that has either (the single file is preferred).
-    /// Throws Error naming the file and the tensor or field.
+    /// Opens `model.safetensors`, `model.safetensors.index.json`, or a folder that has one of them. If it has both, it takes the single
+    /// file. Throws Error that names the file and the tensor or field.
     [[nodiscard]] static Weights open(const std::filesystem::path& path);
 
     [[nodiscard]] const TensorMap& tensors() const noexcept { return tensors_; }
-    /// Of all files together; where two disagree, the first in the order of file names counts.
+    /// The metadata of all files together. If two files disagree, the first one by file name counts.
     [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
     /// The file or index, for errors.
     [[nodiscard]] const std::string& place() const noexcept { return place_; }
@@ -29,7 +29,7 @@ public:
         const auto found = tensors_.find(name);
         return found == tensors_.end() ? nullptr : &found->second;
     }
-    /// Throws Error naming the file when there is no such tensor.
+    /// The tensor of this name. Throws Error that names the file if there is none.
     [[nodiscard]] const Tensor& at(std::string_view name) const;
 
 private:
@@ -39,7 +39,7 @@ private:
 
     [[nodiscard]] static Weights sharded(const std::filesystem::path& index);
 
-    /// Shard to the names that it holds.
+    /// For each shard, the names of its tensors.
     [[nodiscard]] static std::map<std::string, std::vector<std::string>> read_index(const std::filesystem::path& index);
 
     [[nodiscard]] SafetensorsContent add(const std::filesystem::path& file);

@@ -7,9 +7,9 @@
 
 namespace hpo::weights {
 
-/// Writes a safetensors file: the same tensors and metadata give the same bytes. Readers see the old file or the whole new
-/// one. Widest elements come first, then by name, so that every tensor is aligned. Throws Error for a tensor whose bytes do not fit its
-/// shape, a name that is not UTF-8 or reserved, and when the file cannot be written.
+/// Writes a safetensors file. The same tensors and metadata give the same bytes. Readers see either the old file or the whole new one.
+/// Tensors with the widest elements come first, then they are sorted by name, so that every tensor is aligned. Throws Error if the bytes of
+/// a tensor do not fit its shape, if a name is reserved or not UTF-8, or if the file cannot be written.
 void write_safetensors(const std::filesystem::path& file, const TensorMap& tensors, const Metadata& metadata = {});
 
 }  // namespace hpo::weights

@@ -15,13 +15,13 @@
 
 namespace hpo::worker {
 
-/// The worker's end of the socket pair, blocking.
-/// Thread safety: `send` from any thread; `receive` from one.
+/// The worker's end of the socket pair. It blocks.
+/// Thread safety: any thread may call `send`, one thread `receive`.
 class Channel {
 public:
     explicit Channel(Descriptor socket) : socket_{std::move(socket)} {}
 
-    /// False once nobody listens any more.
+    /// Returns false once the other end is closed.
     bool send(std::string_view line) noexcept {
         const std::lock_guard lock{mutex_};
         while (!line.empty()) {
@@ -33,7 +33,7 @@ public:
         return true;
     }
 
-    /// The next line; nothing once the other end has closed. Throws Error{bad_value} for a line that is too long.
+    /// The next line. Returns nullopt once the other end is closed. Throws Error{bad_value} if a line is too long.
     [[nodiscard]] std::optional<std::string> receive() {
         std::array<char, 65536> bytes;
         for (;;) {
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    /// Makes `receive` return nothing, now and later; from any thread.
+    /// Makes `receive` return nullopt from now on. Any thread may call it.
     void stop_receiving() noexcept { ::shutdown(socket_.get(), SHUT_RD); }
 
 private:

@@ -10,11 +10,11 @@
 #include <string>
 #include <utility>
 
-#include "hpo/core/error.hpp"
+#include "hpo/base/error.hpp"
 
 namespace hpo::worker {
 
-/// `what: why`, for a system call that failed just now.
+/// The error `WHAT: WHY` for a system call that has just failed.
 [[nodiscard]] inline Error system_failure(const std::string& what) { return Error{Errc::plugin, what + ": " + std::strerror(errno)}; }
 
 /// Owns a file descriptor.
@@ -38,7 +38,7 @@ private:
     int number_ = -1;
 };
 
-/// Two connected ends; neither passes to a program that is started.
+/// Two connected ends. A program that is started inherits neither.
 struct SocketPair {
     Descriptor ours;
     Descriptor theirs;

@@ -25,20 +25,21 @@ inline void set_variable(Environment& environment, const std::string& name, std:
     return entry == environment.end() ? std::nullopt : std::optional{entry->substr(name.size() + 1)};
 }
 
-/// This process's own environment, to be passed on.
+/// The environment of this process, for the processes that it starts.
 [[nodiscard]] Environment inherited_environment();
 
-/// Which cards "cuda:0" and so on are for workers that are started with this environment. They count by PCI bus where it says nothing else.
+/// Which cards "cuda:0" and so on are in workers that are started with this environment. They are ordered by PCI bus, unless the
+/// environment sets another order.
 [[nodiscard]] inline device::CardSelection card_selection(const Environment& environment) {
     const std::string order = variable(environment, "CUDA_DEVICE_ORDER").value_or("");
     return {.list = variable(environment, "CUDA_VISIBLE_DEVICES"), .by_pci_bus = order.empty() || order == "PCI_BUS_ID"};
 }
 
-/// The device of a plan as its worker sees it: a worker for "cuda:1" has that device alone, and calls it "cuda:0".
+/// The device of a plan as its worker sees it. A worker for "cuda:1" sees only that device, and calls it "cuda:0".
 [[nodiscard]] inline std::string device_inside(const std::string& device) { return device.starts_with("cuda") ? "cuda:0" : device; }
 
-/// What must stand in a worker's environment before it starts, since LibTorch and OpenMP read it only once: threads
-/// that sleep while they wait, their number, the devices it may see and their order, the allocator's settings. Two plans with the same
+/// Adds to an environment what a worker needs before it starts, because LibTorch and OpenMP read it only once. It sets the number of
+/// threads, that waiting threads sleep, which devices are visible in which order, and the allocator's settings. Two plans with the same
 /// result can share a worker.
 [[nodiscard]] Environment worker_environment(Environment environment, const ExecutionPlan& plan, int threads);
 

@@ -10,12 +10,12 @@
 
 namespace hpo::worker {
 
-/// Finds out from the marks of a process's attempts what it keeps allocated between them. What an allocator has reserved and not given
-/// out is no leak; nor is what libraries take once. Their part is bounded by `most_one_time`. What was held after the first attempt, within
-/// that bound, is what later attempts are held against. Predictions and checks before the first attempt count as if they were its own.
-/// Growth is summed up, so that many small leaks are one.
+/// Finds out from the memory marks of a process's attempts what it keeps allocated between them. Memory that an allocator has reserved and
+/// not given out is no leak. Memory that libraries take once is no leak either, up to `most_one_time`. What is held after the first
+/// attempt, within that bound, is the base. Later attempts are compared with it, so many small leaks add up to one. Predictions and checks
+/// before the first attempt count as part of it.
 ///
-/// Thread safety: none; the thread of the attempts.
+/// Thread safety: none. Only the thread of the attempts calls it.
 class LeakWatch {
 public:
     /// An attempt on this device begins.
@@ -27,7 +27,7 @@ public:
     void see(const MemoryMark& mark) {
         if (mark.name == "end") end_ = mark;
     }
-    /// The attempt is over: a mark of name leak_mark where more is still held than may be; nothing where there is none, or where the
+    /// Call it after the attempt. Returns a mark named leak_mark if too much memory is still held. Returns nullopt if not, or if the
     /// trainer marks no memory.
     [[nodiscard]] std::optional<MemoryMark> leak() {
         if (!end_ || !end_->reading.allocated) return std::nullopt;
@@ -51,7 +51,7 @@ public:
 
 private:
     std::string device_;
-    std::optional<std::int64_t> tolerated_;  ///< held after the first attempt on the device, when that was no leak
+    std::optional<std::int64_t> tolerated_;  ///< held after the first attempt on the device, if that was no leak
     std::optional<MemoryMark> end_;
 };
 

@@ -7,22 +7,22 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/error.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 
 namespace hpo::worker {
 
-/// Cuts a stream of bytes into lines, however they arrive.
+/// Cuts a stream of bytes into lines. The bytes may arrive in pieces of any size.
 class LineBuffer {
 public:
-    /// A peer that sends more than this without a line's end talks nonsense.
+    /// A longer line is an error of the other side.
     static constexpr std::size_t longest_line = std::size_t{256} << 20U;
 
     explicit LineBuffer(std::size_t limit = longest_line) : limit_{limit} {}
 
     void append(std::string_view bytes) { pending_ += bytes; }
 
-    /// The next whole line without its end; throws Error{bad_value} once a line is longer than the limit.
+    /// The next whole line without its end. Throws Error{bad_value} once a line is longer than the limit.
     [[nodiscard]] std::optional<std::string> next() {
         const auto end = pending_.find('\n', searched_);
         if (end == std::string::npos) {
@@ -45,8 +45,8 @@ private:
 
     std::size_t limit_;
     std::string pending_;
-    std::size_t taken_ = 0;     ///< bytes of pending_ that were given out
-    std::size_t searched_ = 0;  ///< bytes of pending_ without a line's end
+    std::size_t taken_ = 0;     ///< bytes of pending_ that were returned already
+    std::size_t searched_ = 0;  ///< bytes of pending_ that are known to have no line end
 };
 
 }  // namespace hpo::worker

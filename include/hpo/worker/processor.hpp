@@ -7,11 +7,11 @@
 
 namespace hpo::worker {
 
-/// What a library that computes on the CPU chooses its ways by, as text: the first processor of /proc/cpuinfo by its name and its
-/// instructions, of which a hash stands for the list. Empty where there is none.
+/// What CPU libraries choose their algorithms by, as text: the name of the first processor in /proc/cpuinfo, and a hash of its list of
+/// instructions. Empty if there is no processor in it.
 [[nodiscard]] std::string processor_text(std::istream& cpuinfo);
 
-/// The same of this machine, with what a worker's environment tells these libraries to leave aside.
+/// The same for this machine, with the variables of a worker's environment that tell these libraries which instructions to leave out.
 [[nodiscard]] std::string processor_text(const Environment& environment);
 
 }  // namespace hpo::worker

@@ -11,8 +11,8 @@
 
 #include "hpo/trainer/json.hpp"
 
-/// What supervisor and worker say to each other: one JSON object a line over a socket pair, `op` names the message.
-/// The worker speaks first (Ready or Refused). A report is answered by GoOn or Stop before the trainer goes on.
+/// The messages between supervisor and worker, over a socket pair. Each line is one JSON object, and its `op` names the message. The worker
+/// speaks first (Ready or Refused). After a report, the trainer waits for GoOn or Stop.
 namespace hpo::worker {
 
 inline constexpr int protocol_version = 1;
@@ -23,7 +23,7 @@ struct RunJob {
     static constexpr std::string_view op = "job";
     TrainerJob job;
 };
-struct EvaluateModel {  ///< TrainerJob::saved_model; answered as RunJob is
+struct EvaluateModel {  ///< TrainerJob::saved_model; answered like RunJob
     static constexpr std::string_view op = "evaluate";
     TrainerJob job;
 };
@@ -42,7 +42,7 @@ struct AskPeak {  ///< TrainerJob::trace_file; answered with a prediction or an 
     static constexpr std::string_view op = "predict";
     TrainerJob job;
     PeakSource source = PeakSource::dry_run;
-    std::int64_t most_memory_bytes = 0;  ///< that the worker's process may take beside what it has; 0: any
+    std::int64_t most_memory_bytes = 0;  ///< host memory that the worker's process may take in addition; 0: no limit
     std::int64_t id = 0;                 ///< comes back with the answer
 };
 struct AskCheck {
@@ -62,9 +62,9 @@ struct Ready {
     static constexpr std::string_view op = "ready";
     int protocol = protocol_version;
     TrainerInfo info;
-    std::string build;  ///< changes when the trainer's code does; empty: not known
+    std::string build;  ///< changes when the trainer's code changes; empty: not known
 };
-struct Refused {  ///< the worker cannot go on, and leaves
+struct Refused {  ///< the worker cannot go on, and ends
     static constexpr std::string_view op = "refused";
     std::string what;
 };
@@ -79,14 +79,14 @@ struct Measured {
     static constexpr std::string_view op = "memory";
     MemoryMark mark;
 };
-struct Checkpointed {  ///< only for jobs that have a folder for checkpoints
+struct Checkpointed {  ///< only for jobs that have a checkpoint folder
     static constexpr std::string_view op = "checkpoint";
     std::int64_t step = 0;
 };
 struct Ended {
     static constexpr std::string_view op = "end";
     AttemptOutcome outcome;
-    bool leaving = false;  ///< the process is poisoned, or holds memory that it should not, and ends
+    bool leaving = false;  ///< the process ends, because its device is unusable or it holds memory that it should not
 };
 struct Answered {  ///< to AskProfile, AskPeak and AskCheck
     static constexpr std::string_view op = "answer";
@@ -96,13 +96,13 @@ struct Answered {  ///< to AskProfile, AskPeak and AskCheck
     std::vector<TrainerProblem> problems;
     std::vector<std::string> remarks;  ///< what the trainer logged while it checked
     std::optional<std::string> error;
-    bool no_memory = false;                  ///< the error: the host's memory, as far as it may be used, did not suffice
-    std::optional<std::int64_t> held_bytes;  ///< what the process held of the device afterwards, where the trainer marks it
+    bool no_memory = false;                  ///< the error is that the allowed host memory did not suffice
+    std::optional<std::int64_t> held_bytes;  ///< what the process held of the device afterwards, if the trainer marks it
 };
 using Event = std::variant<Ready, Refused, Started, Reported, Measured, Checkpointed, Ended, Answered>;
 /// @}
 
-/// A message as its line, the line's end included.
+/// A message as a line, with the line end.
 template <class... M>
 [[nodiscard]] std::string message_line(const std::variant<M...>& message) {
     return std::visit(
@@ -114,7 +114,7 @@ template <class... M>
         message);
 }
 
-/// Reads a line; throws Error{bad_value} for what is no message of the kind asked for.
+/// Reads a line. Throws Error{bad_value} if it is no message of the asked kind.
 template <class Message>
 [[nodiscard]] Message parse_message(std::string_view line) {
     const Json json = parse_json(line, "message");

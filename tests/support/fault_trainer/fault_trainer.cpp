@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A trainer without LibTorch that fails in every way that a trainer can, on request.
+#include <dlfcn.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -16,8 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "hpo/allocator/trace_file.hpp"
 #include "hpo/device/metered_device.hpp"
-#include "hpo/memory/trace_file.hpp"
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
 
@@ -29,6 +31,15 @@ using hpo::TrainerJob;
 
 volatile std::sig_atomic_t terminated = 0;
 
+/// NAME of the file that this library was loaded from, libhpo_trainer_NAME.so.
+std::string own_name() {
+    static const char here = 0;
+    Dl_info info{};
+    if (dladdr(&here, &info) == 0 || !info.dli_fname) std::abort();
+    const std::string stem = std::filesystem::path{info.dli_fname}.stem().string();
+    return stem.substr(std::string{"libhpo_trainer_"}.size());
+}
+
 [[noreturn]] void refuse_memory() {
     throw std::runtime_error(
         "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; 20.13 GiB already allocated; "
@@ -38,7 +49,9 @@ volatile std::sig_atomic_t terminated = 0;
 class FaultTrainer final : public hpo::Trainer {
 public:
     [[nodiscard]] hpo::TrainerInfo info() const override {
-        return {.name = HPO_FAULT_NAME,
+        const std::string name = own_name();
+        const bool uses_cuda = name == "cuda_fault";
+        return {.name = name,
                 .summary = "Fails on request, for tests of everything above it; without a fault the value is (x - 0.3)^2",
                 .parameters = {{"x", "float", "", 0.0, "where the parabola is evaluated"},
                                {"fault", "text", "", std::string{"none"}, "what goes wrong"},
@@ -51,8 +64,8 @@ public:
                 .metrics = {{"value", hpo::Direction::minimize, "(x - 0.3)^2"}},
                 .levers = {"micro_batch"},
                 .effective_batch_parameter = "batch",
-                .libtorch_version = HPO_FAULT_LIBTORCH,
-                .uses_cuda = HPO_FAULT_USES_CUDA,
+                .libtorch_version = uses_cuda ? "2.11.0" : "",
+                .uses_cuda = uses_cuda,
                 .checkpoints = true,
                 .peak_sources = {"dry_run", "probe"}};
     }
@@ -242,7 +255,7 @@ public:
 private:
     /// The trace of what `predict` says: 100 bytes of weights, then activations.
     static void write_trace(const std::string& file, std::int64_t activations) {
-        hpo::memory::AllocationTrace trace;
+        hpo::allocator::AllocationTrace trace;
         trace.scopes.emplace_back("layer");
         trace.enter("build");
         trace.take({.bytes = 100, .scope = 1});
@@ -250,7 +263,7 @@ private:
         const std::int64_t passing = trace.take({.bytes = activations, .scope = 1});
         trace.enter("backward");
         trace.give_back(passing);
-        hpo::memory::write_trace(file, trace);
+        hpo::allocator::write_trace(file, trace);
     }
     /// The step of the checkpoint, which must be the one that the job asks for.
     static std::int64_t resumed(const TrainerJob& job) {

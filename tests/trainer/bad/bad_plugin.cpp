@@ -1,58 +1,61 @@
 // SPDX-License-Identifier: MIT
-// One source, one macro each: a library that the plugin loader must refuse (some_libtorch is accepted first,
-// older_entry, longer_entry and prints always).
+// A library that the plugin loader must refuse, or take, as its own file name says: libhpo_trainer_REASON.so. It is compiled once and lies
+// under one name for each reason.
+#include <dlfcn.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "hpo/trainer/plugin.hpp"
 
 namespace {
 
-#ifdef HPO_BAD_CRASHES_ON_LOAD
-[[maybe_unused]] const int crash = (std::abort(), 0);
-#endif
-#ifdef HPO_BAD_HANGS_ON_LOAD
-[[maybe_unused]] const int hang = (std::this_thread::sleep_for(std::chrono::hours{1}), 0);
-#endif
-#ifdef HPO_BAD_PRINTS
-[[maybe_unused]] const int noise = (std::puts("{\"plugins\": \"none\"}"), std::fflush(stdout));
-#endif
+/// REASON of the name that this library was loaded by.
+std::string own_reason() {
+    static const char here = 0;
+    Dl_info info{};
+    if (dladdr(&here, &info) == 0 || !info.dli_fname) std::abort();
+    const std::string stem = std::filesystem::path{info.dli_fname}.stem().string();
+    const std::string prefix = "libhpo_trainer_";
+    return stem.starts_with(prefix) ? stem.substr(prefix.size()) : stem;
+}
+
+const std::string reason = own_reason();
+
+/// What some reasons do while they are loaded.
+[[maybe_unused]] const int on_load = [] {
+    if (reason == "crashes_on_load") std::abort();
+    if (reason == "hangs_on_load") std::this_thread::sleep_for(std::chrono::hours{1});
+    if (reason == "prints") {
+        std::puts("{\"plugins\": \"none\"}");
+        std::fflush(stdout);
+    }
+    return 0;
+}();
 
 class Empty final : public hpo::Trainer {
 public:
     Empty() {
-#ifdef HPO_BAD_THROWING
-        throw std::runtime_error("no licence");
-#endif
-#ifdef HPO_BAD_HANGS_IN_CONSTRUCTOR
-        // Always, or once the file of this name is there.
-        const char* const once = std::getenv("HPO_TEST_HANG");
-        if (!once || std::filesystem::exists(once)) std::this_thread::sleep_for(std::chrono::hours{1});
-#endif
-#ifdef HPO_BAD_PRINTS
-        std::printf("half a line without an end");
-#endif
+        if (reason == "throwing") throw std::runtime_error("no licence");
+        if (reason == "hangs_in_constructor") {
+            // Always, or once the file of this name is there.
+            const char* const once = std::getenv("HPO_TEST_HANG");
+            if (!once || std::filesystem::exists(once)) std::this_thread::sleep_for(std::chrono::hours{1});
+        }
+        if (reason == "prints") std::printf("half a line without an end");
     }
     [[nodiscard]] hpo::TrainerInfo info() const override {
+        if (reason == "throwing_info") throw std::runtime_error("no list of parameters");
         hpo::TrainerInfo info;
-        info.name = HPO_BAD_NAME;
-#ifdef HPO_BAD_THROWING_INFO
-        throw std::runtime_error("no list of parameters");
-#endif
-#ifdef HPO_BAD_WRONG_NAME
-        info.name = "somebody_else";
-#endif
-#ifdef HPO_BAD_SOME_LIBTORCH
-        info.libtorch_version = "1.13.1";
-#endif
-#ifdef HPO_BAD_OTHER_LIBTORCH
-        info.libtorch_version = "2.11.0";
-#endif
+        info.name = reason == "wrong_name" ? "somebody_else" : reason;
+        if (reason == "some_libtorch") info.libtorch_version = "1.13.1";
+        if (reason == "other_libtorch") info.libtorch_version = "2.11.0";
         return info;
     }
     hpo::AttemptOutcome run(const hpo::TrainerJob&, hpo::Progress&) override { return {}; }
@@ -60,40 +63,25 @@ public:
     [[nodiscard]] std::vector<hpo::TrainerProblem> check(const hpo::TrainerJob&) override { return {}; }
 };
 
-[[maybe_unused]] hpo::abi::Entry changed(void (*change)(hpo::abi::Entry&)) {
-    hpo::abi::Entry entry = *hpo::abi::Exported<Empty>::entry();
-    change(entry);
-    return entry;
-}
-
-}  // namespace
-
-#if defined(HPO_BAD_NO_SYMBOL)
-extern "C" __attribute__((visibility("default"))) int somebody_elses_symbol() { return 1; }
-#elif defined(HPO_BAD_WRONG_MAGIC) || defined(HPO_BAD_OTHER_ABI) || defined(HPO_BAD_SHORT_ENTRY) || defined(HPO_BAD_OLDER_ENTRY)
-extern "C" __attribute__((visibility("default"))) const hpo::abi::Entry* hpo_trainer_plugin() noexcept {
-    static const hpo::abi::Entry entry = changed([](hpo::abi::Entry& made) {
-#ifdef HPO_BAD_WRONG_MAGIC
-        made.magic = 42;
-#elif defined(HPO_BAD_OTHER_ABI)
-        made.abi_version = 999;
-#elif defined(HPO_BAD_OLDER_ENTRY)
-        made.struct_size = offsetof(hpo::abi::Entry, profile);  // what stands behind must not be looked at
-#else
-        made.struct_size = 24;
-#endif
-    });
-    return &entry;
-}
-#elif defined(HPO_BAD_LONGER_ENTRY)
 struct LongerEntry {
     hpo::abi::Entry known;
     void (*added_later)() noexcept;
 };
+
+/// The entry as each reason has it.
+LongerEntry entry_of_reason() {
+    LongerEntry made{*hpo::abi::Exported<Empty>::entry(), []() noexcept {}};
+    if (reason == "wrong_magic") made.known.magic = 42;
+    if (reason == "other_abi") made.known.abi_version = 999;
+    if (reason == "short_entry") made.known.struct_size = 24;
+    if (reason == "older_entry") made.known.struct_size = offsetof(hpo::abi::Entry, profile);  // what stands behind must not be looked at
+    if (reason == "longer_entry") made.known.struct_size = sizeof(LongerEntry);
+    return made;
+}
+
+}  // namespace
+
 extern "C" __attribute__((visibility("default"))) const hpo::abi::Entry* hpo_trainer_plugin() noexcept {
-    static const LongerEntry entry{changed([](hpo::abi::Entry& made) { made.struct_size = sizeof(LongerEntry); }), []() noexcept {}};
+    static const LongerEntry entry = entry_of_reason();
     return &entry.known;
 }
-#else
-HPO_TRAINER_PLUGIN(Empty);
-#endif

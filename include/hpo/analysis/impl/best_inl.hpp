@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hpo/analysis/best.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 
 namespace hpo::analysis {
 

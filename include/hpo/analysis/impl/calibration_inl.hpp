@@ -8,8 +8,10 @@
 #include <span>
 #include <vector>
 
+#include <range/v3/view/zip.hpp>
+
 #include "hpo/analysis/calibration.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 
 namespace hpo::analysis {
 
@@ -31,14 +33,15 @@ HPO_INLINE std::vector<CalibrationRow> calibration_table(std::span<const Predict
         found->underestimated += use.too_low() ? 1 : 0;
         if (!use.ran_out) ratios[static_cast<std::size_t>(found - rows.begin())].push_back(use.ratio());
     }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        std::vector<double>& known = ratios[i];
+    const auto quantile = [](const std::vector<double>& sorted, double p) {
+        return sorted[static_cast<std::size_t>(p * static_cast<double>(sorted.size() - 1) + 0.5)];
+    };
+    for (auto&& [row, known] : ranges::views::zip(rows, ratios)) {
         if (known.empty()) continue;
         std::ranges::sort(known);
-        const auto quantile = [&](double p) { return known[static_cast<std::size_t>(p * static_cast<double>(known.size() - 1) + 0.5)]; };
-        rows[i].low = quantile(0.05);
-        rows[i].median = quantile(0.5);
-        rows[i].high = quantile(0.95);
+        row.low = quantile(known, 0.05);
+        row.median = quantile(known, 0.5);
+        row.high = quantile(known, 0.95);
     }
     std::ranges::stable_sort(rows, std::greater{}, &CalibrationRow::attempts);
     return rows;

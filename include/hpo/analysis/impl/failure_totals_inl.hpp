@@ -5,23 +5,38 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "hpo/analysis/failure_name.hpp"
+#include <range/v3/view/chunk_by.hpp>
+
+#include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/analysis/failure_totals.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::detail {
 
+HPO_INLINE std::optional<std::int64_t> most_frequent(std::vector<std::int64_t> numbers) {
+    std::ranges::sort(numbers);
+    std::optional<std::int64_t> most;
+    std::ptrdiff_t times = 0;
+    for (const auto& equal : numbers | ranges::views::chunk_by(std::equal_to{})) {
+        if (ranges::distance(equal) < times) continue;
+        times = ranges::distance(equal);
+        most = *equal.begin();
+    }
+    return most;
+}
+
 HPO_INLINE std::optional<std::int64_t> usual_capacity(std::span<const Trial> trials, std::span<const FailureCase> cases) {
-    std::map<std::int64_t, std::size_t> counts;
+    std::vector<std::int64_t> capacities;
     const auto add = [&](const MemoryReading& reading) {
-        if (reading.capacity) ++counts[*reading.capacity];
+        if (reading.capacity) capacities.push_back(*reading.capacity);
     };
     for (const FailureCase& entry : cases) add(entry.failure.memory);
     for (const Trial& trial : trials) {
@@ -30,8 +45,7 @@ HPO_INLINE std::optional<std::int64_t> usual_capacity(std::span<const Trial> tri
             if (!attempt.memory.empty()) add(attempt.memory.front().reading);
         }
     }
-    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return std::pair{entry.second, entry.first}; });
-    return most == counts.end() ? std::nullopt : std::optional{most->first};
+    return most_frequent(std::move(capacities));
 }
 
 }  // namespace hpo::analysis::detail

@@ -13,25 +13,24 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/memory_report.hpp"
 #include "hpo/analysis/oom.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/failure/cause.hpp"
 
 namespace hpo::analysis::detail {
 
-/// The capacity that most attempts were held against; of equally frequent ones the largest.
+/// The most frequent capacity of the attempts. If several are equally frequent, the largest.
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> attempted_capacity(std::span<const Trial> trials) {
-    std::map<std::int64_t, std::size_t> counts;
+    std::vector<std::int64_t> capacities;
     for (const Trial& trial : trials) {
         for (const Attempt& attempt : trial.attempts) {
-            if (attempt.capacity_bytes) ++counts[*attempt.capacity_bytes];
+            if (attempt.capacity_bytes) capacities.push_back(*attempt.capacity_bytes);
         }
     }
-    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return std::pair{entry.second, entry.first}; });
-    return most == counts.end() ? std::nullopt : std::optional{most->first};
+    return most_frequent(std::move(capacities));
 }
 
 }  // namespace hpo::analysis::detail
@@ -63,8 +62,8 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
     report.uses = predicted_uses(trials);
     report.calibration = calibration_table(report.uses);
 
-    std::map<const Trial*, std::int64_t> needed_more;  // with an attempt that ran out of memory by its own doing: the least that it needed
-    std::set<const Trial*> out_of_memory;              // whoever took it
+    std::map<const Trial*, std::int64_t> needed_more;  // trials that ran out of memory by themselves, with the least that they needed
+    std::set<const Trial*> out_of_memory;              // whoever took the memory
     std::set<const Trial*> recovered;
     for (const FailureCase& entry : cases) {
         if (entry.silent()) ++report.silent_failures;
@@ -97,7 +96,7 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
         if (measured) {
             ++report.measured_trials;
             report.top.push_back(use);
-            TrialUse fitting = use;  // of a recovered one what the attempt took that ran
+            TrialUse fitting = use;  // for a recovered trial, the use of the attempt that ran
             if (came_back && !trial.attempts.empty()) fitting.bytes = peak_of(trial.attempts.back()).value_or(0);
             if (!use.ran_out && fitting.bytes > 0 && (!report.highest || fitting.bytes > report.highest->bytes)) report.highest = fitting;
         }
@@ -105,7 +104,7 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
         if (use.needs_more) use.bytes = least;
         if (use.needs_more || measured) all.push_back(use);
 
-        const bool short_once = more != needed_more.end();  // as it was first launched, at least
+        const bool short_once = more != needed_more.end();  // at least as it was first launched
         if (!short_once && ran_out && !report.limit_bytes) {
             ++report.neither_safe_nor_not;
         } else if (short_once || (measured && ran_well(trial))) {
@@ -121,7 +120,7 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
     std::vector<Example> examples;
     for (auto& [bytes, example] : known) examples.push_back(example);
     constexpr std::size_t most_examples = 2000;
-    if (examples.size() > most_examples) {  // evenly spaced over the uses, positives all kept
+    if (examples.size() > most_examples) {  // evenly spaced over the uses; all positives are kept
         std::vector<Example> spaced;
         const std::size_t step = examples.size() / most_examples + 1;
         for (std::size_t i = 0; i < examples.size(); ++i) {

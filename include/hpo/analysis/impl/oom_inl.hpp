@@ -10,17 +10,17 @@
 #include <vector>
 
 #include "hpo/analysis/best.hpp"
-#include "hpo/analysis/device_share.hpp"
-#include "hpo/analysis/history_cause.hpp"
+#include "hpo/analysis/cases/device_share.hpp"
+#include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/changes/smallest_change.hpp"
 #include "hpo/analysis/oom.hpp"
-#include "hpo/analysis/region_learner.hpp"
-#include "hpo/analysis/smallest_change.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/analysis/regions/region_learner.hpp"
+#include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::detail {
 
-/// The learned regions with the counts that a reader can check: ended trials that were launched, and those of them that ran out of
-/// memory for any cause.
+/// The learned regions with counts that a reader can check: trials that were launched and ended, and those of them that ran out of memory
+/// for any cause.
 [[nodiscard]] HPO_INLINE std::vector<OomRegion> counted_regions(std::vector<LearnedRegion> learned, std::span<const Trial> trials,
                                                                 const std::set<const Trial*>& out_of_memory,
                                                                 const std::set<const Trial*>& recovered,
@@ -61,7 +61,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     std::set<const Trial*> recovered;
     std::set<const Trial*> not_run;
     std::set<const Trial*> failed;
-    std::set<OomCause> causes;  // that a rule could answer
+    std::set<OomCause> causes;  // causes that a rule could answer
     for (const FailureCase& entry : cases) {
         failed.insert(entry.trial);
         if (entry.is_oom()) {
@@ -92,7 +92,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     report.regions = counted(std::move(learned));
     std::vector<OomRegion> refused = report.regions;
     if (std::ranges::any_of(refused, [](const OomRegion& region) { return region.recovered == 0 && !region.best.empty(); })) {
-        // What is left alone is said; what is refused are narrower regions beside the best.
+        // The rule names the regions that it does not refuse. It refuses narrower ones, without the best trials.
         std::erase_if(refused, [](const OomRegion& region) { return region.recovered == 0 && region.best.empty(); });
         std::ranges::copy_if(counted(learn_regions(examples, kept)), std::back_inserter(refused),
                              [](const OomRegion& region) { return region.recovered == 0; });
@@ -101,7 +101,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     DemandOrder order{trials, model};
     const Witnesses witnesses{fitted, cases, order};
     report.cases.reserve(report.oom_attempts);
-    for (FailureCase& entry : cases) {  // each is moved away: the witnesses keep no pointer to it
+    for (FailureCase& entry : cases) {  // each is moved; the witnesses keep no pointer to it
         if (!entry.is_oom()) {
             report.other_failures.push_back(std::move(entry));
             continue;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hpo/analysis/prediction.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 
 namespace hpo::analysis {
 

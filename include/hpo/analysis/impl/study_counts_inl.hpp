@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "hpo/analysis/study_counts.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::analysis {

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/distribution.hpp"
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
 
 namespace hpo {
 
@@ -25,7 +25,7 @@ HPO_INLINE Distribution checked(std::string_view place, Distribution distributio
             if (real->log) refuse("both log and step", "one of them");
             if (!(*real->step > 0) || !std::isfinite(*real->step)) refuse("step " + number_text(*real->step), "step > 0");
             const double steps = (real->high - real->low) / *real->step;
-            // A high that is a grid point but for rounding stays as it was written.
+            // A `high` that differs from a grid point only by rounding stays as it was written.
             if (std::fabs(steps - std::round(steps)) >= 1e-8) real->high = real->low + std::floor(steps) * *real->step;
         }
     } else if (auto* whole = get_if<IntDistribution>(&distribution)) {

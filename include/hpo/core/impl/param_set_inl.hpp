@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/param_set.hpp"
 
 namespace hpo {

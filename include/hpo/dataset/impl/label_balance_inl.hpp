@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/shown_text.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/shown_text.hpp"
 #include "hpo/dataset/label_balance.hpp"
 #include "hpo/dataset/shown_names.hpp"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/shown_text.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/shown_text.hpp"
 #include "hpo/dataset/label_table.hpp"
 #include "hpo/dataset/shown_names.hpp"
 

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string>
 
-#include "hpo/core/git_lfs.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/utf8.hpp"
+#include "hpo/base/git_lfs.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/utf8.hpp"
 #include "hpo/dataset/line_reader.hpp"
 
 namespace hpo::dataset {

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/dataset/line_reader.hpp"
 #include "hpo/dataset/read_table.hpp"

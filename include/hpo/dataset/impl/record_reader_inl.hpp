@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/dataset/record_reader.hpp"
 
 namespace hpo::dataset {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/dataset/sha256.hpp"
 
 namespace hpo::dataset {

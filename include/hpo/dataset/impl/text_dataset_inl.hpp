@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/dataset/read_table.hpp"
 #include "hpo/dataset/text_dataset.hpp"
 
 namespace hpo::dataset::detail {
 
-/// The one file in `folder` that has one of the part's names and an ending that a reader knows; empty when there is none.
+/// The file in `folder` that has one of the part's names and a known ending. Empty if there is none.
 [[nodiscard]] HPO_INLINE std::filesystem::path find_part(const std::filesystem::path& folder, std::span<const std::string_view> names) {
     const std::string part{names.front()};
     std::set<std::string> found;
@@ -36,7 +36,7 @@ namespace hpo::dataset::detail {
     return found.empty() ? std::filesystem::path{} : folder / *found.begin();
 }
 
-/// Tables in `folder` that have the name of no part, in the order of their names.
+/// The tables in `folder` that do not have the name of a part, sorted by name.
 [[nodiscard]] HPO_INLINE std::vector<std::string> find_others(const std::filesystem::path& folder) {
     const auto names = [](std::span<const std::string_view> part, const std::string& name) {
         return std::find(part.begin(), part.end(), name.substr(0, name.find('.'))) != part.end();

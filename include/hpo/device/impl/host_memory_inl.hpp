@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/device/host_memory.hpp"
 
 namespace hpo::device::detail {
@@ -17,13 +17,13 @@ namespace hpo::device::detail {
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> number_in(const std::filesystem::path& file) {
     std::ifstream in{file};
     std::int64_t value = 0;
-    if (in >> value) return value;  // "max" is no number: no limit
+    if (in >> value) return value;  // "max" is no number and means no limit
     return std::nullopt;
 }
 
-/// What the kernel takes back from a control group when memory runs short, by its memory.stat: the pages of files, read once or often,
-/// and caches of names. Memory of processes, tmpfs and shared memory is no part of it. These are the kinds that MemAvailable of
-/// /proc/meminfo counts for the whole machine.
+/// The bytes of a control group that the kernel can take back when memory runs short, by its memory.stat: cached pages of files, and caches
+/// of names. Memory of processes, tmpfs and shared memory does not count. MemAvailable of /proc/meminfo counts the same kinds for the whole
+/// machine.
 [[nodiscard]] HPO_INLINE std::int64_t reclaimable_bytes(const std::filesystem::path& memory_stat) {
     std::ifstream in{memory_stat};
     std::int64_t sum = 0;
@@ -31,7 +31,7 @@ namespace hpo::device::detail {
     std::string name;
     std::int64_t bytes = 0;
     while (in >> name >> bytes) {
-        const bool with_children = name.starts_with("total_");  // version 1; in version 2 each figure is with them
+        const bool with_children = name.starts_with("total_");  // version 1; in version 2 every number includes the child groups
         const std::string_view kind = std::string_view{name}.substr(with_children ? 6 : 0);
         if (kind != "inactive_file" && kind != "active_file" && kind != "slab_reclaimable") continue;
         (with_children ? sum_with_children : sum) += bytes;
@@ -39,7 +39,7 @@ namespace hpo::device::detail {
     return std::max(sum, sum_with_children);
 }
 
-/// Lowers `memory` to what one control group leaves. `machine_bytes`: a limit from there on is none.
+/// Lowers `memory` to what one control group leaves. A limit of `machine_bytes` or more counts as no limit.
 HPO_INLINE void limit_by_cgroup(HostMemory& memory, const std::filesystem::path& folder, bool unified, std::int64_t machine_bytes) {
     const auto limit = number_in(folder / (unified ? "memory.max" : "memory.limit_in_bytes"));
     if (!limit || *limit >= machine_bytes) return;
@@ -76,7 +76,7 @@ HPO_INLINE std::optional<HostMemory> host_memory(const std::filesystem::path& ro
         const bool unified = controllers.empty();
         if (!unified && controllers.find("memory") == std::string::npos) continue;
         const auto top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
-        // A container may see its own group as the top, and the path that the host knows: then only the top is there.
+        // A container may see its own group as the top folder, but the path as the host knows it. Then only the top folder exists.
         for (std::filesystem::path path = line.substr(second + 1); path.has_relative_path(); path = path.parent_path())
             detail::limit_by_cgroup(memory, top / path.relative_path(), unified, machine_bytes);
         detail::limit_by_cgroup(memory, top, unified, machine_bytes);

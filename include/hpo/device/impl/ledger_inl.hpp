@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/device/ledger.hpp"
 
 namespace hpo::device {
@@ -105,7 +105,7 @@ HPO_INLINE void Ledger::require_same_id_space(Content& content) const {
     if (std::ranges::any_of(content.entries, [](const Entry& entry) { return entry.number != 0; })) {
         throw Error{Errc::no_device,
                     file().string() +
-                        ": a ledger of processes that cannot be seen from here, as those of another container; name another "
+                        ": a ledger of processes that this one cannot see, such as those of another container; name another "
                         "file, or remove it when no study runs"};
     }
     content.id_space = id_space_;

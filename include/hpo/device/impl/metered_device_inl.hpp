@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/device/metered_device.hpp"
 
 namespace hpo::device {
@@ -29,7 +29,7 @@ HPO_INLINE MeteredDevice MeteredDevice::open(const std::filesystem::path& file) 
 HPO_INLINE Charge MeteredDevice::charge(std::int64_t bytes) {
     return record_.with([&](Account& account) {
         Slot& slot = own_slot(account);
-        // By what is left: an absurd request, added up, would wrap around.
+        // Compares with what is left, because adding a huge request would overflow.
         if (slot.cap_bytes != no_cap && bytes > slot.cap_bytes - slot.bytes) return Charge{Charge::Answer::above_cap};
         if (bytes > account.capacity_bytes - account.used_bytes) reclaim_dead(account);
         if (bytes > account.capacity_bytes - account.used_bytes) return Charge{Charge::Answer::full};

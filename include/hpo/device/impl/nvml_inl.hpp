@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/device/nvml.hpp"
 
 namespace hpo::device {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/device/sharing_speed.hpp"
 
 namespace hpo::device {

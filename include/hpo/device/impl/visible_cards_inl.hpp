@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/device/visible_cards.hpp"
 
 namespace hpo::device {
@@ -48,7 +48,7 @@ namespace hpo::device::detail {
 }
 
 [[nodiscard]] HPO_INLINE std::optional<NvidiaDevice> card_by_index(const std::vector<NvidiaDevice>& all, const std::string& entry) {
-    std::size_t index = 0;  // CUDA reads the number at the beginning, whatever follows
+    std::size_t index = 0;  // CUDA reads the number at the beginning and ignores the rest
     const auto status = std::from_chars(entry.data(), entry.data() + entry.size(), index).ec;
     const auto card = std::ranges::find_if(all, [&](const NvidiaDevice& each) { return each.index == index; });
     return status == std::errc{} && card != all.end() ? std::optional{*card} : std::nullopt;

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/framework_message.hpp"
@@ -17,13 +17,13 @@
 
 namespace hpo::detail {
 
-/// The figures of one out-of-memory, put together from the message, the failure's reading and the context.
+/// The figures of one out-of-memory failure, collected from the message, the failure's reading and the context.
 struct OomFigures {
     MemoryReading memory;
     std::optional<std::int64_t> requested;
     std::optional<std::int64_t> process;      ///< all that the process held, its context included
     std::optional<std::int64_t> others;       ///< all that other processes held
-    std::optional<std::int64_t> unallocated;  ///< reserved and not in use
+    std::optional<std::int64_t> unallocated;  ///< reserved but not in use
     std::int64_t held_before = 0;             ///< allocated when the attempt began
 };
 
@@ -53,7 +53,8 @@ struct OomFigures {
         f.others = 0;
         for (const MemoryNeighbour& neighbour : m.neighbours) *f.others += neighbour.bytes;
     } else if (m.capacity && m.free && (f.process || m.reserved)) {
-        // Nobody is named: what is neither free nor ours, less what a CUDA context and its libraries take outside the allocator.
+        // No process is named. So other processes hold what is neither free nor ours, minus what a CUDA context and its libraries take
+        // outside the allocator.
         const std::int64_t outside = f.process ? 0 : std::min(*m.capacity / 10, std::int64_t{5} << 28U);  // 1.25 GiB at most
         const std::int64_t gap = *m.capacity - *m.free - f.process.value_or(m.reserved.value_or(0));
         f.others = gap > outside ? gap : 0;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/cuda_codes.hpp"
 #include "hpo/failure/framework_message.hpp"
@@ -54,8 +54,8 @@ HPO_INLINE std::optional<std::int64_t> number_after(std::string_view text, std::
     return false;
 }
 
-/// Host memory: PyTorch's CPU allocator, Python, numpy, the C++ library, the operating system, loader processes, TensorFlow's tensors on
-/// the CPU. A std::bad_alloc that carries CUDA's word for it is none: RAPIDS and XGBoost throw those.
+/// True for messages about host memory: PyTorch's CPU allocator, Python, numpy, the C++ library, the operating system, loader processes,
+/// TensorFlow's tensors on the CPU. A std::bad_alloc that names a CUDA error is not about host memory: RAPIDS and XGBoost throw these.
 [[nodiscard]] HPO_INLINE bool speaks_of_host_memory(std::string_view type, std::string_view message) {
     if (mentions_any(message, {"cudaerrormemoryallocation", "out_of_memory: cuda"})) return false;
     if (message.find("oom when allocating tensor") != std::string_view::npos && message.find("device:cpu:") != std::string_view::npos)
@@ -77,7 +77,7 @@ HPO_INLINE bool speaks_of_workspace(std::string_view message) {
             message.find("cublascreate") != std::string_view::npos);
 }
 
-/// True where "out of memory" is all that the message says, after an exception's type perhaps.
+/// True if the message says only "out of memory", perhaps after an exception's type.
 [[nodiscard]] HPO_INLINE bool says_only_out_of_memory(std::string_view message) {
     constexpr std::string_view words = "out of memory";
     const auto end = message.find_last_not_of(".! \n\r\t");
@@ -87,7 +87,7 @@ HPO_INLINE bool speaks_of_workspace(std::string_view message) {
     return message.empty() || message.ends_with(": ") || message.ends_with('\n');
 }
 
-/// A device allocator's refusal, ours and other frameworks'.
+/// True for a device allocator's refusal, from PyTorch or another framework.
 [[nodiscard]] HPO_INLINE bool speaks_of_device_memory(std::string_view type, std::string_view message) {
     return type.find("outofmemoryerror") != std::string_view::npos || message.find("outofmemoryerror") != std::string_view::npos ||
            (message.find("out of memory") != std::string_view::npos &&
@@ -103,7 +103,8 @@ HPO_INLINE bool speaks_of_workspace(std::string_view message) {
                                   "would exceed allowed memory"});
 }
 
-/// True where a process is said to have been ended by SIGKILL. Who sent it is not said: the kernel's out-of-memory killer, or anybody.
+/// True if the message says that SIGKILL ended a process. It does not say who sent the signal: the kernel's out-of-memory killer or any
+/// program.
 [[nodiscard]] HPO_INLINE bool speaks_of_sigkill(std::string_view message) {
     if (mentions_any(message, {"signals.sigkill", "by signal 9", "received sigkill"})) return true;
     for (const std::string_view phrase :
@@ -155,7 +156,7 @@ HPO_INLINE Failure classify_text(const FailureText& text) {
                                               "nccl communicator was aborted", "cudnn_status_execution_failed",
                                               "cudnn_status_internal_error", "cudnn_status_mapping_error", "cublas_status_execution_failed",
                                               "cublas_status_internal_error", "cublas_status_mapping_error"})) {
-        failure.kind = FailureKind::cuda_sticky;  // a communicator or handle that failed once fails for good: a fresh process is needed
+        failure.kind = FailureKind::cuda_sticky;  // a communicator or handle that failed once always fails again: a fresh process is needed
     } else if (detail::mentions_any(message, {"invalid labels detected", "model output shape mismatch", "is out of bounds.",
                                               "to match target batch_size"})) {
         failure.kind = FailureKind::bad_batch;
@@ -188,7 +189,7 @@ HPO_INLINE Failure classify_exit(const ProcessEnd& end) {
         failure.kind = failure.signal == killed && end.host_memory_was_short ? FailureKind::host_out_of_memory : FailureKind::crash;
         failure.message = "the process was ended by " + name;
         if (failure.kind == FailureKind::host_out_of_memory) failure.message += ", and host memory was exhausted";
-        else if (failure.signal == killed) failure.message += "; nothing here sent it: perhaps the kernel's out-of-memory killer";
+        else if (failure.signal == killed) failure.message += "; hpo did not send it: perhaps the kernel's out-of-memory killer";
     } else {
         failure.kind = end.exit_status ? FailureKind::trainer_error : FailureKind::lost_worker;
         failure.message =

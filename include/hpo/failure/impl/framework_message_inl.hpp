@@ -12,12 +12,13 @@
 #include <system_error>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/framework_message.hpp"
 
 namespace hpo::detail {
 
-/// The whole number that a text begins with; digits may be grouped by commas ("8,589,934,592"). Nothing for figures that nobody can have.
+/// The whole number at the beginning of a text. Its digits may be grouped by commas ("8,589,934,592"). Returns nullopt for impossible
+/// figures.
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> leading_whole_number(std::string_view text) {
     double number = 0;
     bool any = false;
@@ -30,10 +31,11 @@ namespace hpo::detail {
     return static_cast<std::int64_t>(number);
 }
 
-/// What a program means by "MB": many write it for 2^20 bytes.
+/// What a program means by "MB". Many programs write it for 2^20 bytes.
 enum class Megabyte { decimal, binary };
 
-/// The size that a text begins with: "2147483648 bytes", "2.00GiB", "12.0 GiB", "2147483648B", "3.00G". Without a unit it is no size.
+/// The size at the beginning of a text: "2147483648 bytes", "2.00GiB", "12.0 GiB", "2147483648B", "3.00G". A number without a unit is not a
+/// size.
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> leading_size(std::string_view text, Megabyte megabyte = Megabyte::decimal) {
     double number = 0;
     const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -97,7 +99,7 @@ enum class Megabyte { decimal, binary };
     return static_cast<std::int64_t>(bytes);
 }
 
-/// The first size that follows `phrase`; blanks, line ends and a colon may stand between.
+/// The first size after `phrase`. Blanks, line ends and a colon may stand between.
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> size_after(std::string_view text, std::string_view phrase,
                                                                 Megabyte megabyte = Megabyte::decimal) {
     for (auto at = text.find(phrase); at != std::string_view::npos; at = text.find(phrase, at + 1)) {
@@ -108,7 +110,7 @@ enum class Megabyte { decimal, binary };
     return std::nullopt;
 }
 
-/// PyTorch with the backend cudaMallocAsync: one figure a line, each behind its label.
+/// PyTorch with the backend cudaMallocAsync: one figure a line, each after its label.
 [[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_async_message(std::string_view text) {
     if (text.find("would exceed allowed memory") == std::string_view::npos) return std::nullopt;
     OomMessage message;
@@ -120,7 +122,7 @@ enum class Megabyte { decimal, binary };
     return message;
 }
 
-/// PyTorch on Apple's devices. What it may take at most is a share of the memory that all programs have together.
+/// PyTorch on Apple's devices. Its limit is a share of the memory that all programs use together.
 [[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_mps_message(std::string_view text) {
     if (text.find("MPS backend out of memory") == std::string_view::npos) return std::nullopt;
     OomMessage message;

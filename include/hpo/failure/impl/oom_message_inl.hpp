@@ -10,19 +10,19 @@
 #include <system_error>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/oom_message.hpp"
 
 namespace hpo::detail {
 
 struct ScannedSize {
-    std::optional<std::int64_t> bytes;  ///< nothing: a size, but not a credible one
+    std::optional<std::int64_t> bytes;  ///< nullopt: a size, but not a credible one
     std::size_t begin = 0;
     std::size_t end = 0;
 };
 
-/// The next "<number> <unit>" at or after `from`, or nothing. A number at the very beginning of the text may have lost digits and is
-/// not taken.
+/// The next "<number> <unit>" at or after `from`, or nullopt. A number at the very beginning of the text is skipped, because it may have
+/// lost digits.
 [[nodiscard]] HPO_INLINE std::optional<ScannedSize> next_size(std::string_view text, std::size_t from) {
     const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
     for (std::size_t i = from; i < text.size(); ++i) {
@@ -52,7 +52,7 @@ struct ScannedSize {
     return std::nullopt;
 }
 
-/// The pid in "... Process 79944 has " that ends the text.
+/// The pid if the text ends in "... Process 79944 has ".
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> pid_before(std::string_view before) {
     constexpr std::string_view has = " has ";
     constexpr std::string_view process = "Process ";
@@ -67,8 +67,8 @@ struct ScannedSize {
     return pid;
 }
 
-/// In a container a process does not know its own number and lists itself among the others: the one that can hold our allocator's
-/// memory, and does not leave more unexplained than a context, is ourselves.
+/// In a container, a process does not know its own pid outside, so the message lists it among the other processes. The process that can
+/// hold our allocator's memory, with no more beyond it than a context, is our own.
 HPO_INLINE void take_own_process_out(OomMessage& message) {
     auto& neighbours = message.memory.neighbours;
     if (message.process_bytes || neighbours.empty() || !message.memory.reserved) return;
@@ -92,7 +92,7 @@ HPO_INLINE std::optional<OomMessage> parse_oom_message(std::string_view text) {
     constexpr std::string_view tried = "Tried to allocate ";
     const auto start = text.find(tried);
     if (start == std::string_view::npos) return std::nullopt;
-    // One message only: a traceback may repeat it, and other text may stand before it.
+    // Keeps one message only. A traceback may repeat it, and other text may stand before it.
     const auto again = text.find(tried, start + tried.size());
     text = text.substr(start, again == std::string_view::npos ? again : again - start);
 
@@ -114,7 +114,7 @@ HPO_INLINE std::optional<OomMessage> parse_oom_message(std::string_view text) {
         else if (followed_by(" allowed")) put(memory.limit, size->bytes);
         else if (followed_by(" already allocated") || followed_by(" is allocated by ")) put(memory.allocated, size->bytes);
         else if (followed_by(" reserved in total by ")) put(memory.reserved, size->bytes);
-        // Until 1.3 "cached" was what the allocator kept beside the allocated memory.
+        // Up to 1.3, "cached" was the memory that the allocator kept besides the allocated memory.
         else if (followed_by(" is reserved by PyTorch but unallocated") || followed_by(" is reserved but unallocated") ||
                  followed_by(" cached"))
             put(unallocated, size->bytes);
@@ -127,7 +127,7 @@ HPO_INLINE std::optional<OomMessage> parse_oom_message(std::string_view text) {
         }
     }
     if (!memory.reserved && memory.allocated && unallocated) memory.reserved = *memory.allocated + *unallocated;
-    if (memory.reserved && memory.allocated && *memory.reserved < *memory.allocated) memory.reserved.reset();  // nobody can have that
+    if (memory.reserved && memory.allocated && *memory.reserved < *memory.allocated) memory.reserved.reset();  // impossible
     if (!lists_itself) detail::take_own_process_out(message);
     return message;
 }

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/python_error.hpp"
 
 namespace hpo::detail {
 
-/// The dotted name that a text begins with; empty for none.
+/// The dotted name at the beginning of a text. Empty if there is none.
 [[nodiscard]] HPO_INLINE std::string_view leading_dotted_name(std::string_view text) {
     std::size_t end = 0;
     bool begins = true;
@@ -29,7 +29,7 @@ namespace hpo::detail {
     return begins ? std::string_view{} : text.substr(0, end);
 }
 
-/// True for names that exceptions have: "ValueError", "torch.cuda.OutOfMemoryError", "KeyboardInterrupt", "TrialPruned".
+/// True for names of exceptions: "ValueError", "torch.cuda.OutOfMemoryError", "KeyboardInterrupt", "TrialPruned".
 [[nodiscard]] HPO_INLINE bool is_exception_name(std::string_view name) {
     const auto dot = name.rfind('.');
     const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
@@ -57,7 +57,7 @@ HPO_INLINE std::optional<std::string> python_text(std::string_view text) {
             plain += text[i] == 'n' ? '\n' : text[i] == 't' ? '\t' : '\r';
             continue;
         }
-        if (text[i] != '\\' && text[i] != '\'' && text[i] != '"') plain += '\\';  // \x1b stays as it is shown
+        if (text[i] != '\\' && text[i] != '\'' && text[i] != '"') plain += '\\';  // \x1b stays as it is written
         plain += text[i];
     }
     return plain;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/failure/source_attributes.hpp"
 
@@ -30,7 +30,7 @@ namespace hpo::detail {
     return at == std::string_view::npos ? type : type.substr(at + 1);
 }
 
-/// The parameter with one of these names, whole or after the last dot ("tok.max_length").
+/// The parameter with one of these names, either in full or after the last dot ("tok.max_length").
 [[nodiscard]] HPO_INLINE const Param* param_named(const ParamSet& params, std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
         for (const Param& param : params) {
@@ -42,7 +42,7 @@ namespace hpo::detail {
     return nullptr;
 }
 
-/// The configuration in the keys that readers of `oom_config` know, and every parameter; null for what the trial does not have.
+/// The configuration in the keys that readers of `oom_config` know, and every parameter. Null for what the trial does not have.
 [[nodiscard]] HPO_INLINE std::string oom_config_text(const ParamSet& params, const ExecutionPlan& plan) {
     const auto whole = [](const std::optional<std::int64_t>& number) { return number ? std::to_string(*number) : std::string{"null"}; };
     const auto number = [&](std::initializer_list<std::string_view> names) -> std::optional<std::int64_t> {

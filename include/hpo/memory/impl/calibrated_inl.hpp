@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/measured_before.hpp"
+#include "hpo/memory/calibration/measured_before.hpp"
+#include "hpo/memory/calibration/risk_budget.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/memory/risk_budget.hpp"
 
 namespace hpo::memory {
 
@@ -44,7 +44,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
         } else if (most > risk_ && quantile(most) <= room) {
             double too_little = risk_;
             risk = most;
-            while (risk - too_little > 1e-3) {  // the least at which it fits
+            while (risk - too_little > 1e-3) {  // the smallest risk at which it fits
                 const double middle = (too_little + risk) / 2;
                 (quantile(middle) <= room ? risk : too_little) = middle;
             }
@@ -58,7 +58,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     }
     std::erase_if(estimate.parts, [](const EstimatePart& part) { return part.name == margin_part; });
     if (estimate.parts.empty()) estimate.parts.push_back({"predicted", bare});
-    estimate.parts.push_back({margin_part, margin});  // below 0 where predictions are too high
+    estimate.parts.push_back({margin_part, margin});  // below 0 if predictions are too high
     estimate.confidence = 1 - risk;
     return estimate;
 }

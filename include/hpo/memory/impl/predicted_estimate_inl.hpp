@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 
 namespace hpo::memory {
@@ -31,7 +31,7 @@ HPO_INLINE Estimate bare_estimate(const PeakPrediction& prediction) {
 }
 
 HPO_INLINE Estimate predicted_estimate(const PeakPrediction& prediction, double margin) {
-    // In doubles, exact to 2^53 bytes: a product of absurd predictions must not wrap around.
+    // Doubles are exact up to 2^53 bytes, and a product of absurd predictions does not wrap around.
     const double share = prediction.uncertainty + margin;
     const auto larger = [&](std::int64_t bytes) {
         const auto whole = static_cast<double>(bytes);

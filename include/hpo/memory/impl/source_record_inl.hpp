@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "hpo/base/inline.hpp"
 #include "hpo/core/history.hpp"
-#include "hpo/core/inline.hpp"
 #include "hpo/core/peak_prediction.hpp"
-#include "hpo/memory/model_family.hpp"
+#include "hpo/memory/calibration/model_family.hpp"
+#include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/memory/residual_observation.hpp"
 #include "hpo/memory/source_record.hpp"
 
 namespace hpo::memory {

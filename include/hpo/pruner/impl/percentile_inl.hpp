@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
-#include "hpo/core/order.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/order.hpp"
 #include "hpo/pruner/percentile.hpp"
 
 namespace hpo::pruner {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/recovery/shrink_micro_batch.hpp"
 
@@ -29,7 +29,7 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
         if (died > config_.crash_retries) {
             return end(Recovery::Action::fail, "the worker died in " + std::to_string(died) + " attempts of this trial");
         }
-        Recovery again = end(Recovery::Action::retry, "the worker died: once more in a fresh one");
+        Recovery again = end(Recovery::Action::retry, "the worker died: retry in a fresh worker");
         again.fresh_worker = true;
         return again;
     }

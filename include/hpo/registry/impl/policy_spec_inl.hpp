@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/registry/policy_spec.hpp"
 
 namespace hpo::registry {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/sampler/tpe.hpp"
 #include "hpo/sampler/tpe_split.hpp"
 #include "hpo/sampler/uniform.hpp"

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
-#include "hpo/core/order.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/order.hpp"
 #include "hpo/sampler/tpe_kernels.hpp"
 #include "hpo/sampler/truncated_normal.hpp"
 
@@ -17,7 +17,7 @@ namespace hpo::sampler {
 
 HPO_INLINE void TpeKernels::add_log_density(std::span<const double> points, std::span<double> terms) const {
     const std::size_t kernels = terms.size() / points.size();
-    std::vector<double> known;  // on grids and choices points repeat
+    std::vector<double> known;  // values repeat on grids and among choices
     std::vector<std::vector<double>> tables;
     for (std::size_t i = 0; i < points.size(); ++i) {
         double* const row = terms.data() + i * kernels;
@@ -74,9 +74,9 @@ HPO_INLINE double TpeKernels::draw(std::size_t k, const TpePart& part, Rng& rng)
 
 HPO_INLINE void TpeKernels::build_normals(const std::vector<double>& values) {
     const double range = axis_.high - axis_.low;
-    std::vector<double> at(values.size());  // the model's coordinates
+    std::vector<double> at(values.size());  // in the model's coordinates
     for (std::size_t k = 0; k < values.size(); ++k) at[k] = std::isnan(values[k]) ? values[k] : axis_.to_model(values[k]);
-    const std::vector<std::size_t> sorted = ascending_order(at);  // of the observations that have the parameter
+    const std::vector<std::size_t> sorted = ascending_order(at);  // observations that have the parameter
     const std::size_t n = sorted.size();
     const double narrowest = range / std::min(100.0, static_cast<double>(n) + 2);
     const auto width = [&](std::size_t i) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/sampler/tpe_parzen_estimator.hpp"
 
 namespace hpo::sampler {

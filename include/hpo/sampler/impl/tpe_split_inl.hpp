@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/sampler/tpe_split.hpp"
 
 namespace hpo::sampler {
@@ -30,7 +30,7 @@ HPO_INLINE TpeSplit tpe_split(const History& history, std::int64_t number, doubl
         const ParamSet* params;
         Rank rank;
         double first;   // smaller is better
-        double second;  // among equals
+        double second;  // compared if `first` is equal
     };
     const bool minimize = history.directions.empty() || history.directions[0] == Direction::minimize;
     const auto loss = [&](double value) {
@@ -73,7 +73,7 @@ HPO_INLINE TpeSplit tpe_split(const History& history, std::int64_t number, doubl
         return x.second < y.second;
     };
     const auto wanted = static_cast<std::size_t>(std::min(25.0, std::ceil(gamma * static_cast<double>(finished))));
-    std::vector<std::size_t> best;  // the better first, of equal ones the older: at most 25, so that insertion is cheap
+    std::vector<std::size_t> best;  // the best first, and of equal ones the older; at most 25, so that insertion is cheap
     for (std::size_t i = 0; i < observations.size(); ++i) {
         if (observations[i].rank == Rank::running) continue;
         std::size_t place = best.size();

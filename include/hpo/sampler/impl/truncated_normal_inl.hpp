@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/sampler/truncated_normal.hpp"
 
 namespace hpo::sampler {
@@ -14,7 +14,7 @@ HPO_INLINE double log_normal_cdf(double x) {
     if (x > 6) return std::log1p(-0.5 * std::erfc(x / std::numbers::sqrt2));
     if (x > -30) return std::log(0.5 * std::erfc(-x / std::numbers::sqrt2));
     if (std::isinf(x)) return x;
-    // Mills ratio, asymptotic: below -30 five terms leave an error of 1e-14.
+    // The asymptotic series of the Mills ratio. Below -30, five terms leave an error of 1e-14.
     const double r = 1 / (x * x);
     return -0.5 * x * x - std::log(-x) - log_sqrt_two_pi + std::log1p(-r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r * (1 - 9 * r)))));
 }
@@ -26,13 +26,13 @@ HPO_INLINE double log_normal_mass(double a, double b) {
     };
     if (b <= 0) return left_tail(a, b);
     if (a >= 0) return left_tail(-b, -a);
-    // Beyond 9 a tail holds 1e-19: nothing beside 1, and most kernels are that far from an edge.
+    // Beyond 9 a tail is about 1e-19, too small to change a 1. Most kernels are that far from an edge.
     const auto tail = [](double x) { return x > 9 ? 0.0 : 0.5 * std::erfc(x / std::numbers::sqrt2); };
     return std::log1p(-tail(-a) - tail(b));
 }
 
 HPO_INLINE double normal_quantile_of_log(double log_p) {
-    // Newton's method: log_normal_cdf is concave, so after one step it climbs to the root from the left.
+    // Newton's method: log_normal_cdf is concave, so after one step it converges to the root from the left.
     double x = log_p < -5 ? -std::sqrt(-2 * (log_p + log_sqrt_two_pi))
                           : -std::numbers::sqrt3 / std::numbers::pi * std::log(std::expm1(-log_p));  // logistic approximation
     for (int i = 0; i < 50; ++i) {

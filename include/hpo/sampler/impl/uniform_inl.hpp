@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/sampler/uniform.hpp"
 
 namespace hpo::sampler {
@@ -16,11 +16,11 @@ HPO_INLINE double draw_uniform(const Distribution& distribution, const Narrowing
         const double low = std::max(real->low, within.low);
         const double high = std::min(real->high, within.high);
         if (real->step) {
-            // Points are counted from the whole distribution's low, so that a narrowed draw hits the same doubles.
+            // Points are counted from the low of the whole distribution, so that a narrowed draw gives exactly the same doubles.
             const double first = std::ceil((low - real->low) / *real->step - 1e-8);
             const double last = std::floor((high - real->low) / *real->step + 1e-8);
             const double k = first + static_cast<double>(rng.below(static_cast<std::uint64_t>(last - first) + 1));
-            return std::min(real->low + k * *real->step, real->high);  // rounding may step over the end
+            return std::min(real->low + k * *real->step, real->high);  // rounding may exceed the end
         }
         const double u = rng.uniform();
         const double drawn = real->log ? std::exp(std::log(low) + u * (std::log(high) - std::log(low))) : low * (1 - u) + high * u;

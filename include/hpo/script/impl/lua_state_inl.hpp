@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/script/lua_state.hpp"
 
 namespace hpo::script {
@@ -26,7 +26,8 @@ HPO_INLINE LuaState::LuaState(LuaLimits limits, std::string chunk) : limits_{lim
 
 HPO_INLINE void LuaState::check_time(lua_State* L) {
     if (Clock::now() < deadline_) return;
-    // The clock on the wall is cheap to ask, and first to be over; on a busy machine the script had less of a processor than that.
+    // Wall-clock time is cheap to read, and it passes at least as fast as processor time. On a busy machine the script had less processor
+    // time. Then the deadline moves.
     if (const auto left = limits_.time - (processor_time() - begun_); left.count() > 0) {
         deadline_ = Clock::now() + left;
         return;
@@ -68,12 +69,12 @@ HPO_INLINE std::string LuaState::failure_text(int status) const {
     if (status == LUA_ERRMEM && refused_depth_ >= deep_calls) {
         return refused_place_ + ": stack overflow: " + std::to_string(refused_depth_) +
                " calls deep, which looks like endless recursion; " + format_bytes(refused_bytes_) +
-               " more were asked for; a script may use " + format_bytes(limits_.memory_bytes) + ", " + format_bytes(largest_block_bytes()) +
-               " of them at once";
+               " more were asked for; a script may use " + format_bytes(limits_.memory_bytes) + " in all, " +
+               format_bytes(largest_block_bytes()) + " at once";
     }
     if (status == LUA_ERRMEM) {
         return refused_place_ + ": out of memory: " + format_bytes(refused_bytes_) + " more were asked for; a script may use " +
-               format_bytes(limits_.memory_bytes) + ", " + format_bytes(largest_block_bytes()) + " of them at once";
+               format_bytes(limits_.memory_bytes) + " in all, " + format_bytes(largest_block_bytes()) + " at once";
     }
     std::string text = lua_type(state_, -1) == LUA_TSTRING ? lua_tostring(state_, -1) : chunk_ + ": failed in an unknown way";
     for (char& c : text) {
@@ -94,7 +95,7 @@ HPO_INLINE void* LuaState::allocate(void* owner, void* block, std::size_t old_si
     const auto wanted = new_size > (std::size_t{1} << 62U) ? std::int64_t{1} << 62U : static_cast<std::int64_t>(new_size);
     if (wanted > held && (wanted > self.largest_block_bytes() || self.used_bytes_ - held + wanted > self.limits_.memory_bytes)) {
         self.refused_bytes_ = wanted;
-        if (self.state_) {  // these read the call stack, and allocate nothing in Lua
+        if (self.state_) {  // these read the call stack and allocate no memory in Lua
             self.refused_place_ = self.place(self.state_);
             self.refused_depth_ = depth(self.state_);
         }
@@ -109,7 +110,7 @@ HPO_INLINE int LuaState::depth(lua_State* L) {
     lua_Debug frame{};
     int above = 1;
     while (lua_getstack(L, above, &frame) == 1) above *= 2;
-    int level = above / 2;  // the deepest that is known to be there
+    int level = above / 2;  // the deepest level that is known to exist
     while (above - level > 1) {
         const int middle = level + (above - level) / 2;
         (lua_getstack(L, middle, &frame) == 1 ? level : above) = middle;

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/script/lua_state.hpp"
 #include "hpo/script/lua_value.hpp"
 

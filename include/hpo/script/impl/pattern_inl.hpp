@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/script/pattern.hpp"
 
 namespace hpo::script {

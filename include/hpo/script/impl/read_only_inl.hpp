@@ -4,7 +4,7 @@
 #include <lua.hpp>
 #include <string>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/read_only.hpp"
@@ -22,7 +22,7 @@ HPO_INLINE void wrap(lua_State* L, const char* type) {
 
 namespace hpo::script::read_only::detail {
 
-/// Upvalue: the function that answers for a member that is not there.
+/// Upvalue: the function that answers for a missing member.
 HPO_INLINE int look_up(lua_State* L) {
     lua_settop(L, 2);
     push_table(L, 1);
@@ -35,7 +35,7 @@ HPO_INLINE int look_up(lua_State* L) {
     return 1;
 }
 
-/// Upvalue: the kind, since a script may hand anything to an iterator.
+/// Upvalue: the kind. It must be checked, because a script may pass any value to an iterator.
 HPO_INLINE int next_member(lua_State* L) {
     lua_settop(L, 2);
     luaL_checkudata(L, 1, lua_tostring(L, lua_upvalueindex(1)));

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/plan_member.hpp"
 #include "hpo/script/recovery_answer.hpp"
@@ -124,7 +124,7 @@ HPO_INLINE void read_retry(lua_State* L, int index, Recovery& recovery, const Fa
 }
 
 HPO_INLINE int tagged(lua_State* L, const char* action) {
-    lua_createtable(L, 2, 0);  // by number: a rule has no name for them
+    lua_createtable(L, 2, 0);  // numbered, because a rule has no name for them
     lua_pushstring(L, action);
     lua_rawseti(L, -2, 1);
     lua_pushvalue(L, 1);

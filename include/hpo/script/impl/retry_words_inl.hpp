@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/script/retry_words.hpp"

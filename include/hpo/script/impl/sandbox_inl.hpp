@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/script/sandbox.hpp"
 #include "hpo/script/string_library.hpp"
 
@@ -45,7 +45,7 @@ HPO_INLINE void Sandbox::open(lua_State* L) {
     luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
     keep_only(L, string);
     luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
-    keep_only(L, math);  // no random: a space depends on nothing but its trial
+    keep_only(L, math);  // no random: a space must depend on its trial alone
     luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 1);
     luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
     static constexpr luaL_Reg own_table[] = {{"concat", &Sandbox::plain_table}, {"insert", &Sandbox::plain_table},
@@ -196,7 +196,7 @@ HPO_INLINE int Sandbox::print_values(lua_State* L) {
 }
 
 HPO_INLINE void Sandbox::require_plain(lua_State* L, int index) {
-    if (lua_type(L, index) != LUA_TTABLE) return;  // the function itself says what it expects
+    if (lua_type(L, index) != LUA_TTABLE) return;  // the function itself says what it expected
     if (lua_getmetatable(L, index) != 0) raise(L, "the table functions take tables without a metatable here");
     if (lua_rawlen(L, index) > static_cast<lua_Unsigned>(max_range)) raise(L, "the table is too long for a table function");
 }
@@ -214,7 +214,7 @@ HPO_INLINE int Sandbox::move_table(lua_State* L) {
 
 HPO_INLINE int Sandbox::sort_table(lua_State* L) {
     require_plain(L, 1);
-    if (lua_isnoneornil(L, 2)) {  // a comparison that is a call is seen by the hook
+    if (lua_isnoneornil(L, 2)) {  // the hook sees a comparison only if it is a call
         lua_settop(L, 1);
         lua_pushcfunction(L, &Sandbox::less);
     }

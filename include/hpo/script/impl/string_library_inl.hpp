@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/script/lua_state.hpp"
 #include "hpo/script/string_library.hpp"
 
@@ -68,7 +68,7 @@ HPO_INLINE int find(lua_State* L) {
     const std::size_t start = start_argument(L, 3, subject.size());
     if (start > subject.size()) return not_found(L);
     if (lua_toboolean(L, 4) != 0 || text.find_first_of("^$*+?.([%-") == std::string_view::npos) {
-        // Quadratic at worst and not to be interrupted: long needles in long texts are compared in bounded pieces.
+        // A search is quadratic at worst and cannot be interrupted. So long search texts are compared in bounded pieces.
         for (std::size_t at = start; at + text.size() <= subject.size(); ++at) {
             at = text.empty() ? at : subject.find(text.front(), at);
             if (at == std::string_view::npos || at + text.size() > subject.size()) break;

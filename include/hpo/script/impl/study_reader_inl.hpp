@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
-#include "hpo/core/plain_text.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/script/plan_member.hpp"
 #include "hpo/script/study_reader.hpp"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/inline.hpp"
 #include "hpo/core/field.hpp"
-#include "hpo/core/inline.hpp"
 #include "hpo/script/read_only.hpp"
 #include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/study_reader.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/trial_api.hpp"
 

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include <range/v3/numeric/accumulate.hpp>
+#include <range/v3/view/zip.hpp>
+
+#include "hpo/base/inline.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/space/count.hpp"
 #include "hpo/space/enumeration.hpp"
@@ -27,41 +31,44 @@ namespace hpo::detail {
     return walk(space, choose, at_refusal);
 }
 
+/// How many paths there are if each question has as many answers as on this one.
+[[nodiscard]] HPO_INLINE double product_of_sizes(const SpacePath& path) {
+    return ranges::accumulate(path.steps, 1.0, std::multiplies{},
+                              [](const PathStep& step) { return static_cast<double>(step.axis.size()); });
+}
+
 /// Knuth's estimate of the number of leaves (Mathematics of Computation 29, 1975): the mean over random paths of the
 /// product of the branching factors.
 [[nodiscard]] HPO_INLINE double estimated_leaves(const Space& space, int runs, std::vector<std::string>& continuous, AtRefusal at_refusal) {
     double sum = 0;
     std::unordered_set<std::string> met;
     for (int run = 0; run < runs; ++run) {
-        double product = 1;
-        for (const PathStep& step : random_path(space, run, true, at_refusal).steps) {
-            product *= static_cast<double>(step.axis.size());
+        const SpacePath path = random_path(space, run, true, at_refusal);
+        for (const PathStep& step : path.steps) {
             if (step.axis.is_continuous() && met.insert(step.name).second) continuous.push_back(step.name);
         }
-        sum += product;
+        sum += product_of_sizes(path);
     }
     return sum / runs;
 }
 
-/// True when the discrete questions do not depend on where in its range a continuous parameter lies, as far as random
-/// runs show. A long space is run less often: it shows more in a run.
+/// True if the discrete questions do not depend on the value of a continuous parameter, as far as random runs show. A space with many
+/// questions is run less often, because each run shows more.
 [[nodiscard]] HPO_INLINE bool continuous_is_independent(const Space& space, int runs, AtRefusal at_refusal) {
     constexpr std::size_t most_questions = 200'000;
+    const auto same_question = [](const PathStep& a, const PathStep& b) { return a.name == b.name && a.axis.size() == b.axis.size(); };
     std::size_t questions = 0;
     for (int run = 0; run < runs && questions < most_questions; ++run) {
         const SpacePath spread = random_path(space, run, false, at_refusal);
         const SpacePath middle = random_path(space, run, true, at_refusal);
         if (spread.end.refused != middle.end.refused || spread.end.outside != middle.end.outside) return false;
-        if (spread.steps.size() != middle.steps.size()) return false;
-        for (std::size_t i = 0; i < spread.steps.size(); ++i) {
-            ++questions;
-            if (spread.steps[i].name != middle.steps[i].name || spread.steps[i].axis.size() != middle.steps[i].axis.size()) return false;
-        }
+        if (!std::ranges::equal(spread.steps, middle.steps, same_question)) return false;
+        questions += spread.steps.size();
     }
     return true;
 }
 
-/// Enumerates the space; false: it has more combinations than `most_runs`.
+/// Enumerates the space. Returns false if it has more combinations than `most_runs`.
 [[nodiscard]] HPO_INLINE bool enumerate_into(const Space& space, std::uint64_t most_runs, AtRefusal at_refusal, Counted& counted) {
     const auto visit = [&](const ParamSet& params, bool refused) {
         Seed shape{1};
@@ -83,7 +90,7 @@ namespace hpo::detail {
     return met.complete;
 }
 
-/// Counts by the way that `options` allow.
+/// Counts in one of the ways that `options` allow.
 [[nodiscard]] HPO_INLINE Counted count_combinations(const Space& space, const CountOptions& options, AtRefusal at_refusal) {
     static constexpr int random_runs = 1000;
     const auto is_independent = [&](const Counted& counted) {
@@ -114,10 +121,10 @@ HPO_INLINE bool branches(const Tally::Parameter& parameter) {
                        [&](const auto& entry) { return entry.second.accepted != first.accepted || entry.second.shapes != first.shapes; });
 }
 
-/// Fills in how many combinations `require` refuses. A run that it ends early stands for as many as it would have had, so the space goes on
-/// after a refusal here; where that cannot be counted, random combinations say how many there are.
+/// Sets how many combinations `require` refuses. A run that `require` ends early stands for all combinations it would have had. So here the
+/// space continues after a refusal. If these cannot be counted, random combinations give an estimate.
 HPO_INLINE void count_refused(const Space& space, const CountOptions& options, SpaceCount& result) {
-    Counted counted;  // where the space itself could not be counted, this larger one cannot
+    Counted counted;  // if the space itself could not be counted, this larger one cannot be either
     if (result.exact) counted = count_combinations(space, options, AtRefusal::go_on);
     const auto add = [&](const std::vector<Tally::Parameter>& categoricals) {
         for (const Tally::Parameter& parameter : categoricals) {
@@ -142,19 +149,18 @@ HPO_INLINE void count_refused(const Space& space, const CountOptions& options, S
     for (int run = 0; run < runs; ++run) {
         const SpacePath path = random_path(space, run, false, AtRefusal::go_on);
         if (!path.end.refused) continue;
-        double product = 1;
-        for (const PathStep& step : path.steps) product *= static_cast<double>(step.axis.size());
-        refused += product / runs;
+        const double share = product_of_sizes(path) / runs;
+        refused += share;
         for (const PathStep& step : path.steps) {
             if (step.name != result.branches_by) continue;
             const Value value = to_value(step.distribution, step.internal);
-            for (std::size_t i = 0; i < by_branch.size(); ++i) by_branch[i] += result.branches[i].value == value ? product / runs : 0;
+            for (auto&& [branch, estimate] : ranges::views::zip(result.branches, by_branch)) estimate += branch.value == value ? share : 0;
         }
     }
     const auto whole = [](double number) { return number < 0x1p63 ? static_cast<std::uint64_t>(number + 0.5) : Axis::most; };
     result.refused = whole(refused);
     result.refused_is = RefusedCount::estimate;
-    for (std::size_t i = 0; i < by_branch.size(); ++i) result.branches[i].refused = whole(by_branch[i]);
+    for (auto&& [branch, estimate] : ranges::views::zip(result.branches, by_branch)) branch.refused = whole(estimate);
 }
 
 }  // namespace hpo::detail

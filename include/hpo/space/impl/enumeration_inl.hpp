@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/space/enumeration.hpp"
 #include "hpo/space/fixed_uses.hpp"
 

@@ -12,7 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/chunk_by.hpp>
+#include <range/v3/view/drop.hpp>
+#include <range/v3/view/map.hpp>
+#include <range/v3/view/zip.hpp>
+
+#include "hpo/base/inline.hpp"
 #include "hpo/space/factored_space.hpp"
 
 namespace hpo {
@@ -124,7 +130,7 @@ HPO_INLINE std::shared_ptr<const FactoredSpace::Node> FactoredSpace::build(std::
 
 template <class SketchWith>
 std::vector<FactoredSpace::Segment> FactoredSpace::segments(const Axis& axis, SketchWith&& sketch_with) {
-    std::map<std::uint64_t, std::uint64_t> known;  // position to sketch
+    std::map<std::uint64_t, std::uint64_t> known;  // sketch by position
     const auto look = [&](std::uint64_t position) {
         const auto found = known.find(position);
         return found != known.end() ? found->second : known[position] = sketch_with(axis.value(position));
@@ -134,12 +140,10 @@ std::vector<FactoredSpace::Segment> FactoredSpace::segments(const Axis& axis, Sk
         for (std::uint64_t position = 0; position <= last; ++position) look(position);
     } else {
         for (std::uint64_t part = 0; part <= 8; ++part) look(part == 8 ? last : last / 8 * part);
-        std::vector<std::uint64_t> probed;
-        probed.reserve(known.size());
-        for (const auto& [position, ignored] : known) probed.push_back(position);
-        for (std::size_t i = 0; i + 1 < probed.size(); ++i) {
-            std::uint64_t low = probed[i];
-            std::uint64_t high = probed[i + 1];
+        const auto probed = known | ranges::views::keys | ranges::to<std::vector>();  // a copy: each look adds to what is known
+        for (const auto& [left, right] : ranges::views::zip(probed, probed | ranges::views::drop(1))) {
+            std::uint64_t low = left;
+            std::uint64_t high = right;
             if (look(low) == look(high)) continue;
             exact_ = false;
             while (high - low > 1) {
@@ -149,15 +153,12 @@ std::vector<FactoredSpace::Segment> FactoredSpace::segments(const Axis& axis, Sk
         }
     }
     std::vector<Segment> result;
-    for (const auto& [position, hash] : known) {
-        if (!result.empty() && result.back().hash == hash) {
-            result.back().last = position;
-        } else {
-            if (!result.empty()) result.back().last = position - 1;
-            result.push_back({position, position, hash});
-        }
+    const auto same_sketch = [](const auto& a, const auto& b) { return a.second == b.second; };
+    for (const auto& run : known | ranges::views::chunk_by(same_sketch)) {
+        const auto& [first, hash] = *run.begin();
+        if (!result.empty()) result.back().last = first - 1;
+        result.push_back({first, last, hash});
     }
-    result.back().last = last;
     return result;
 }
 
@@ -167,7 +168,7 @@ HPO_INLINE Tally FactoredSpace::tally_of(const Node& node) {
     if (categorical) tally.categorical(node.asked->name, *categorical);
     for (const Group& group : node.groups) {
         const Tally& below = group.child->tally;
-        if (node.asked->axis.is_continuous()) {  // regions of one axis: the largest is what there is at least
+        if (node.asked->axis.is_continuous()) {  // regions of one axis: the largest gives a lower bound
             if (below.whole.accepted >= tally.whole.accepted) tally = below;
             continue;
         }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/space/fixed_space.hpp"
 
 namespace hpo {

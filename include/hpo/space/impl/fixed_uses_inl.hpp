@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/space/fixed_uses.hpp"
 
 namespace hpo {
@@ -18,7 +18,7 @@ HPO_INLINE std::optional<double> FixedUses::draw(const std::string& name, const 
         const auto internal = to_internal(distribution, fixed_[i].second);
         if (!internal || !within.admits(*internal)) {
             ++refusals_;
-            throw OutsideFixed{{"a fixed value that this branch has not"}};
+            throw OutsideFixed{{"a fixed value that this branch does not have"}};
         }
         met_[i] = true;
         return internal;
@@ -53,7 +53,7 @@ HPO_INLINE void FixedUses::note(const std::string& name, const Distribution& dis
 }
 
 HPO_INLINE void FixedUses::add(const std::string& name, const std::string& text) {
-    constexpr std::size_t most = 100;  // a range may hang on a number without end
+    constexpr std::size_t most = 100;  // a range may depend on a number and then has no end of variants
     for (const Known& each : known_) {
         if (each.name == name && each.text == text) return;
     }

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/space/narrowing.hpp"
 
 namespace hpo {
 
 HPO_INLINE bool Narrowing::admits(double internal) const {
-    // A grid point and a bound that a person wrote may be the same number but for the last bit.
+    // A grid point and a bound that a person wrote may be the same number and still differ in the last bit.
     if (allowed.empty()) return internal >= low - 1e-12 * std::fabs(low) && internal <= high + 1e-12 * std::fabs(high);
     const auto index = static_cast<std::size_t>(internal);
     return index < allowed.size() && allowed[index];

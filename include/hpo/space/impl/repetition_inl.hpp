@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/inline.hpp"
 #include "hpo/core/distribution.hpp"
-#include "hpo/core/inline.hpp"
 #include "hpo/space/narrowing.hpp"
 #include "hpo/space/repetition.hpp"
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/plain_text.hpp"
-#include "hpo/core/utf8.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/plain_text.hpp"
+#include "hpo/base/utf8.hpp"
 #include "hpo/space/space_trial.hpp"
 
 namespace hpo {

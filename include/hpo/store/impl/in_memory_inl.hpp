@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/retries.hpp"
-#include "hpo/store/run_liveness.hpp"
+#include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/store_rules.hpp"
 
 namespace hpo::store {
@@ -80,7 +80,8 @@ HPO_INLINE bool InMemory::refresh(std::int64_t study_id, std::vector<Trial>& tri
     return true;
 }
 
-HPO_INLINE std::vector<Attempt> InMemory::attempts_elsewhere(std::int64_t study_id, const std::string& device_name, std::size_t most) {
+HPO_INLINE std::vector<Attempt> InMemory::attempts_of_other_studies(std::int64_t study_id, const std::string& device_name,
+                                                                    std::size_t most) {
     std::vector<Attempt> found;
     for (const Kept& kept : studies_) {
         if (kept.is_deleted() || kept.study.id == study_id) continue;

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/utf8.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/utf8.hpp"
 #include "hpo/store/json_text.hpp"
 
 namespace hpo::store {

@@ -5,8 +5,8 @@
 #include <string>
 #include <system_error>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/store/location.hpp"
 
 namespace hpo::store {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
-#include "hpo/store/attempt_rows.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/store/lost_trials.hpp"
+#include "hpo/store/sqlite/attempt_rows.hpp"
 #include "hpo/store/store_rules.hpp"
 
 namespace hpo::store {

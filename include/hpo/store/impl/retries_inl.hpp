@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/store.hpp"
 

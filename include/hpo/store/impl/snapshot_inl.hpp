@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
-#include "hpo/store/attempts_elsewhere.hpp"
-#include "hpo/store/hpo_layout.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/store/attempts_of_other_studies.hpp"
 #include "hpo/store/lost_trials.hpp"
 #include "hpo/store/snapshot.hpp"
+#include "hpo/store/sqlite/hpo_layout.hpp"
+#include "hpo/store/sqlite/stored_logs.hpp"
 #include "hpo/store/store_rules.hpp"
-#include "hpo/store/stored_logs.hpp"
 
 namespace hpo::store {
 
@@ -73,7 +73,7 @@ HPO_INLINE std::string Snapshot::log(const Trial& trial, int attempt) {
 HPO_INLINE std::vector<Attempt> Snapshot::attempts_on(const std::string& device_name, std::size_t most) {
     constexpr std::int64_t no_study = 0;
     return consistent([&] {
-        return shape().has_hpo_tables ? read_attempts_elsewhere(*connection_, no_study, device_name, most) : std::vector<Attempt>{};
+        return shape().has_hpo_tables ? read_attempts_of_other_studies(*connection_, no_study, device_name, most) : std::vector<Attempt>{};
     });
 }
 
@@ -123,7 +123,7 @@ HPO_INLINE void Snapshot::open() {
     reader_.reset();
     connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false, .immutable = !opened_.has_log});
     immutable_ = !opened_.has_log && connection_->is_write_ahead();
-    if (!opened_.has_log && !immutable_) {  // a file with a rollback journal: its locks are to be kept
+    if (!opened_.has_log && !immutable_) {  // a file with a rollback journal; its locks must be kept
         connection_ = std::make_unique<Connection>(path_, Connection::Options{.write = false});
     }
     reader_ = std::make_unique<TrialReader>(*connection_, connection_->read([&] {

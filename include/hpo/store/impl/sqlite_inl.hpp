@@ -10,20 +10,20 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/store/attempt_rows.hpp"
-#include "hpo/store/attempts_elsewhere.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/store/attempts_of_other_studies.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/lost_trials.hpp"
 #include "hpo/store/retries.hpp"
-#include "hpo/store/run_liveness.hpp"
-#include "hpo/store/run_rows.hpp"
 #include "hpo/store/sqlite.hpp"
-#include "hpo/store/sqlite_opening.hpp"
+#include "hpo/store/sqlite/attempt_rows.hpp"
+#include "hpo/store/sqlite/opening.hpp"
+#include "hpo/store/sqlite/run_liveness.hpp"
+#include "hpo/store/sqlite/run_rows.hpp"
+#include "hpo/store/sqlite/stored_logs.hpp"
+#include "hpo/store/sqlite/trial_writing.hpp"
 #include "hpo/store/store_rules.hpp"
-#include "hpo/store/stored_logs.hpp"
-#include "hpo/store/trial_writing.hpp"
 
 namespace hpo::store {
 
@@ -84,8 +84,8 @@ HPO_INLINE bool Sqlite::refresh(std::int64_t study_id, std::vector<Trial>& trial
     });
 }
 
-HPO_INLINE std::vector<Attempt> Sqlite::attempts_elsewhere(std::int64_t study_id, const std::string& device_name, std::size_t most) {
-    return connection_->read([&] { return read_attempts_elsewhere(*connection_, study_id, device_name, most); });
+HPO_INLINE std::vector<Attempt> Sqlite::attempts_of_other_studies(std::int64_t study_id, const std::string& device_name, std::size_t most) {
+    return connection_->read([&] { return read_attempts_of_other_studies(*connection_, study_id, device_name, most); });
 }
 
 HPO_INLINE Trial Sqlite::begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) {
@@ -219,13 +219,13 @@ HPO_INLINE void Sqlite::require_study(std::int64_t study_id) {
     Rows row = connection_->query("SELECT study_name FROM studies WHERE study_id = ?1", study_id);
     if (!row.next()) throw no_study(place_, study_id);
     const auto known = names_.find(study_id);
-    if (known != names_.end() && known->second != row.text(0)) throw no_study(place_, study_id);  // deleted, and the id used again
+    if (known != names_.end() && known->second != row.text(0)) throw no_study(place_, study_id);  // deleted, and its id was used again
 }
 
 HPO_INLINE bool Sqlite::has_room(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) {
     TrialCount& count = counts_[study_id];
     const std::int64_t done = count.done(*connection_, reader_->shape(), study_id);
-    return done + quota.own_running + count.running_elsewhere(*connection_, study_id, run_id, quota.grace_seconds) < quota.trials;
+    return done + quota.own_running + count.running_in_other_runs(*connection_, study_id, run_id, quota.grace_seconds) < quota.trials;
 }
 
 HPO_INLINE Trial Sqlite::take_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) {

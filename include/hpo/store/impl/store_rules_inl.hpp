@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
-#include "hpo/core/plain_text.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/plain_text.hpp"
 #include "hpo/store/store_rules.hpp"
 
 namespace hpo::store {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/text/character_map.hpp"
 
 namespace hpo::text {
@@ -17,7 +17,7 @@ HPO_INLINE CharacterMap::CharacterMap(std::string_view stored, const std::string
     if (stored.empty()) return;
     const std::uint64_t trie_bytes = stored.size() < sizeof(Unit) ? 0 : unit_at(stored, 0);
     if (trie_bytes == 0 || trie_bytes % sizeof(Unit) != 0 || trie_bytes > stored.size() - sizeof(Unit) || stored.back() != '\0')
-        throw Error{Errc::bad_value, place + ": damaged: precompiled_charsmap has not the bytes that it announces"};
+        throw Error{Errc::bad_value, place + ": damaged: precompiled_charsmap: its sizes do not fit its bytes"};
     units_.reserve(trie_bytes / sizeof(Unit));
     for (std::size_t at = sizeof(Unit); units_.size() < trie_bytes / sizeof(Unit); at += sizeof(Unit))
         units_.push_back(unit_at(stored, at));
@@ -36,7 +36,7 @@ HPO_INLINE std::optional<CharacterMap::Rule> CharacterMap::find(std::string_view
         at ^= offset(unit);
         if ((unit & has_leaf) == 0) continue;
         const std::size_t begin = at < units_.size() ? units_[at] & value_bits : texts_.size();
-        if (begin >= texts_.size()) break;  // no file that was written whole has this
+        if (begin >= texts_.size()) break;  // only happens in a damaged file
         found = {i + 1, std::string_view{texts_}.substr(begin, texts_.find('\0', begin) - begin)};
     }
     return found;

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/git_lfs.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/utf8.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/git_lfs.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/utf8.hpp"
 #include "hpo/text/json_file.hpp"
 
 namespace hpo::text {
@@ -52,7 +52,7 @@ HPO_INLINE nlohmann::json read_json_file(const std::filesystem::path& file) {
         const bool ended = error.byte > text.size();
         throw refusal((ended ? "cut short at byte " : "not JSON at byte ") + std::to_string(std::min(error.byte, text.size())) +
                       "; expected a JSON object");
-    } catch (const nlohmann::json::exception&) {  // a number that no type holds
+    } catch (const nlohmann::json::exception&) {  // a number that fits no type
         throw refusal("a number out of range; expected a JSON object");
     }
     if (!document.is_object()) throw refusal("got a JSON " + std::string{document.type_name()} + "; expected an object");

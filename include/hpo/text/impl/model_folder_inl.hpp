@@ -12,22 +12,22 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/shown_text.hpp"
-#include "hpo/core/utf8.hpp"
-#include "hpo/text/byte_level_bpe.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/shown_text.hpp"
+#include "hpo/base/utf8.hpp"
 #include "hpo/text/json_file.hpp"
-#include "hpo/text/model_files.hpp"
 #include "hpo/text/model_folder.hpp"
-#include "hpo/text/sentence_piece.hpp"
-#include "hpo/text/sentence_piece_model.hpp"
-#include "hpo/text/tokenizer_settings.hpp"
-#include "hpo/text/word_piece.hpp"
+#include "hpo/text/pieces/byte_level_bpe.hpp"
+#include "hpo/text/pieces/sentence_piece.hpp"
+#include "hpo/text/pieces/sentence_piece_model.hpp"
+#include "hpo/text/pieces/word_piece.hpp"
+#include "hpo/text/stored/model_files.hpp"
+#include "hpo/text/stored/tokenizer_settings.hpp"
 
 namespace hpo::text::detail {
 
-/// The names that special tokens have in a family of models.
+/// The names of the special tokens in a family of models.
 struct SpecialNames {
     const char* first;
     const char* last;
@@ -35,10 +35,10 @@ struct SpecialNames {
     const char* unknown;
     const char* mask;
     AddedToken::Absorbs mask_absorbs = AddedToken::Absorbs::nothing;
-    bool mask_follows = false;  ///< where no file has the mask's id, it is the one after the vocabulary's last
+    bool mask_follows = false;  ///< if no file has the mask's id, it is the id after the last of the vocabulary
 };
 
-/// Frames subwords with the special tokens that a folder's files name, else with those of the family.
+/// A tokenizer of these subwords. Its special tokens are those that the folder's files name, or else those of the family.
 template <Subwords S>
 [[nodiscard]] Tokenizer frame_subwords(S subwords, const TokenizerSettings& settings, const SpecialNames& names, const std::string& place) {
     const Vocabulary& vocabulary = subwords.vocabulary();
@@ -97,8 +97,8 @@ template <Subwords S>
                           {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"}, file.string());
 }
 
-/// Throws Error when merges are missing: of a vocabulary's tokens of several characters each is made by a merge, but for special ones in
-/// brackets and up to 8 that fill it (RoBERTa's has three).
+/// Throws Error if merges are missing. Each token of several characters must be the result of a merge. Exceptions are special tokens in
+/// brackets, and up to 8 tokens that only fill the vocabulary (RoBERTa has three).
 HPO_INLINE void require_merges(const Vocabulary& vocabulary, const std::vector<ByteLevelBpe::Merge>& merges,
                                const std::filesystem::path& file) {
     std::unordered_set<std::string> made;
@@ -129,8 +129,8 @@ HPO_INLINE void require_merges(const Vocabulary& vocabulary, const std::vector<B
                           file.string());
 }
 
-/// XLM-RoBERTa's, whose ids are not those of its SentencePiece model: <s>, <pad>, </s> and <unk> come first, then the model's pieces but
-/// for its own first three.
+/// The tokenizer of an XLM-RoBERTa. Its ids are not those of its SentencePiece model: <s>, <pad>, </s> and <unk> come first. Then come the
+/// model's pieces without its own first three.
 [[nodiscard]] HPO_INLINE Tokenizer read_shifted_sentence_piece(const std::filesystem::path& file, const TokenizerSettings& settings) {
     using Piece = SentencePieceModel::Piece;
     using Kind = SentencePieceModel::Kind;
@@ -156,7 +156,7 @@ HPO_INLINE void require_merges(const Vocabulary& vocabulary, const std::vector<B
                           file.string());
 }
 
-/// DeBERTa-v3's, whose vocabulary has its special tokens except for the mask.
+/// The tokenizer of a DeBERTa-v3. Its vocabulary has all special tokens except the mask.
 [[nodiscard]] HPO_INLINE Tokenizer read_sentence_piece(const std::filesystem::path& folder, const TokenizerSettings& settings) {
     static constexpr std::string_view families[] = {"DebertaV2"};
     require_class(settings, families);
@@ -169,7 +169,7 @@ HPO_INLINE void require_merges(const Vocabulary& vocabulary, const std::vector<B
                           file.string());
 }
 
-/// Throws Error for a token of added_tokens.json, which older folders have, that nothing else tells of.
+/// Throws Error if added_tokens.json of an older folder has a token that no other file has.
 HPO_INLINE void check_older_tokens(const std::filesystem::path& folder, const Tokenizer& tokenizer) {
     const std::filesystem::path file = folder / "added_tokens.json";
     if (!std::filesystem::exists(file)) return;
@@ -181,8 +181,8 @@ HPO_INLINE void check_older_tokens(const std::filesystem::path& folder, const To
     }
 }
 
-/// Whether an embedding of `rows` may belong to a vocabulary of `tokens`: as many, or padded for fast kernels, as some published models
-/// are, to a multiple of 4, by no more than 127 rows or a hundredth.
+/// True if an embedding of `rows` may belong to a vocabulary of `tokens`. It has as many rows, or it is padded for fast kernels, as in some
+/// published models: to a multiple of 4, and by at most 127 rows or a hundredth.
 [[nodiscard]] constexpr bool may_be_padded(std::size_t rows, std::size_t tokens) {
     const std::size_t padding = rows - tokens;
     return padding == 0 || (rows % 4 == 0 && padding <= std::max<std::size_t>(127, rows / 100));
@@ -201,7 +201,7 @@ HPO_INLINE Tokenizer read_tokenizer(const std::filesystem::path& folder) {
         if (has("vocab.txt")) return detail::read_word_piece(folder / "vocab.txt", settings);
         if (has("vocab.json") && has("merges.txt")) return detail::read_byte_level_bpe(folder, settings);
         if (has("spm.model")) return detail::read_sentence_piece(folder, settings);
-        const std::filesystem::path shifted = folder / "sentencepiece.bpe.model";  // other families shift their ids otherwise
+        const std::filesystem::path shifted = folder / "sentencepiece.bpe.model";  // other families shift their ids differently
         if (std::filesystem::exists(shifted) && config.contains("model_type") && config.at("model_type") == "xlm-roberta")
             return detail::read_shifted_sentence_piece(shifted, settings);
         std::string others;

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/text/unicode.hpp"
 
 namespace hpo::text {
@@ -20,7 +20,7 @@ HPO_INLINE bool is_white_space(char32_t c) noexcept {
 }
 
 HPO_INLINE void append_lower(std::u32string& text, char32_t c) {
-    if (c == 0x130) {  // the one whose lower case is two code points
+    if (c == 0x130) {  // the only one whose lower case has two code points
         text += U"i\u0307";
         return;
     }

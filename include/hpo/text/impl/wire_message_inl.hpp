@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/text/wire_message.hpp"
 
 namespace hpo::text {

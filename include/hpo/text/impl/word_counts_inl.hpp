@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/text/added_tokens.hpp"
-#include "hpo/text/bert_words.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/text/code_point.hpp"
+#include "hpo/text/pieces/added_tokens.hpp"
+#include "hpo/text/pieces/bert_words.hpp"
+#include "hpo/text/pieces/word_piece.hpp"
 #include "hpo/text/word_counts.hpp"
-#include "hpo/text/word_piece.hpp"
 
 namespace hpo::text {
 
@@ -54,7 +54,7 @@ HPO_INLINE Tokenizer WordCounts::tokenizer(std::size_t size) const {
         tokens.push_back(std::move(word));
     }
     const SpecialTokens special{.first = 2, .last = 3, .pad = 0, .unknown = 1};
-    std::vector<AddedToken> added;  // a text may spell them out, as it may in a published vocabulary
+    std::vector<AddedToken> added;  // a text may contain them, as with a published vocabulary
     for (TokenId id = 0; id < 5; ++id) added.push_back({.content = tokens[static_cast<std::size_t>(id)], .id = id});
     return {WordPiece{Vocabulary{std::move(tokens)}, {}}, special, std::move(added)};
 }

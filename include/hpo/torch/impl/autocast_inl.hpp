@@ -5,11 +5,11 @@
 #include <c10/core/Device.h>
 #include <torch/version.h>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/torch/autocast.hpp"
-#include "hpo/torch/meta_casts.hpp"
+#include "hpo/torch/meta/casts.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
 HPO_INLINE AutocastState AutocastState::of(c10::DeviceType kind) {
     if (kind == c10::DeviceType::Meta) kind = c10::DeviceType::CPU;
@@ -60,4 +60,4 @@ HPO_INLINE AutocastState Autocast::state_for(c10::Device device, Precision preci
     return {false, AutocastState::of(device.type()).type};
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/torch/classification.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-HPO_INLINE ::torch::Tensor ClassificationLoss::sum(const ::torch::Tensor& logits, const ::torch::Tensor& labels) const {
-    auto options = ::torch::nn::functional::CrossEntropyFuncOptions{}.reduction(::torch::kSum).label_smoothing(label_smoothing);
+HPO_INLINE torch::Tensor ClassificationLoss::sum(const torch::Tensor& logits, const torch::Tensor& labels) const {
+    auto options = torch::nn::functional::CrossEntropyFuncOptions{}.reduction(torch::kSum).label_smoothing(label_smoothing);
     if (class_weights.defined()) options = options.weight(class_weights.to(logits.options()));
-    return ::torch::nn::functional::cross_entropy(logits, labels, options);
+    return torch::nn::functional::cross_entropy(logits, labels, options);
 }
 
-HPO_INLINE ::torch::Tensor balanced_weights(const std::vector<std::int64_t>& examples_of_class) {
+HPO_INLINE torch::Tensor balanced_weights(const std::vector<std::int64_t>& examples_of_class) {
     const Unmetered outside;
-    const ::torch::Tensor examples = ::torch::tensor(examples_of_class, ::torch::kLong).to(::torch::kFloat);
-    const ::torch::Tensor weights = examples.sum() / (static_cast<double>(examples_of_class.size()) * examples);
+    const torch::Tensor examples = torch::tensor(examples_of_class, torch::kLong).to(torch::kFloat);
+    const torch::Tensor weights = examples.sum() / (static_cast<double>(examples_of_class.size()) * examples);
     return weights.masked_fill(examples.eq(0), 0);
 }
 
@@ -50,4 +50,4 @@ HPO_INLINE void keep_test_score(const ClassificationScore& score, Attributes& at
     attributes.set_number("test_examples", score.examples());
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -9,13 +9,13 @@
 #include <string_view>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/stack_frames.hpp"
-#include "hpo/torch/batch_checks.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/training/batch_checks.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
 HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::string_view where, const std::string& configuration) {
     Failure failure;
@@ -49,9 +49,9 @@ HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::strin
         if (failure.message.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos)
             failure.kind = FailureKind::host_out_of_memory;
     } catch (const BadBatch& e) {
-        describe(FailureKind::bad_batch, "hpo::torch::BadBatch", with_configuration(e.what()));
+        describe(FailureKind::bad_batch, "hpo::libtorch::BadBatch", with_configuration(e.what()));
     } catch (const NonFiniteLoss& e) {
-        describe(FailureKind::non_finite, "hpo::torch::NonFiniteLoss", with_configuration(e.what()));
+        describe(FailureKind::non_finite, "hpo::libtorch::NonFiniteLoss", with_configuration(e.what()));
     } catch (const std::bad_alloc& e) {
         describe(FailureKind::host_out_of_memory, "std::bad_alloc", e.what());
     } catch (const hpo::Error& e) {
@@ -65,4 +65,4 @@ HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::strin
     return failure;
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -14,35 +14,35 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/torch/load_weights.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-HPO_INLINE std::optional<::torch::ScalarType> scalar_type(weights::Dtype dtype) {
+HPO_INLINE std::optional<torch::ScalarType> scalar_type(weights::Dtype dtype) {
     using weights::Dtype;
     switch (dtype) {
-        case Dtype::f32: return ::torch::kFloat;
-        case Dtype::f64: return ::torch::kDouble;
-        case Dtype::f16: return ::torch::kHalf;
-        case Dtype::bf16: return ::torch::kBFloat16;
-        case Dtype::i64: return ::torch::kLong;
-        case Dtype::i32: return ::torch::kInt;
-        case Dtype::i16: return ::torch::kShort;
-        case Dtype::i8: return ::torch::kChar;
-        case Dtype::u8: return ::torch::kByte;
-        case Dtype::boolean: return ::torch::kBool;
+        case Dtype::f32: return torch::kFloat;
+        case Dtype::f64: return torch::kDouble;
+        case Dtype::f16: return torch::kHalf;
+        case Dtype::bf16: return torch::kBFloat16;
+        case Dtype::i64: return torch::kLong;
+        case Dtype::i32: return torch::kInt;
+        case Dtype::i16: return torch::kShort;
+        case Dtype::i8: return torch::kChar;
+        case Dtype::u8: return torch::kByte;
+        case Dtype::boolean: return torch::kBool;
         default: return std::nullopt;
     }
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch
 
-namespace hpo::torch::detail {
+namespace hpo::libtorch::detail {
 
-/// The name under which older files have the weight or bias of a layer norm; other names stay.
+/// The name of a layer norm's weight or bias in older files. Other names stay as they are.
 [[nodiscard]] HPO_INLINE std::string older_name(std::string name) {
     for (const auto& [now, before] : {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, std::pair{"LayerNorm.bias", "LayerNorm.beta"}}) {
         if (name.ends_with(now)) return name.replace(name.size() - std::strlen(now), std::string::npos, before);
@@ -52,33 +52,33 @@ namespace hpo::torch::detail {
 
 [[nodiscard]] HPO_INLINE bool holds_weights(weights::Dtype dtype) {
     const auto type = scalar_type(dtype);
-    return !type || ::torch::isFloatingType(*type);
+    return !type || torch::isFloatingType(*type);
 }
 
-/// Throws Error naming file and tensor unless the stored tensor can fill the module's.
+/// Throws Error with file and tensor unless the stored tensor can fill the module's.
 HPO_INLINE void check_filling(const Filling& filling) {
-    const ::torch::IntArrayRef shape = filling.target.sizes();
-    if (shape != ::torch::IntArrayRef{filling.stored->shape}) {
+    const torch::IntArrayRef shape = filling.target.sizes();
+    if (shape != torch::IntArrayRef{filling.stored->shape}) {
         throw bad_value(filling.who, "shape " + weights::shape_text(filling.stored->shape),
                         weights::shape_text({shape.data(), shape.size()}) + ", the model's");
     }
     const auto type = scalar_type(filling.stored->dtype);
-    const ::torch::ScalarType wanted = filling.target.scalar_type();
-    const bool converts = type && ::torch::isFloatingType(*type) && ::torch::isFloatingType(wanted);
+    const torch::ScalarType wanted = filling.target.scalar_type();
+    const bool converts = type && torch::isFloatingType(*type) && torch::isFloatingType(wanted);
     if (converts || type == wanted) return;
     throw bad_value(filling.who, "dtype " + std::string{weights::entry(filling.stored->dtype).name},
-                    ::torch::isFloatingType(wanted) ? "F32, F16, BF16 or F64" : std::string{::torch::toString(wanted)});
+                    torch::isFloatingType(wanted) ? "F32, F16, BF16 or F64" : std::string{torch::toString(wanted)});
 }
 
-/// Throws Error naming file and tensor when a stored weight is no finite number: nothing can be trained from it.
-HPO_INLINE void check_finite(const ::torch::Tensor& read, const std::string& who) {
-    if (!read.is_floating_point() || std::isfinite(read.sum(::torch::kDouble).item<double>())) return;
-    const std::int64_t wrong = read.numel() - ::torch::isfinite(read.to(::torch::kDouble)).sum().item<std::int64_t>();
+/// Throws Error with file and tensor if a stored weight is infinite or NaN: it cannot be trained.
+HPO_INLINE void check_finite(const torch::Tensor& read, const std::string& who) {
+    if (!read.is_floating_point() || std::isfinite(read.sum(torch::kDouble).item<double>())) return;
+    const std::int64_t wrong = read.numel() - torch::isfinite(read.to(torch::kDouble)).sum().item<std::int64_t>();
     if (wrong > 0)
         throw bad_value(who, std::to_string(wrong) + " of " + std::to_string(read.numel()) + " numbers infinite or NaN", "finite weights");
 }
 
-HPO_INLINE std::vector<Filling> plan_fillings(const ::torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix,
+HPO_INLINE std::vector<Filling> plan_fillings(const torch::nn::Module& module, const weights::Weights& weights, const std::string& prefix,
                                               std::string_view superfluous) {
     std::vector<Filling> fillings;
     std::set<std::string, std::less<>> used;
@@ -116,22 +116,22 @@ HPO_INLINE std::vector<Filling> plan_fillings(const ::torch::nn::Module& module,
 }
 
 HPO_INLINE void fill(std::vector<Filling>& fillings) {
-    const ::torch::NoGradGuard no_gradients;
-    const Unmetered outside;  // what is read lies on the host for a moment
+    const torch::NoGradGuard no_gradients;
+    const Unmetered outside;  // the stored numbers lie on the host for a moment
     for (Filling& filling : fillings) {
-        if (filling.target.is_meta()) continue;  // has a shape, and no numbers
-        const ::torch::Tensor read = ::torch::empty(filling.stored->shape, *scalar_type(filling.stored->dtype));
+        if (filling.target.is_meta()) continue;  // it has a shape but no numbers
+        const torch::Tensor read = torch::empty(filling.stored->shape, *scalar_type(filling.stored->dtype));
         if (read.numel() > 0) std::memcpy(read.data_ptr(), filling.stored->bytes.data(), filling.stored->bytes.size());
         check_finite(read, filling.who);
         filling.target.copy_(read);
     }
 }
 
-}  // namespace hpo::torch::detail
+}  // namespace hpo::libtorch::detail
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
-HPO_INLINE void load_whole(::torch::nn::Module& module, const weights::Weights& weights, const std::string& passed_over) {
+HPO_INLINE void load_whole(torch::nn::Module& module, const weights::Weights& weights, const std::string& passed_over) {
     std::vector<detail::Filling> fillings;
     if (passed_over.empty()) fillings = detail::plan_fillings(module, weights, "", "");
     for (const auto& child : module.named_children()) {
@@ -149,4 +149,4 @@ HPO_INLINE void load_whole(::torch::nn::Module& module, const weights::Weights& 
     detail::fill(fillings);
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/torch/memory_reading.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 
@@ -21,7 +21,7 @@
 #include <torch/version.h>
 #endif
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
 #ifdef HPO_TORCH_CUDA
 HPO_INLINE void initialise_cuda() {
@@ -37,7 +37,7 @@ HPO_INLINE MemoryReading read_cuda_memory(c10::Device device) {
     const c10::cuda::CUDAGuard guard{device};
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(std::max<c10::DeviceIndex>(device.index(), 0));
     MemoryReading reading;
-    reading.allocated = stats.allocated_bytes[0].current;  // index 0: small and large pool together
+    reading.allocated = stats.allocated_bytes[0].current;  // index 0: the small and the large pool together
     reading.reserved = stats.reserved_bytes[0].current;
     reading.peak_allocated = stats.allocated_bytes[0].peak;
     reading.peak_reserved = stats.reserved_bytes[0].peak;
@@ -97,4 +97,4 @@ HPO_INLINE void release_cached_memory(c10::Device device) {
     MeteredAllocator::release_cache();
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -16,11 +16,11 @@
 #include <string>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/device/out_of_memory_text.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
 HPO_INLINE void MeteredAllocator::install() {
     static const bool once = [] {
@@ -46,7 +46,7 @@ HPO_INLINE void MeteredAllocator::use_device(const std::filesystem::path& file) 
         }
     }
     auto opened = std::make_unique<device::MeteredDevice>(device::MeteredDevice::open(file));
-    static_cast<void>(opened->charge(0));  // takes this process's slot now: a crowded device is refused here, not in a tensor
+    static_cast<void>(opened->charge(0));  // takes this process's slot now, so that a full device fails here and not in a tensor
     device_ = opened.get();
     devices_.push_back(std::move(opened));
 }
@@ -126,4 +126,4 @@ HPO_INLINE void MeteredAllocator::refuse(std::int64_t bytes) {
     C10_THROW_ERROR(OutOfMemoryError, text);
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -7,13 +7,13 @@
 #include <system_error>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/torch/adaptation/low_rank.hpp"
 #include "hpo/torch/load_weights.hpp"
-#include "hpo/torch/low_rank.hpp"
 #include "hpo/torch/save_weights.hpp"
 #include "hpo/torch/saved_model.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
 HPO_INLINE void save_model(const Task& task, Model& model, const std::filesystem::path& folder, RunningAttempt& attempt) {
     attempt.enter("save");
@@ -39,4 +39,4 @@ HPO_INLINE std::shared_ptr<Model> load_model(Task& task, const std::filesystem::
     return model;
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

@@ -17,21 +17,21 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
-#include "hpo/memory/trace_file.hpp"
-#include "hpo/torch/data_claims.hpp"
-#include "hpo/torch/dry_run.hpp"
-#include "hpo/torch/predict_peak.hpp"
-#include "hpo/torch/prepared_model.hpp"
-#include "hpo/torch/probe.hpp"
-#include "hpo/torch/profile.hpp"
-#include "hpo/torch/recorded_training.hpp"
+#include "hpo/allocator/trace_file.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/torch/checks/task_checks.hpp"
+#include "hpo/torch/prediction/data_claims.hpp"
+#include "hpo/torch/prediction/dry_run.hpp"
+#include "hpo/torch/prediction/predict_peak.hpp"
+#include "hpo/torch/prediction/probe.hpp"
+#include "hpo/torch/prediction/profile.hpp"
+#include "hpo/torch/prediction/recorded_training.hpp"
 #include "hpo/torch/saved_model.hpp"
-#include "hpo/torch/task_checks.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "hpo/torch/training/prepared_model.hpp"
 #include "hpo/weights/tensor.hpp"
 
-namespace hpo::torch {
+namespace hpo::libtorch {
 
 HPO_INLINE TrainerInfo TorchTrainer::info() const {
     TrainerInfo info = describe();
@@ -57,7 +57,7 @@ HPO_INLINE AttemptOutcome TorchTrainer::run(const TrainerJob& job, Progress& pro
         ShortTask shortened{*task, plan, attempt.device()};
         shortened.name_scopes();
         RecordedTraining recorded = record_training(std::move(shortened), Seed{job.seed}, attempt);
-        memory::write_trace(job.trace_file, recorded.trace);
+        allocator::write_trace(job.trace_file, recorded.trace);
         return std::move(recorded.outcome);
     });
 }
@@ -69,7 +69,7 @@ HPO_INLINE AttemptOutcome TorchTrainer::evaluate(const TrainerJob& job, Progress
         keep_log(*task, attempt);
         const TrainingPlan plan = plan_of(settings, job);
         const std::shared_ptr<Model> model = load_model(*task, job.saved_model, attempt);
-        const Metrics metrics = torch::evaluate(*task, *model, plan, attempt);
+        const Metrics metrics = libtorch::evaluate(*task, *model, plan, attempt);
         return measured_outcome(*task, *model, plan, metrics, attempt);
     });
 }
@@ -90,7 +90,7 @@ HPO_INLINE PeakPrediction TorchTrainer::predict(const TrainerJob& job, PeakSourc
     TrainerJob shapes = job;
     shapes.shapes_only = true;
     PeakPrediction peak = source == PeakSource::dry_run ? predict_by_dry_run(shapes, progress) : predict_by_probe(shapes, progress);
-    if (job.plan.device == "cpu") progress.memory({"end", 0, std::nullopt, read_memory(::torch::kCPU)});
+    if (job.plan.device == "cpu") progress.memory({"end", 0, std::nullopt, read_memory(torch::kCPU)});
     return peak;
 }
 
@@ -114,13 +114,13 @@ HPO_INLINE PeakPrediction TorchTrainer::predict_by_dry_run(const TrainerJob& job
     const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
     const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
     DataClaims claims;
-    std::int64_t held = 0;  // by the task and by what its model keeps: real tensors, which a recording on the meta device does not see
+    std::int64_t held = 0;  // real tensors of the task and its model; a recording on the meta device does not see them
     const DryRun run = apart([&] {
         return with_task(job, [&](Task& task, const TrainingPlan& plan) {
             claims = DataClaims::of(task);
             pin_threads(threads_of(Settings{info(), job}));
             DryRun recorded = dry_run(task, plan, Seed{job.seed}, target, detail, progress);
-            held = read_memory(::torch::kCPU).allocated.value_or(0);
+            held = read_memory(torch::kCPU).allocated.value_or(0);
             return recorded;
         });
     });
@@ -173,14 +173,14 @@ HPO_INLINE std::unique_ptr<Task> TorchTrainer::task_to_train(const Settings& set
     return task;
 }
 
-HPO_INLINE ::torch::Device TorchTrainer::prepare_device(const TrainerJob& job) {
+HPO_INLINE torch::Device TorchTrainer::prepare_device(const TrainerJob& job) {
     const bool cuda = job.plan.device.starts_with("cuda");
     if (!cuda && job.plan.device != "cpu")
         throw Error{Errc::no_device, "unknown device '" + job.plan.device + "'; known: cpu, cuda, cuda:N"};
-    const ::torch::Device device{job.plan.device};
-    if (cuda && (!::torch::cuda::is_available() || device.index() >= static_cast<int>(::torch::cuda::device_count()))) {
+    const torch::Device device{job.plan.device};
+    if (cuda && (!torch::cuda::is_available() || device.index() >= static_cast<int>(torch::cuda::device_count()))) {
         throw Error{Errc::no_device, job.plan.device + ": LibTorch " TORCH_VERSION " finds " +
-                                         std::to_string(static_cast<int>(::torch::cuda::device_count())) + " CUDA devices"};
+                                         std::to_string(static_cast<int>(torch::cuda::device_count())) + " CUDA devices"};
     }
     MeteredAllocator::instance().use_device(cuda ? std::string{} : job.metered_device);
     limit_memory(device, job.plan.cap_bytes);
@@ -227,7 +227,7 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, 
     for (std::size_t start = 0; task.classes() && start < order.size(); start += stride) {
         const Unmetered outside;
         const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
-        const Batch batch = task.training_batch(chosen, ::torch::kCPU);
+        const Batch batch = task.training_batch(chosen, torch::kCPU);
         check_count(batch, chosen.size());
         check_labels(batch.targets, *task.classes());
     }
@@ -235,17 +235,17 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, 
     std::vector<TrainerProblem> problems = build_problems(seed);
     if (!task.has_own_step()) {
         attempt.enter("forward");
-        const ::torch::NoGradGuard no_gradients;
+        const torch::NoGradGuard no_gradients;
         const auto few = std::span{order}.first(std::min<std::size_t>(2, order.size()));
         const Batch batch = task.training_batch(few, attempt.device());
         check_count(batch, few.size());
         const Outputs outputs = prepared.model->forward(batch);
         if (task.classes()) check_logits(outputs[0], batch, *task.classes());
-        const ::torch::Tensor loss = task.loss_sum(outputs, batch);
+        const torch::Tensor loss = task.loss_sum(outputs, batch);
         if (loss.defined() && loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
     }
     std::ranges::move(TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics), std::back_inserter(problems));
     return problems;
 }
 
-}  // namespace hpo::torch
+}  // namespace hpo::libtorch

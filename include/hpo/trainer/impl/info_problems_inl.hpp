@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/trainer/info_problems.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/trainer/json_codec.hpp"
 
 namespace hpo::detail {

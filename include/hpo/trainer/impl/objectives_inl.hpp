@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/inline.hpp"
 #include "hpo/core/field.hpp"
-#include "hpo/core/inline.hpp"
 #include "hpo/trainer/objectives.hpp"
 
 namespace hpo::detail {
 
-/// Nothing where nobody told it, or where it is no number.
+/// Returns nullopt if the trainer did not tell the metric, or if its value is no number.
 [[nodiscard]] HPO_INLINE std::optional<double> value_of_metric(const std::string& metric, const AttemptOutcome& outcome) {
     if (const auto told = outcome.attributes.find(metric); told != outcome.attributes.end())
         return field_traits<double>::parse(told->second);

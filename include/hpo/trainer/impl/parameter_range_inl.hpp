@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/trainer/parameter_range.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/trainer/parameter_type.hpp"
 
 namespace hpo {

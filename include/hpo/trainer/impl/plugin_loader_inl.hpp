@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/trainer/plugin_loader.hpp"
 #include "hpo/trainer/plugin_trainer.hpp"
 
@@ -40,6 +40,29 @@ HPO_INLINE std::vector<PluginFile> available_plugins(const PluginFolders& folder
     return found;
 }
 
+namespace detail {
+
+/// The command that builds a plugin that a source tree has and its build folder lacks. Empty if no searched folder belongs to such a tree.
+[[nodiscard]] HPO_INLINE std::string build_command(std::string_view name, const PluginFolders& folders) {
+    static constexpr std::string_view home = "CMAKE_HOME_DIRECTORY:INTERNAL=";
+    for (const auto& folder : folders) {
+        const std::filesystem::path build = (folder / "../../..").lexically_normal();  // from lib/hpo/trainers
+        std::ifstream cache{build / "CMakeCache.txt"};
+        for (std::string line; std::getline(cache, line);) {
+            std::error_code ignored;
+            if (!line.starts_with(home)) continue;
+            if (!std::filesystem::exists(std::filesystem::path{line.substr(home.size())} / "plugins" / name / "CMakeLists.txt", ignored))
+                continue;
+            std::string shown = build.string();
+            while (shown.size() > 1 && shown.ends_with('/')) shown.pop_back();
+            return "cmake --build " + shown + " --target hpo_trainer_" + std::string{name};
+        }
+    }
+    return {};
+}
+
+}  // namespace detail
+
 HPO_INLINE std::filesystem::path find_plugin(std::string_view name, const PluginFolders& folders) {
     std::vector<std::string> known;
     for (const PluginFile& plugin : available_plugins(folders)) {
@@ -49,7 +72,8 @@ HPO_INLINE std::filesystem::path find_plugin(std::string_view name, const Plugin
     std::string searched;
     for (const auto& folder : folders) searched += (searched.empty() ? "" : ", ") + folder.string();
     std::string text = "trainer " + std::string{name} + ": no libhpo_trainer_" + std::string{name} + ".so";
-    if (const auto near = nearest_name(name, known); !near.empty()) text += "; did you mean '" + std::string{near} + "'?";
+    if (const std::string command = detail::build_command(name, folders); !command.empty()) text += "; it is not built yet: " + command;
+    else if (const auto near = nearest_name(name, known); !near.empty()) text += "; did you mean '" + std::string{near} + "'?";
     throw Error{Errc::plugin, text + "; known: " + join_names(known) + "; searched: " + (searched.empty() ? "no folders" : searched)};
 }
 
@@ -80,7 +104,7 @@ HPO_INLINE abi::Entry load_plugin(const std::filesystem::path& path, const Plugi
         refuse("built for plugin ABI " + std::to_string(entry->abi_version) + "; this program has plugin ABI " +
                std::to_string(abi::version) + ": build the plugin again with this version's headers");
     }
-    static constexpr std::size_t least = offsetof(abi::Entry, profile);  // without `run` it is of no use
+    static constexpr std::size_t least = offsetof(abi::Entry, profile);  // a plugin without `run` is of no use
     if (entry->struct_size < least)
         refuse("its entry has " + std::to_string(entry->struct_size) + " bytes; expected at least " + std::to_string(least));
     const std::string libtorch = entry->libtorch_version;
@@ -95,7 +119,7 @@ HPO_INLINE std::unique_ptr<Trainer> load_trainer(std::string_view name, const Pl
     const auto path = find_plugin(name, folders);
     const abi::Entry entry = load_plugin(path, demands);
     auto trainer = std::make_unique<PluginTrainer>(entry, std::string{name});
-    if (std::string_view{entry.name}.empty()) static_cast<void>(trainer->info());  // it could not be asked, and says why
+    if (std::string_view{entry.name}.empty()) static_cast<void>(trainer->info());  // info() failed before; now it throws the reason
     if (entry.name != name) {
         throw Error{Errc::plugin, path.string() + ": the trainer calls itself '" + entry.name + "'; expected '" + std::string{name} +
                                       "', as in the file's name"};

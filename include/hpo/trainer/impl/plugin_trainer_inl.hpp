@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/plugin_trainer.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 
@@ -49,13 +49,14 @@ HPO_INLINE std::string FileStamps::stamp(const std::filesystem::path& path) {
 
 HPO_INLINE std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, const TrainerJob& job, PeakSource source,
                                       FileStamps& files) {
-    constexpr int format = 6;  // of predictions: raised when older ones are to be made anew
+    constexpr int format = 6;  // of predictions; raise it if kept predictions have to be made again
     Json key = {{"format", format},          {"trainer", info.name},
                 {"build", predictor.build},  {"libtorch", info.libtorch_version},
                 {"source", to_text(source)}, {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
     if (key["device"] == "cpu") key["processor"] = predictor.processor;
     else key["cublas_workspace"] = encode(job.cublas_workspace_bytes);
-    // Not only what is in memory at a time: a training of few examples may be one step, and how short a step or an epoch ends hangs on it.
+    // The effective batch counts too, not only the micro-batch. It decides how many steps a training of few examples has, and how many
+    // examples the last step of an epoch has.
     key["plan"] = {{"micro_batch", encode(job.plan.effective_micro_batch())},       {"effective_batch", encode(job.plan.effective_batch)},
                    {"activation_checkpointing", job.plan.activation_checkpointing}, {"precision", to_text(job.plan.precision)},
                    {"expandable_segments", job.plan.expandable_segments},           {"allocator_settings", job.plan.allocator_settings}};
@@ -69,7 +70,7 @@ HPO_INLINE std::string prediction_key(const TrainerInfo& info, const Predictor& 
         const Value* given = job.find(parameter.name);
         return given && !given->is_null() ? *given : parameter.standard;
     };
-    // Where something is done once, how often the rest is done tells whether all of it is one step.
+    // If one of these values is 1, the others decide whether the whole training is one step. Then their exact values count.
     const bool all_repeat = std::all_of(info.parameters.begin(), info.parameters.end(), [&](const TrainerParameter& parameter) {
         return parameter.memory != MemoryUse::whether_above_one || number(value_of(parameter)) > 1;
     });

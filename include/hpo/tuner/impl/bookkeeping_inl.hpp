@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/store/retries.hpp"
-#include "hpo/store/run_liveness.hpp"
+#include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
 
@@ -28,7 +28,7 @@ HPO_INLINE Bookkeeping::Bookkeeping(Store& store, const std::string& name, const
     for (const Trial& trial : trials_) {
         try {
             distributions_.admit(trial.params);
-        } catch (const Error&) {  // another program mixed them; new trials are held against the latest
+        } catch (const Error&) {  // another program mixed distributions; new trials are compared with the latest
         }
     }
     rejections_ = store_.rejections(study_.id);
@@ -38,7 +38,7 @@ HPO_INLINE Bookkeeping::Bookkeeping(Store& store, const std::string& name, const
 HPO_INLINE Bookkeeping::~Bookkeeping() {
     try {
         if (run_) store_.end_run(*run_);
-    } catch (const Error&) {  // the run is found dead by its process; its trials are all finished
+    } catch (const Error&) {  // all its trials are finished; the run counts as gone once its process is
     }
 }
 
@@ -60,7 +60,7 @@ HPO_INLINE std::optional<std::int64_t> Bookkeeping::begin_retry(const Wanted& wa
 
 HPO_INLINE std::vector<std::int64_t> Bookkeeping::left_behind() {
     read_others();
-    if (others_run_) settle_lost();  // whoever runs them may be gone
+    if (others_run_) settle_lost();  // the processes that run them may be gone
     return left_behind_;
 }
 

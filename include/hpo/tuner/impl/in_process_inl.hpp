@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/tuner/in_process.hpp"
 

@@ -8,13 +8,13 @@
 #include <thread>
 #include <utility>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/tuner/in_threads.hpp"
 
 namespace hpo::tuner {
 
 HPO_INLINE void InThreads::submit(const Job& job, ExecutorEvents& events) {
-    if (running_.empty()) {  // a stop is for the jobs that ran then
+    if (running_.empty()) {  // an earlier stop does not concern new jobs
         const std::lock_guard lock{mutex_};
         interrupted_ = false;
     }
@@ -96,7 +96,7 @@ HPO_INLINE void InThreads::answer(Slot& slot, ExecutorEvents& events, const Repo
     const auto tell = [&](bool stop, bool cut_short) {
         {
             const std::lock_guard lock{mutex_};
-            if (!slot.report) return;  // an interruption was quicker
+            if (!slot.report) return;  // an interruption came first
             slot.answer = stop;
             slot.cut_short = cut_short;
         }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/failure/not_run.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 
@@ -26,7 +26,8 @@ HPO_INLINE std::optional<Unlaunchable> too_many_losses(const Trial& lost, Bookke
     Unlaunchable why;
     why.failure.kind = FailureKind::lost_worker;
     why.failure.message = std::string{not_run_again} + "its process ended " + std::to_string(losses) +
-                          " times in a row while it ran, the last time in trial " + std::to_string(lost.number) + "; nothing tells why";
+                          " times in a row while it ran, the last time in trial " + std::to_string(lost.number) +
+                          "; the reason is not known";
     return why;
 }
 
@@ -42,7 +43,7 @@ HPO_INLINE Recovery begin_anew(const Attempt& attempt) {
     return {.action = Recovery::Action::retry,
             .plan = attempt.plan,
             .params = attempt.changed_params,
-            .reason = "cannot go on from the checkpoint of step " + std::to_string(*attempt.resumed_step) + ": begun anew"};
+            .reason = "cannot go on from the checkpoint of step " + std::to_string(*attempt.resumed_step) + ": begun again at step 0"};
 }
 
 }  // namespace hpo::tuner

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/peak_prediction.hpp"
+#include "hpo/memory/calibration/observation.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/memory/residual_observation.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
 
 namespace hpo::tuner {

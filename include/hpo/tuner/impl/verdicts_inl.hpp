@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/bytes.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/source_attributes.hpp"

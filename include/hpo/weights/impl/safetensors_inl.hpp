@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/git_lfs.hpp"
-#include "hpo/core/inline.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/git_lfs.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/weights/safetensors.hpp"
 
 namespace hpo::weights::detail {
@@ -41,7 +41,7 @@ HPO_INLINE nlohmann::json parse_strictly(std::string_view text, const std::strin
     try {
         return json::parse(text.begin(), text.end(), watch);
     } catch (const json::exception& error) {
-        std::string reason = error.what();  // it quotes the text: only what can be printed is kept
+        std::string reason = error.what();  // it quotes the text, so only printable characters are kept
         std::replace_if(
             reason.begin(), reason.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
         throw Error{Errc::bad_value, place + ": not JSON in UTF-8: " + reason};

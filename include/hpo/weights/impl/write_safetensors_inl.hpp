@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/core/error.hpp"
-#include "hpo/core/inline.hpp"
-#include "hpo/core/new_file.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/base/new_file.hpp"
 #include "hpo/weights/safetensors.hpp"
 #include "hpo/weights/write_safetensors.hpp"
 

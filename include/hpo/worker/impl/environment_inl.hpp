@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "hpo/core/inline.hpp"
+#include "hpo/base/inline.hpp"
 #include "hpo/worker/environment.hpp"
 
 namespace hpo::worker {
@@ -21,7 +21,7 @@ HPO_INLINE Environment worker_environment(Environment environment, const Executi
     set_variable(environment, "OMP_NUM_THREADS", std::to_string(std::max(threads, 1)));
     set_variable(environment, "CUDA_MODULE_LOADING", "LAZY");
 
-    // An index counts within the devices that we see ourselves.
+    // An index counts within the devices that this process sees itself.
     std::string visible;
     if (const auto number = device::card_number(plan.device)) {
         visible = std::to_string(*number);
@@ -30,7 +30,7 @@ HPO_INLINE Environment worker_environment(Environment environment, const Executi
             visible = *number < entries.size() ? entries[*number] : "";
         }
         if (variable(environment, "CUDA_DEVICE_ORDER").value_or("").empty())
-            set_variable(environment, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // as the driver's management library counts
+            set_variable(environment, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // the order of the driver's management library
     }
     set_variable(environment, "CUDA_VISIBLE_DEVICES", visible);
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "hpo/allocator/blocks.hpp"
+#include "hpo/allocator/expandable_segments.hpp"
+#include "hpo/allocator/settings.hpp"
+
+namespace hpo::allocator {
+
+/// What an allocator has handed out, as LibTorch counts it. All in bytes.
+struct AllocatorCounts {
+    std::int64_t requested = 0;  ///< requested sizes of live blocks
+    std::int64_t allocated = 0;  ///< sizes of live blocks: rounded, plus rests that were too small to split off
+    std::int64_t reserved = 0;   ///< taken from the device
+    std::int64_t requested_peak = 0;
+    std::int64_t allocated_peak = 0;
+    std::int64_t reserved_peak = 0;
+    std::int64_t retries = 0;  ///< how often the whole cache was given back to the device before another try
+    friend bool operator==(const AllocatorCounts&, const AllocatorCounts&) = default;
+};
+
+/// A model of LibTorch's caching allocator for CUDA. It decides which block a request gets, when segments are taken and given back, and
+/// when memory runs out. One stream, no graphs.
+///
+/// Thread safety: none. Deterministic; copies are independent.
+///
+/// Design note: of two cached blocks of one size, the allocator takes the one with the lower address. But the addresses that a driver gives
+/// to segments are unknown without the device. Here each new segment lies above the earlier ones, or at an address from a seed.
+class CachingAllocator {
+public:
+    using Index = AllocatorBlocks::Index;
+    using State = AllocatorBlock::State;
+
+    explicit CachingAllocator(const AllocatorSettings& settings, const AllocatorDevice& device = {})
+        : settings_{settings}, device_{device}, ledger_{device} {
+        if (settings.memory_fraction)
+            allowed_ = static_cast<std::int64_t>(*settings.memory_fraction * static_cast<double>(device.total_bytes));
+    }
+
+    /// Takes a block for `bytes`, above 0. Returns nullopt if the device has no space for it even after the cache is given back.
+    [[nodiscard]] std::optional<Index> take(std::int64_t bytes);
+    void give_back(Index block);
+    [[nodiscard]] AllocatorCounts counts() const;
+    /// The highest sum of reserved bytes that the device granted, and the lowest that it refused. With any capacity between them, the
+    /// device would have answered the same. Without a memory fraction and expandable segments, no other result depends on the capacity.
+    [[nodiscard]] std::int64_t highest_granted() const { return ledger_.granted; }
+    [[nodiscard]] std::int64_t lowest_refused() const { return ledger_.refused; }
+
+private:
+    struct Ledger {
+        explicit Ledger(const AllocatorDevice& device) : room{device.total_bytes - device.outside_bytes}, order{device.address_order} {}
+        [[nodiscard]] bool take(std::int64_t bytes);
+        void give_back(std::int64_t bytes) { reserved -= bytes; }
+        [[nodiscard]] std::uint64_t next_segment();
+
+        std::int64_t room;
+        std::uint64_t order;
+        std::int64_t reserved = 0;
+        std::int64_t peak = 0;
+        std::int64_t granted = 0;
+        std::int64_t refused = std::numeric_limits<std::int64_t>::max();
+        std::uint64_t segments = 0;
+    };
+
+    /// Takes the best fit among the cached blocks; none if there is no fit.
+    [[nodiscard]] Index cached(std::int64_t size, bool small);
+    [[nodiscard]] std::int64_t with_hole(Index block) const {
+        const Index next = blocks_[block].next;
+        return blocks_[block].bytes + (next != AllocatorBlocks::none && blocks_[next].state == State::unmapped ? blocks_[next].bytes : 0);
+    }
+
+    /// Takes a block in memory from the device, if necessary after giving back cached memory. Returns none if the device refuses.
+    [[nodiscard]] Index fresh(std::int64_t size, bool small);
+    [[nodiscard]] Index asked(std::int64_t size, bool small);
+    [[nodiscard]] ExpandableSegments<Ledger> expandable(bool small);
+
+    void release_segment(Index block);
+    /// Gives back every cached block that is a whole segment. With expandable segments, gives back every page without a live block.
+    void release(bool small);
+    /// With max_split_bytes: gives back the smallest cached oversize block that is large enough. If there is none, gives back several, the
+    /// largest first. Returns true if that is enough for `size`.
+    [[nodiscard]] bool release_oversize(std::int64_t size, bool small);
+    /// Above the threshold: gives back cached whole segments of the large pool whose age is at least the mean, until enough is reclaimed. A
+    /// block's age is the number of searches of its pool since it became cached.
+    void collect_garbage();
+
+    AllocatorSettings settings_;
+    AllocatorDevice device_;
+    Ledger ledger_;
+    std::optional<std::int64_t> allowed_;
+    AllocatorBlocks blocks_;
+    AllocatorCounts counts_;
+};
+
+}  // namespace hpo::allocator
+
+#ifndef HPO_COMPILED
+#include "hpo/allocator/impl/caching_allocator_inl.hpp"
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "hpo/allocator/capacity_need.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::allocator {
+
+HPO_INLINE CapacityNeed CapacitySearch::find() {
+    CapacityNeed found;
+    found.unlimited = simulate(trace_, settings_, {.outside_bytes = outside_bytes_});
+    const std::int64_t floor = found.unlimited.counts.allocated_peak + outside_bytes_;
+    std::int64_t enough = found.unlimited.counts.reserved_peak + outside_bytes_;
+    if (settings_.memory_fraction) enough = static_cast<std::int64_t>(std::ceil(static_cast<double>(enough) / *settings_.memory_fraction));
+    found.comfort = least({floor, std::clamp(enough, floor, unlimited_bytes)}, [](const Tried& tried) { return tried.retries == 0; });
+    found.need = least({floor, found.comfort}, [](const Tried&) { return true; });
+    found.replays = replays_ + 1;
+    return found;
+}
+
+template <class Wanted>
+std::int64_t CapacitySearch::least(Bounds bounds, const Wanted& wanted) {
+    const auto good = [&](const Tried& tried) { return tried.survived && wanted(tried); };
+    std::int64_t enough = on_grid(bounds.enough + step_bytes - 1);
+    while (enough < unlimited_bytes && !good(tried(enough))) enough = std::min(2 * enough + step_bytes, unlimited_bytes);
+    if (!good(tried(enough))) return unlimited_bytes;
+    std::int64_t bad = on_grid(bounds.floor) - 1;
+    for (;;) {
+        std::int64_t best = tried(enough).from;
+        while (best - bad > 1) {
+            const Tried middle = tried(std::max(on_grid(bad + (best - bad) / 2), bad + 1));
+            if (good(middle)) best = std::max(middle.from, bad + 1);
+            else bad = middle.to;
+        }
+        std::int64_t next = best;
+        while (next < std::min(best + verified_bytes, enough)) {
+            const Tried above = tried(next);
+            if (!good(above)) {
+                bad = above.to;
+                break;
+            }
+            next = above.to + 1;
+        }
+        if (bad < best) return best;
+    }
+}
+
+HPO_INLINE CapacitySearch::Tried CapacitySearch::tried(std::int64_t capacity) {
+    for (const Tried& each : tried_) {
+        if (each.from <= capacity && capacity <= each.to) return each;
+    }
+    const ReplayedTrace replay = simulate(trace_, settings_, {.total_bytes = capacity, .outside_bytes = outside_bytes_});
+    ++replays_;
+    Tried now{replay.same_from_bytes, replay.same_to_bytes, replay.survived(), replay.counts.retries};
+    if (now.from == now.to) now.to = now.from + step_bytes - 1;
+    tried_.push_back(now);
+    return now;
+}
+
+}  // namespace hpo::allocator

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hpo/allocator/replay.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::allocator {
+
+HPO_INLINE ReplayedTrace simulate(const AllocationTrace& trace, const AllocatorSettings& settings, const AllocatorDevice& device) {
+    CachingAllocator allocator{settings, device};
+    std::vector<CachingAllocator::Index> held(trace.blocks.size());
+    ReplayedTrace result;
+    AllocatorCounts before;
+    for (std::size_t i = 0; i < trace.events.size() && !result.refused; ++i) {
+        const std::int64_t event = trace.events[i];
+        if (event < 0) {
+            allocator.give_back(held[static_cast<std::size_t>(-1 - event)]);
+            continue;
+        }
+        const auto block = static_cast<std::size_t>(event);
+        const std::int64_t requested = trace.blocks[block].bytes;
+        const auto taken = allocator.take(requested);
+        const AllocatorCounts now = allocator.counts();
+        if (now.allocated_peak > before.allocated_peak) {
+            result.allocated_peak_event = i;
+            result.reserved_at_allocated_peak = now.reserved;
+        }
+        if (now.reserved_peak > before.reserved_peak) result.reserved_peak_event = i;
+        before = now;
+        if (taken) held[block] = *taken;
+        else
+            result.refused =
+                RefusedRequest{i, block, requested, settings.segment(settings.rounded(requested)), now.allocated, now.reserved};
+    }
+    result.counts = allocator.counts();
+    if (settings.memory_fraction || settings.expandable_segments) {
+        result.same_from_bytes = result.same_to_bytes = device.total_bytes;
+    } else {
+        result.same_from_bytes = allocator.highest_granted() + device.outside_bytes;
+        if (allocator.lowest_refused() < unlimited_bytes) result.same_to_bytes = allocator.lowest_refused() + device.outside_bytes - 1;
+    }
+    return result;
+}
+
+}  // namespace hpo::allocator

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/core/trial.hpp"
+
+namespace hpo::analysis::inline cases {
+
+/// A failed attempt: one of hpo's own, or one that another program left in a trial's attributes.
+struct FailureCase {
+    const Trial* trial = nullptr;      ///< valid as long as the trials that were given
+    const Attempt* attempt = nullptr;  ///< null for a study that another program ran
+    Failure failure;
+    std::optional<double> seconds;            ///< how long the attempt took
+    std::optional<MemoryReading> at_start;    ///< a reading of the device when the attempt began
+    std::string process;                      ///< the process that ran it, if known
+    bool victim = false;                      ///< the process was already poisoned, so the trial is not at fault
+    std::optional<std::int64_t> victim_of;    ///< the trial that poisoned it
+    bool recovered = false;                   ///< a later attempt of the same trial ran to its end or was pruned
+    std::string told_in;                      ///< for another program's trial, the source: "attribute error_message", "run.log, line 12"
+    std::optional<std::int64_t> repeated_by;  ///< the trial that Optuna began in its place after its process gave no sign of life
+
+    [[nodiscard]] const ParamSet& params() const { return attempt ? params_of(*trial, *attempt) : trial->params; }
+    /// True if it failed without a message. Any cause is possible, also an out-of-memory.
+    [[nodiscard]] bool silent() const { return !attempt && told_in.empty(); }
+    /// True if it was ended before it started. No trainer has failed.
+    [[nodiscard]] bool not_run() const;
+    /// True if its process was gone or ended by SIGKILL, for an unknown reason. It may have been the kernel's out-of-memory killer.
+    [[nodiscard]] bool killed() const {
+        constexpr std::int64_t sigkill = 9;
+        return !silent() && (failure.kind == FailureKind::lost_worker || (failure.kind == FailureKind::crash && failure.signal == sigkill));
+    }
+    /// True if it ran out of memory, on the device or on the host. A refusal before launch does not count.
+    [[nodiscard]] bool is_oom() const {
+        return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);
+    }
+};
+
+}  // namespace hpo::analysis::cases
+
+namespace hpo::analysis::detail {
+
+/// The time that the trial took: the sum of its attempts, without the waits for the device. If that is not known, the time from its start
+/// to its end.
+[[nodiscard]] std::optional<double> trial_seconds(const Trial& trial);
+
+[[nodiscard]] std::string foreign_process(const Trial& trial);
+
+[[nodiscard]] std::optional<MemoryReading> start_of(const Trial& trial, const Attempt* attempt);
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis::inline cases {
+
+/// The attempt's highest measured use of its device.
+[[nodiscard]] inline std::optional<std::int64_t> peak_of(const Attempt& attempt) {
+    return std::max(attempt.peak_reserved, attempt.peak_allocated);  // nullopt is less than any number
+}
+
+/// The trial's highest measured use of its device, in any of its attempts.
+[[nodiscard]] std::optional<std::int64_t> peak_of(const Trial& trial);
+
+/// Every failed attempt of the finished trials, in order of trial and attempt. Running and waiting trials have none. Causes are those that
+/// the failure itself shows. explain_by_history adds what other trials show (analysis/cases/history_cause.hpp). `log` adds what the
+/// program's own log says, also about trials that are still RUNNING.
+[[nodiscard]] std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log = {});
+
+}  // namespace hpo::analysis::cases
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/cases/impl/failure_case_inl.hpp"
+#endif

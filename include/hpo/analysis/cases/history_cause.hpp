@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/regions/region_learner.hpp"
+
+namespace hpo::analysis::inline cases {
+
+/// True for a trial that ran well: complete with a finite value, or pruned, and without a failure.
+[[nodiscard]] inline bool ran_well(const Trial& trial) {
+    if (trial.state == TrialState::complete) return trial.values.empty() || std::isfinite(trial.values.front());
+    return trial.state == TrialState::pruned;
+}
+
+/// The examples for the learners. Positives are trials that ran out of memory because of their configuration. The others are trials that
+/// ran at once. If there are more than 4,000, evenly spaced ones are taken. A trial that ran with smaller micro-batches than its batch has
+/// no peak here.
+[[nodiscard]] std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<const FailureCase> cases);
+
+/// Adds the causes that only other trials can show: victims, leaks, and failures that must have been of capacity.
+void explain_by_history(std::span<FailureCase> cases, std::span<const Trial> trials);
+
+}  // namespace hpo::analysis::cases
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/cases/impl/history_cause_inl.hpp"
+#endif

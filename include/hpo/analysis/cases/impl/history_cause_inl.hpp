@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/demand/evenly_spaced.hpp"
+#include "hpo/analysis/demand/model.hpp"
+#include "hpo/analysis/demand/order.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/failure/cause.hpp"
+
+namespace hpo::analysis::inline cases {
+
+HPO_INLINE std::vector<Example> memory_examples(std::span<const Trial> trials, std::span<const FailureCase> cases) {
+    std::map<const Trial*, bool> failed;  // value: ran out of memory because of its configuration
+    for (const FailureCase& entry : cases) {
+        auto& slot = failed[entry.trial];
+        if (entry.is_oom() && follows_from_configuration(entry.failure.cause.value_or(OomCause::unknown))) slot = true;
+    }
+    std::vector<Example> examples;
+    for (const Trial& trial : trials) {
+        const auto found = failed.find(&trial);
+        if (found == failed.end() ? ran_well(trial) : found->second) {
+            Example example{.params = &trial.params, .positive = found != failed.end(), .peak_bytes = {}};
+            const Attempt* attempt = trial.attempts.empty() ? nullptr : &trial.attempts.back();
+            const bool in_pieces = attempt && attempt->plan.effective_micro_batch() != attempt->plan.effective_batch;
+            if (const auto peak = attempt ? peak_of(*attempt) : peak_of(trial); peak && !in_pieces) {
+                const auto start = detail::start_of(trial, attempt);
+                example.peak_bytes = static_cast<double>(*peak - (start ? start->allocated.value_or(0) : 0));
+            }
+            examples.push_back(example);
+        }
+    }
+    return evenly_spaced<Example>(examples, 4000);
+}
+
+}  // namespace hpo::analysis::cases
+
+namespace hpo::analysis::detail {
+
+/// A text that is the same for equal parameters in any order. Seeds do not count.
+[[nodiscard]] HPO_INLINE std::string configuration_key(const ParamSet& params) {
+    std::vector<std::string> parts;
+    for (const Param& param : params) {
+        if (!is_seed(param.name)) parts.push_back(json_quote(param.name) + json_text(param.value()));
+    }
+    std::ranges::sort(parts);
+    std::string key;
+    for (const std::string& part : parts) key += part + ",";
+    return key;
+}
+
+/// Marks victims: a sticky error is not the trial's fault if its process had met one before. If the process is not known, time decides. The
+/// trial then began within a minute after the other's end, and died within 30 seconds with the same message.
+HPO_INLINE void find_victims(std::span<FailureCase> cases) {
+    std::vector<FailureCase*> sticky;
+    for (FailureCase& entry : cases) {
+        if (entry.failure.kind == FailureKind::cuda_sticky && entry.trial->started) sticky.push_back(&entry);
+    }
+    std::ranges::stable_sort(sticky, [](const FailureCase* a, const FailureCase* b) { return *a->trial->started < *b->trial->started; });
+    std::map<std::string, const FailureCase*> last_of_process;
+    for (FailureCase* entry : sticky) {
+        const FailureCase*& last = last_of_process[entry->process];
+        bool victim = last && last->trial != entry->trial;
+        if (victim && entry->process.empty()) {
+            const auto& before = *last->trial;
+            victim = before.completed && *entry->trial->started >= *before.completed &&
+                     seconds_between(*before.completed, *entry->trial->started) < 60 && entry->seconds.value_or(HUGE_VAL) < 30 &&
+                     entry->failure.message == last->failure.message;
+        }
+        if (victim) {
+            entry->victim = true;
+            entry->victim_of = last->victim ? last->victim_of : std::optional{last->trial->number};
+        }
+        last = entry;
+    }
+}
+
+/// Marks leaks: the process itself filled the device, but the same parameters ran to their end elsewhere. So earlier trials left the
+/// memory.
+HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
+    const auto in_question = [](const FailureCase& entry) {
+        const auto& memory = entry.failure.memory;
+        const bool one_huge_request = entry.failure.requested_bytes && memory.capacity && *entry.failure.requested_bytes > *memory.capacity;
+        return !entry.attempt && !entry.at_start && entry.is_oom() && entry.failure.cause == OomCause::capacity && memory.allocated &&
+               !one_huge_request;
+    };
+    if (std::ranges::none_of(cases, in_question)) return;
+    std::map<std::string, const Trial*> first_that_ran;
+    for (const Trial& trial : trials) {
+        if (trial.state == TrialState::complete && ran_well(trial) && !trial.params.empty())
+            first_that_ran.emplace(configuration_key(trial.params), &trial);
+    }
+    for (FailureCase& entry : cases) {
+        if (!in_question(entry)) continue;
+        const auto other = first_that_ran.find(configuration_key(entry.trial->params));
+        if (other == first_that_ran.end() || other->second == entry.trial) continue;
+        const auto peak = peak_of(*other->second);
+        const auto capacity = entry.failure.memory.capacity;
+        if (peak && capacity && static_cast<double>(*peak) > 0.93 * static_cast<double>(*capacity))
+            continue;  // so close that chance decides
+        entry.failure.cause = OomCause::leak;
+        entry.failure.evidence = "trial " + std::to_string(other->second->number) + " ran to its end with the same parameters; here " +
+                                 format_bytes(*entry.failure.memory.allocated) + " were in use, left behind by earlier trials" +
+                                 (entry.process.empty() ? "" : " of process " + entry.process);
+    }
+}
+
+/// Finds the cause of out-of-memories without figures. It is capacity if another trial with the same demand, or less, exhausted the device.
+/// It is also capacity if the peaks of the other trials predict more than the device has, with two standard deviations to spare.
+HPO_INLINE void find_silent_capacity(std::span<FailureCase> cases, std::span<const Trial> trials) {
+    const auto silent = [](const FailureCase& entry) {
+        return entry.is_oom() && entry.failure.cause == OomCause::unknown && entry.failure.message.empty();
+    };
+    if (std::ranges::none_of(cases, silent)) return;
+    const DemandModel model{memory_examples(trials, cases)};
+    DemandOrder order{trials, model};
+    const auto point_of = [&](const FailureCase& entry) {
+        return order.point_of(entry.params(), entry.attempt ? &entry.attempt->plan : nullptr);
+    };
+    struct TooLarge {
+        const Trial* trial;
+        DemandOrder::Point point;
+    };
+    std::vector<TooLarge> too_large;  // the first 1,000, so that many silent failures do not take too long
+    for (const FailureCase& entry : cases) {
+        if (too_large.size() < 1000 && entry.is_oom() && entry.failure.cause == OomCause::capacity)
+            too_large.push_back({.trial = entry.trial, .point = point_of(entry)});
+    }
+    std::optional<std::int64_t> capacity;
+    for (const FailureCase& other : cases) {
+        if (const auto size = other.failure.memory.capacity; size && (!capacity || *size > *capacity)) capacity = size;
+    }
+    for (FailureCase& entry : cases) {
+        if (!silent(entry)) continue;
+        const auto point = point_of(entry);
+        const auto witness = std::ranges::find_if(
+            too_large, [&](const TooLarge& other) { return other.trial != entry.trial && order.at_least_as_measured(point, other.point); });
+        const auto need = model.bytes(entry.params(), 0);
+        const auto least = model.bytes(entry.params(), -2);
+        if (!order.axes().empty() && witness != too_large.end()) {
+            entry.failure.cause = OomCause::capacity;
+            entry.failure.evidence =
+                "no message was kept; trial " + std::to_string(witness->trial->number) + ", which needs no more, exhausted the device";
+        } else if (least && capacity && *least > static_cast<double>(*capacity)) {
+            entry.failure.cause = OomCause::capacity;
+            entry.failure.evidence = "no message was kept; by the peaks of the other trials it needs about " +
+                                     format_bytes(static_cast<std::int64_t>(*need)) + " of " + format_bytes(*capacity);
+        }
+    }
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis::inline cases {
+
+HPO_INLINE void explain_by_history(std::span<FailureCase> cases, std::span<const Trial> trials) {
+    detail::find_victims(cases);
+    detail::find_leaks(cases, trials);
+    detail::find_silent_capacity(cases, trials);
+}
+
+}  // namespace hpo::analysis::cases

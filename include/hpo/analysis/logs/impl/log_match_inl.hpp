@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <range/v3/view/zip.hpp>
+
+#include "hpo/analysis/logs/log_match.hpp"
+#include "hpo/analysis/silent/running_trials.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::analysis::detail {
+
+/// True if `text` begins with Python's representation of the value.
+[[nodiscard]] HPO_INLINE bool shows_value(std::string_view text, const Value& value) {
+    const auto is_word = [&](std::string_view word) { return text.substr(0, text.find_first_of(",}")) == word; };
+    if (const auto* truth = get_if<bool>(&value)) return is_word(*truth ? "True" : "False");
+    if (const auto* words = get_if<std::string>(&value)) return hpo::detail::python_text(text) == *words;
+    std::optional<double> number;
+    if (const auto* real = get_if<double>(&value)) number = *real;
+    if (const auto* whole = get_if<std::int64_t>(&value)) number = static_cast<double>(*whole);
+    if (!number) return is_word("None");
+    double shown = 0;
+    const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), shown);
+    return status == std::errc{} && (shown == *number || std::abs(shown - *number) <= 1e-12 * std::abs(*number));
+}
+
+/// The number of members in a dictionary that Python printed.
+[[nodiscard]] HPO_INLINE std::size_t shown_members(std::string_view shown) {
+    std::size_t members = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const char c = shown[i];
+        if (c == '\'' || c == '"') {
+            for (++i; i < shown.size() && shown[i] != c; ++i) i += shown[i] == '\\' ? 1 : 0;
+        } else if (c == '{' || c == '[' || c == '(') {
+            ++depth;
+        } else if (c == '}' || c == ']' || c == ')') {
+            --depth;
+        } else if (c == ':' && depth == 1) {
+            ++members;
+        }
+    }
+    return members;
+}
+
+HPO_INLINE bool shows_params(std::string_view shown, const ParamSet& params) {
+    if (params.empty()) return shown == "{}";
+    if (shown_members(shown) != params.size()) return false;
+    return std::ranges::all_of(params, [&](const Param& param) {
+        if (param.name.find_first_of("'\"\\") != std::string::npos) return true;
+        const std::string quoted = "'" + param.name + "': ";
+        const auto at = shown.find(quoted);
+        return at != std::string_view::npos && shows_value(shown.substr(at + quoted.size()), param.value());
+    });
+}
+
+constexpr std::int64_t quarter_hour = std::int64_t{900} * 1'000'000;
+
+/// By how many quarters of an hour the log's clock is ahead at an event, and how late the line is beyond that.
+struct ClockReading {
+    std::int64_t quarters = 0;
+    std::int64_t late = 0;  ///< microseconds
+};
+
+/// Compares an event with the end of a trial. The line is written right after that end, and time zones are whole quarters of an hour.
+/// Returns nullopt if the times do not fit.
+[[nodiscard]] HPO_INLINE std::optional<ClockReading> read_clock(const LogEvent& event, const Trial& trial) {
+    if (!event.microseconds || !trial.completed) return std::nullopt;
+    constexpr std::int64_t early = 1'000'000;
+    constexpr std::int64_t latest = 10'000'000;
+    const std::int64_t apart = *event.microseconds - trial.completed->microseconds;
+    ClockReading reading;
+    reading.quarters = static_cast<std::int64_t>(std::floor(static_cast<double>(apart + early) / static_cast<double>(quarter_hour)));
+    reading.late = apart - reading.quarters * quarter_hour;
+    if (reading.late > latest || std::abs(reading.quarters) > 60) return std::nullopt;
+    return reading;
+}
+
+struct EventTrial {
+    const Trial* trial = nullptr;  ///< null: no trial of the study
+    std::optional<ClockReading> clock;
+    bool params_agree = false;  ///< the trial has parameters, and the line shows them
+};
+
+[[nodiscard]] HPO_INLINE std::string lines_text(const ProgramLog& log, std::size_t first, std::size_t last) {
+    return log.name +
+           (first == last ? ", line " + std::to_string(first) : ", lines " + std::to_string(first) + " to " + std::to_string(last));
+}
+
+/// The failure of an event, with its traceback.
+[[nodiscard]] HPO_INLINE Failure failure_of(const LogEvent& event) {
+    Failure failure = classify_python(event.error);
+    const auto chain = exceptions_in(event.traceback);
+    if (auto raised = classify_exceptions(chain); raised && failure.kind == FailureKind::trainer_error) {
+        // The traceback has the qualified type, and the causes that the last exception hides.
+        if (raised->kind != FailureKind::trainer_error || failure.message.empty()) failure = std::move(*raised);
+        else if (!raised->type.empty()) failure.type = raised->type;
+    }
+    failure.traceback = event.traceback;
+    return failure;
+}
+
+/// Finds each event's trial. It must have the same number, state and parameters, at the same time by the log's clock. If an event shows no
+/// parameters, its time decides. The clock's offset is the one that most events, at least two, agree on.
+[[nodiscard]] HPO_INLINE std::vector<EventTrial> trials_of_events(const ProgramLog& log, std::span<const Trial> trials,
+                                                                  std::optional<std::int64_t>& usual) {
+    std::map<std::int64_t, const Trial*> by_number;
+    for (const Trial& trial : trials) by_number.emplace(trial.number, &trial);
+    std::vector<EventTrial> found(log.events.size());
+    std::map<std::int64_t, std::size_t> votes;  // a line whose parameters agree has two votes
+    for (auto&& [event, match] : ranges::views::zip(log.events, found)) {
+        const auto trial = by_number.find(event.trial);
+        if (trial == by_number.end() || trial->second->state != event.state) continue;
+        if (event.params && !shows_params(*event.params, trial->second->params)) continue;
+        match.trial = trial->second;
+        match.clock = read_clock(event, *trial->second);
+        match.params_agree = event.params && !trial->second->params.empty();
+        if (event.microseconds && trial->second->completed && !match.clock) match.trial = nullptr;
+        if (match.trial && match.clock) votes[match.clock->quarters] += match.params_agree ? 2 : 1;
+    }
+    const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return std::pair{vote.second, -std::abs(vote.first)}; });
+    if (most != votes.end() && most->second > 1) usual = most->first;  // a single line may fit by chance
+    std::map<std::int64_t, std::size_t> first_of;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (!found[i].trial) continue;
+        const auto& clock = found[i].clock;
+        const bool by_time = clock && usual && clock->quarters == *usual;
+        // Summer time may begin within a log. Then the parameters must agree.
+        const bool shifted = clock && usual && std::abs(clock->quarters - *usual) == 4 && found[i].params_agree;
+        const bool timeless = !clock && found[i].params_agree;
+        if (!by_time && !shifted && !timeless) {
+            found[i].trial = nullptr;
+            continue;
+        }
+        const auto [first, fresh] = first_of.emplace(log.events[i].trial, i);
+        EventTrial& other = found[first->second];
+        if (fresh || log.events[first->second].error == log.events[i].error) continue;  // a repeated line counts once
+        if (!clock || !other.clock) {
+            found[i].trial = other.trial = nullptr;  // two runs have such a line, and no time decides between them
+        } else if (std::abs(other.clock->late) <= std::abs(clock->late)) {
+            found[i].trial = nullptr;
+        } else {
+            other.trial = nullptr;
+            first->second = i;
+        }
+    }
+    return found;
+}
+
+/// The trials that may have printed a remark.
+struct RemarkTrials {
+    explicit RemarkTrials(std::span<const Trial> trials)
+        : all{trials, [](const Trial&) { return true; }}, ended_badly{trials, [](const Trial& trial) {
+                                                                          return trial.state != TrialState::complete &&
+                                                                                 trial.state != TrialState::pruned;
+                                                                      }} {}
+    RunningTrials all;
+    RunningTrials ended_badly;  ///< also trials that did not end, because their process died
+};
+
+/// The only trial that ran when a remark was printed. null if it is not known.
+[[nodiscard]] HPO_INLINE const Trial* trial_of_remark(const LogRemark& remark, const std::vector<EventTrial>& events,
+                                                      const RemarkTrials& trials, std::optional<std::int64_t> usual) {
+    std::int64_t from = INT64_MIN;
+    std::int64_t to = INT64_MAX;
+    if (remark.microseconds) {
+        if (!usual) return nullptr;
+        from = to = *remark.microseconds - *usual * quarter_hour;
+    } else {
+        if (remark.events_before > 0) {
+            const Trial* before = events[remark.events_before - 1].trial;
+            if (!before || !before->completed) return nullptr;
+            from = before->completed->microseconds;
+        }
+        if (remark.events_before < events.size()) {
+            const Trial* after = events[remark.events_before].trial;
+            if (!after || !after->completed) return nullptr;
+            to = after->completed->microseconds - 1;
+        } else if (!remark.process_died) {
+            return nullptr;  // the log ends here, so any later trial may have printed it
+        }
+    }
+    return (remark.process_died ? trials.ended_badly : trials.all).only_one(from, to);
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis::inline logs {
+
+HPO_INLINE void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match) {
+    std::optional<std::int64_t> usual;
+    const auto found = detail::trials_of_events(log, trials, usual);
+    match.events += log.events.size();
+    if (usual) match.clock_ahead = *usual * detail::quarter_hour;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (found[i].trial) {
+            ++match.matched_events;
+            if (log.events[i].state != TrialState::fail) continue;
+            match.told.emplace(found[i].trial->number,
+                               ToldFailure{.failure = detail::failure_of(log.events[i]),
+                                           .place = detail::lines_text(log, log.events[i].line, log.events[i].line)});
+            continue;
+        }
+        std::size_t end = i + 1;
+        while (end < found.size() && !found[end].trial) ++end;
+        match.unmatched.push_back(detail::lines_text(log, log.events[i].line, log.events[end - 1].line) + ": the " +
+                                  std::to_string(end - i) + " that " + (end - i == 1 ? "tells" : "tell") + " of the end of a trial " +
+                                  (end - i == 1 ? "is" : "are") + " of another study or run: number, state, time or parameters differ");
+        i = end - 1;
+    }
+    if (log.remarks.empty()) return;
+    const detail::RemarkTrials running{trials};
+    for (const LogRemark& remark : log.remarks) {
+        const std::string place = detail::lines_text(log, remark.line, remark.line);
+        const Trial* trial = detail::trial_of_remark(remark, found, running, usual);
+        if (!trial) {
+            match.unmatched.push_back(place + ": " + std::string{to_text(remark.failure.kind)} +
+                                      " that cannot be given to one trial: none or several ran at that time, or its time is not known");
+        } else if (trial->state != TrialState::complete && trial->attempts.empty() && !match.told.contains(trial->number)) {
+            const bool tells =
+                trial->state != TrialState::pruned || is_memory(remark.failure.kind) || detail::is_device(remark.failure.kind);
+            if (tells) match.told.emplace(trial->number, ToldFailure{.failure = remark.failure, .place = place});
+        }
+    }
+}
+
+}  // namespace hpo::analysis::logs

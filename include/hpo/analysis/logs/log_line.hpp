@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hpo/core/trial.hpp"
+
+namespace hpo::analysis::inline logs {
+
+/// Optuna's log line about the end of a trial: "[W 2026-01-31 12:00:00,123] Trial 7 failed with parameters: {...} because of the following
+/// error: ...".
+struct LogEvent {
+    std::size_t line = 0;                      ///< counted from 1
+    std::optional<std::int64_t> microseconds;  ///< since the epoch, by the log's own clock read as UTC
+    std::int64_t trial = 0;
+    TrialState state = TrialState::fail;  ///< the state in the line
+    std::optional<std::string> params;    ///< as Python prints a dictionary
+    std::string error;                    ///< of a failed trial
+    std::string traceback;
+};
+
+}  // namespace hpo::analysis::logs
+
+namespace hpo::analysis::detail {
+
+/// The line without terminal escape sequences.
+[[nodiscard]] std::string without_escapes(std::string_view line);
+
+/// The first time in a line, "2026-01-31 12:00:00,123" with space or T, in microseconds since the epoch, read as UTC.
+[[nodiscard]] std::optional<std::int64_t> log_time(std::string_view line);
+
+/// Reads Optuna's text about the end of a trial, of any release since 1.0, anywhere in the line.
+[[nodiscard]] std::optional<LogEvent> log_event(std::string_view line);
+
+/// The signal in a shell's message about a process: "Killed" or "x.sh: line 3: 712 Segmentation fault (core dumped) python x.py".
+[[nodiscard]] std::optional<std::pair<int, std::string_view>> death_of_process(std::string_view line);
+
+}  // namespace hpo::analysis::detail
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/logs/impl/log_line_inl.hpp"
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/logs/program_log.hpp"
+
+namespace hpo::analysis::inline logs {
+
+/// What a log says about a study.
+struct LogMatch {
+    ToldFailures told;
+    std::size_t events = 0;                   ///< lines about the end of a trial
+    std::size_t matched_events = 0;           ///< of these, the lines that belong to a trial of the study
+    std::optional<std::int64_t> clock_ahead;  ///< microseconds by which the log's clock is ahead of the store's (time zones)
+    std::vector<std::string> unmatched;       ///< parts that belong to no trial, each with the reason
+};
+
+}  // namespace hpo::analysis::logs
+
+namespace hpo::analysis::detail {
+
+/// True if the dictionary in a log has exactly the trial's parameters with their values. Values under names with quotes or backslashes are
+/// not compared.
+[[nodiscard]] bool shows_params(std::string_view shown, const ParamSet& params);
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis::inline logs {
+
+/// Matches a log with the trials of a study. What cannot be matched goes into `unmatched`. Failures of earlier logs in `told` stay.
+void match_log(const ProgramLog& log, std::span<const Trial> trials, LogMatch& match);
+
+}  // namespace hpo::analysis::logs
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/logs/impl/log_match_inl.hpp"
+#endif

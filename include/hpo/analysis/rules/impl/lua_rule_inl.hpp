@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hpo/analysis/rules/lua_rule.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::analysis::detail {
+
+HPO_INLINE std::string lua_quote(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            quoted += '\\';
+            quoted += c;
+        } else if (byte < 0x20 || byte == 0x7F) {
+            const std::string digits = std::to_string(byte);
+            quoted += "\\" + std::string(3 - digits.size(), '0') + digits;
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + "\"";
+}
+
+HPO_INLINE std::string lua_literal(const Value& value) {
+    if (const auto* text = get_if<std::string>(&value)) return lua_quote(*text);
+    if (value.is_null()) return "nil";
+    return json_text(value);
+}
+
+[[nodiscard]] HPO_INLINE std::string lua_condition(const Condition& condition) {
+    const std::string param = "p[" + lua_quote(condition.param) + "]";
+    if (condition.relation == Condition::Relation::one_of) {
+        std::string text;
+        for (const Value& choice : condition.choices) text += (text.empty() ? "" : " or ") + param + " == " + lua_literal(choice);
+        return condition.choices.size() > 1 ? "(" + text + ")" : text;
+    }
+    return param + " ~= nil and " + param + (condition.relation == Condition::Relation::at_least ? " >= " : " <= ") +
+           condition.bound_text();
+}
+
+/// "Trial 12, among the best, ran"; "Trials 3, 12, 40 and 5 more, among the best, ran".
+[[nodiscard]] HPO_INLINE std::string best_trials_text(std::span<const std::int64_t> numbers) {
+    std::string text = numbers.size() == 1 ? "Trial " : "Trials ";
+    for (std::size_t i = 0; i < numbers.size() && i < 3; ++i) text += (i > 0 ? ", " : "") + std::to_string(numbers[i]);
+    if (numbers.size() > 3) text += " and " + std::to_string(numbers.size() - 3) + " more";
+    return text + ", among the best, ran";
+}
+
+}  // namespace hpo::analysis::detail
+
+namespace hpo::analysis::inline rules {
+
+HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::set<OomCause>& causes) {
+    if (causes.empty()) return {};
+    std::string text = "local hpo = require \"hpo\"\n";
+    std::string refusals;
+    for (const OomRegion& region : regions) {
+        const std::string share = std::to_string(region.oom) + " of " + std::to_string(region.trials) + " trials ran out of memory with " +
+                                  describe(region.region);
+        if (region.recovered > 0) {
+            text += "\n-- " + detail::one_line(share) + ";\n-- " + std::to_string(region.recovered) +
+                    " of them ran in a later attempt, so nothing needs to be refused: on_oom keeps them.\n";
+            continue;
+        }
+        if (!region.best.empty()) {
+            text += "\n-- " + detail::one_line(share) + ".\n-- " + detail::best_trials_text(region.best) +
+                    " there, so it is not refused as a whole.\n";
+            continue;
+        }
+        std::string conditions;
+        for (const Condition& condition : region.region) {
+            conditions += (conditions.empty() ? "      " : "\n      and ") + detail::lua_condition(condition);
+        }
+        refusals += "  trial:require(not (\n" + conditions + "),\n    " + detail::lua_quote(share) + ")\n";
+    }
+    if (!refusals.empty()) {
+        text +=
+            "\n-- Call at the end of space(trial).\nlocal function require_fits(trial)\n  local p = trial.params\n" + refusals + "end\n";
+    }
+    text += "\n-- Give to hpo.study { on_oom = ... }.\nlocal function on_oom(trial, failure, plan)\n";
+    if (causes.contains(OomCause::fragmentation) || causes.contains(OomCause::leak)) {
+        text +=
+            "  if failure.attempt == 1 and (failure.cause == \"fragmentation\" or failure.cause == \"leak\") then\n    return hpo.retry { "
+            "fresh_worker = true, expandable_segments = true }\n  end\n";
+    }
+    text +=
+        "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\nend\n";
+    text += refusals.empty() ? "\nreturn { on_oom = on_oom }\n" : "\nreturn { require_fits = require_fits, on_oom = on_oom }\n";
+    return text;
+}
+
+}  // namespace hpo::analysis::rules

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo {
+
+HPO_INLINE std::string_view nearest_name(std::string_view name, std::span<const std::string> known) {
+    std::string_view best;
+    std::size_t best_distance = name.size() / 3 + 1;
+    for (const std::string& candidate : known) {
+        const std::size_t rows = name.size() + 1;
+        const std::size_t columns = candidate.size() + 1;
+        std::vector<std::size_t> d(rows * columns);
+        for (std::size_t i = 0; i < rows; ++i) {
+            for (std::size_t j = 0; j < columns; ++j) {
+                if (i == 0 || j == 0) {
+                    d[i * columns + j] = i + j;
+                    continue;
+                }
+                const bool same = name[i - 1] == candidate[j - 1];
+                std::size_t cost = d[(i - 1) * columns + j - 1] + (same ? 0 : 1);
+                cost = std::min(cost, d[(i - 1) * columns + j] + 1);
+                cost = std::min(cost, d[i * columns + j - 1] + 1);
+                if (i > 1 && j > 1 && name[i - 1] == candidate[j - 2] && name[i - 2] == candidate[j - 1]) {
+                    cost = std::min(cost, d[(i - 2) * columns + j - 2] + 1);
+                }
+                d[i * columns + j] = cost;
+            }
+        }
+        if (d.back() < best_distance) {
+            best_distance = d.back();
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+HPO_INLINE std::string join_names(std::span<const std::string> names) {
+    std::string text;
+    for (const std::string& name : names) {
+        if (!text.empty()) text += ", ";
+        text += name;
+    }
+    return text.empty() ? "none" : text;
+}
+
+HPO_INLINE Error unknown_name(std::string_view place, std::string_view kind, std::string_view name, std::span<const std::string> known) {
+    std::string text = place.empty() ? std::string{} : std::string{place} + ": ";
+    text += "unknown " + std::string{kind} + " '" + std::string{name} + "'";
+    if (const auto near = nearest_name(name, known); !near.empty()) text += "; did you mean '" + std::string{near} + "'?";
+    text += "; known: " + join_names(known);
+    return Error{Errc::unknown_name, text};
+}
+
+}  // namespace hpo

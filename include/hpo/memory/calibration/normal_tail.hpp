@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace hpo::memory::inline calibration {
+
+/// phi(a) / (1 - Phi(a)) of the standard normal distribution. It equals E[x | x > a].
+[[nodiscard]] double normal_hazard(double a);
+
+/// The quantile of the standard normal distribution, for probabilities strictly between 0 and 1. Exact to 1e-9 between 1e-12 and 1 - 1e-12.
+[[nodiscard]] double normal_quantile(double probability);
+
+/// The quantile of Student's distribution with `freedom` degrees, at least 3. Uses the expansion around the normal distribution (Abramowitz
+/// and Stegun 26.7.5). For 3 degrees it is 1.5 % too low at 0.99; for 5 and more the error is below 0.5 %.
+[[nodiscard]] double student_quantile(double probability, double freedom);
+
+}  // namespace hpo::memory::calibration
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/calibration/impl/normal_tail_inl.hpp"
+#endif

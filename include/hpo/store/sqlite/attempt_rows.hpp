@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/core/plan_fields.hpp"
+#include "hpo/core/trial.hpp"
+#include "hpo/store/sqlite/connection.hpp"
+
+namespace hpo::store::inline sqlite {
+
+// Attempts, failures, memory marks and rejections as rows of the hpo_ tables. Every member has a column. The column plan_json has the whole
+// plan of an attempt once more.
+
+inline constexpr std::array<std::string_view, 4> outcome_names{"complete", "stopped", "failed", "interrupted"};
+[[nodiscard]] constexpr std::string_view to_text(OutcomeKind kind) { return outcome_names[static_cast<std::size_t>(kind)]; }
+[[nodiscard]] constexpr std::optional<OutcomeKind> outcome_kind(std::string_view text) {
+    for (std::size_t i = 0; i < outcome_names.size(); ++i) {
+        if (outcome_names[i] == text) return static_cast<OutcomeKind>(i);
+    }
+    return std::nullopt;
+}
+
+[[nodiscard]] std::string parts_text(const std::vector<EstimatePart>& parts);
+[[nodiscard]] std::vector<EstimatePart> parse_parts(std::string_view text);
+[[nodiscard]] std::optional<std::string> neighbours_text(const std::vector<MemoryNeighbour>& neighbours);
+[[nodiscard]] std::vector<MemoryNeighbour> parse_neighbours(std::string_view text);
+[[nodiscard]] std::optional<std::string> maybe_time_text(const std::optional<Time>& time);
+
+/// The text, or nullopt (NULL) if it is empty.
+[[nodiscard]] std::optional<std::string> known_text(const std::string& text);
+
+/// Reads eight columns from `first` on: allocated, reserved, free, capacity, limit, peak allocated, peak reserved, neighbours.
+[[nodiscard]] MemoryReading read_memory(const Rows& row, int first);
+/// Reads six columns from `first` on: predicted, comfort, source, confidence, cap, parts. Returns nullopt if there is no source.
+[[nodiscard]] std::optional<Estimate> read_estimate(const Rows& row, int first);
+
+/// The columns of hpo_attempts before those of the plan, in the order in which they are written and read. One column for each member of the
+/// plan follows.
+inline constexpr std::array<std::string_view, 24> attempt_columns{"trial_id",
+                                                                  "attempt",
+                                                                  "outcome",
+                                                                  "decision",
+                                                                  "started_at",
+                                                                  "seconds",
+                                                                  "worker_pid",
+                                                                  "approximate",
+                                                                  "changed_params",
+                                                                  "predicted_bytes",
+                                                                  "comfort_bytes",
+                                                                  "estimate_source",
+                                                                  "estimate_confidence",
+                                                                  "estimate_cap_bytes",
+                                                                  "estimate_parts",
+                                                                  "peak_allocated_bytes",
+                                                                  "peak_reserved_bytes",
+                                                                  "plan_json",
+                                                                  "capacity_bytes",
+                                                                  "fresh_worker",
+                                                                  "resumed_step",
+                                                                  "checkpoint_step",
+                                                                  "device_name",
+                                                                  "model_family"};
+/// `each(name)` for every column.
+template <class Each>
+void each_attempt_column(Each&& each) {
+    for (const std::string_view name : attempt_columns) each(name);
+    each_plan_field([&](const auto& field) { each(field.key); });
+}
+[[nodiscard]] const char* attempt_upsert();
+
+void write_failure(Connection& connection, std::int64_t trial_id, int attempt, const Failure& failure);
+
+/// Stores a mark, unless the attempt already has one of the same moment.
+void write_mark(Connection& connection, std::int64_t trial_id, int attempt, const MemoryMark& mark);
+
+/// Stores what is now known of an attempt. Marks and reports that were stored before stay.
+void write_attempt(Connection& connection, std::int64_t trial_id, const Attempt& attempt);
+
+void write_rejection(Connection& connection, std::int64_t study_id, const Rejection& rejection);
+
+}  // namespace hpo::store::sqlite
+
+#ifndef HPO_COMPILED
+#include "hpo/store/sqlite/impl/attempt_rows_inl.hpp"
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "hpo/base/error.hpp"
+#include "hpo/store/sqlite/errors.hpp"
+
+namespace hpo::store::inline sqlite {
+
+/// A column has a value of a wrong kind, such as a text in place of a number. The file is damaged, or another program wrote it wrongly.
+class UnreadableColumn : public Error {
+public:
+    UnreadableColumn(const std::string& column, const std::string& found, std::string_view expected)
+        : Error{Errc::store, column + " holds " + found + "; expected " + std::string{expected}} {}
+};
+
+/// The rows of a running query. A text in place of a number throws UnreadableColumn. When this object is gone, the statement is free for
+/// its next use.
+class Rows {
+public:
+    explicit Rows(SQLite::Statement& statement) : statement_{&statement} {}
+    Rows(Rows&& other) noexcept : statement_{std::exchange(other.statement_, nullptr)} {}
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+    Rows& operator=(Rows&&) = delete;
+    ~Rows() {
+        if (statement_) statement_->tryReset();
+    }
+
+    bool next() { return statement_->executeStep(); }
+    [[nodiscard]] bool is_null(int column) const { return statement_->getColumn(column).isNull(); }
+    /// The number of a column, or 0 if it is NULL.
+    [[nodiscard]] std::int64_t integer(int column) const { return maybe_integer(column).value_or(0); }
+    [[nodiscard]] std::string text(int column) const { return std::string{text_view(column)}; }
+    /// Valid until the next row.
+    [[nodiscard]] std::string_view text_view(int column) const;
+    [[nodiscard]] std::optional<double> real(int column) const;
+    [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const;
+    [[nodiscard]] std::optional<std::string> maybe_text(int column) const {
+        return is_null(column) ? std::nullopt : std::optional{text(column)};
+    }
+
+private:
+    [[noreturn]] static void refuse(const SQLite::Column& value, std::string_view expected);
+
+    SQLite::Statement* statement_;
+};
+
+/// A connection to one SQLite file. It keeps prepared statements, writes in immediate transactions, and throws hpo::Error. Call query() and
+/// run() inside read() or write(). Thread safety: one thread per connection.
+class Connection {
+public:
+    struct Options {
+        bool write = false;      ///< also creates the file
+        bool immutable = false;  ///< no process writes to the file meanwhile, so SQLite needs no lock and no file beside it
+        std::chrono::milliseconds busy_timeout{10'000};
+    };
+
+    Connection(std::string path, Options options);
+
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection() = default;
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] std::chrono::milliseconds busy_timeout() const noexcept { return options_.busy_timeout; }
+    /// "store 'hpo.db': "
+    [[nodiscard]] std::string place() const { return "store '" + path_ + "': "; }
+
+    /// Starts a query with its parameters bound, ?1 first.
+    template <class... Args>
+    [[nodiscard]] Rows query(const char* sql, const Args&... args) {
+        SQLite::Statement& ready = statement(sql);
+        int index = 0;
+        (bind(ready, ++index, args), ...);
+        return Rows{ready};
+    }
+    /// Runs a statement and returns how many rows it changed.
+    template <class... Args>
+    int run(const char* sql, const Args&... args) {
+        Rows rows = query(sql, args...);
+        rows.next();
+        return sqlite3_changes(database_->getHandle());
+    }
+    void script(const char* sql) { database_->exec(sql); }
+    [[nodiscard]] std::int64_t last_id() const { return database_->getLastInsertRowid(); }
+
+    /// Runs `work` in a transaction that holds the write lock from its start. Either all of its changes are stored, or none.
+    template <class Work>
+    auto write(Work&& work) {
+        return transaction("BEGIN IMMEDIATE", std::forward<Work>(work));
+    }
+    /// Runs `work`, which sees one unchanging state of the database.
+    template <class Work>
+    auto read(Work&& work) {
+        return transaction("BEGIN", std::forward<Work>(work));
+    }
+    /// Runs `work` without a transaction of its own.
+    template <class Work>
+    auto guarded(Work&& work) -> decltype(work()) {
+        try {
+            return work();
+        } catch (const SQLite::Exception& error) {
+            throw sqlite_error(path_, error, options_.busy_timeout);
+        } catch (const UnreadableColumn& error) {
+            throw Error{error.code(), place() + "column " + error.what()};
+        }
+    }
+    /// True for a file in write-ahead mode, where byte 18 of the header is 2.
+    /// Design note: it reads through SQLite. Opening and closing the file in any other way would drop this process's locks on it.
+    [[nodiscard]] bool is_write_ahead();
+    /// A number that changes whenever another connection has written, in this process or in another.
+    [[nodiscard]] std::int64_t data_version();
+
+private:
+    /// Waits for a short random time. A writer holds the lock for well below a millisecond. With SQLite's own waits of up to 100 ms, some
+    /// of many writers would starve.
+    static int wait_for_lock(void* context, int tries);
+
+    [[nodiscard]] std::string read_uri() const;
+
+    template <class Work>
+    auto transaction(const char* begin, Work&& work) {
+        return guarded([&] {
+            run(begin);
+            try {
+                if constexpr (std::is_void_v<decltype(work())>) {
+                    work();
+                    run("COMMIT");
+                } else {
+                    auto result = work();
+                    run("COMMIT");
+                    return result;
+                }
+            } catch (...) {
+                if (!sqlite3_get_autocommit(database_->getHandle()))
+                    sqlite3_exec(database_->getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
+                throw;
+            }
+        });
+    }
+
+    SQLite::Statement& statement(const char* sql);
+
+    static void bind(SQLite::Statement& to, int index, std::nullopt_t /*null*/) { to.bind(index); }
+    static void bind(SQLite::Statement& to, int index, bool value) { to.bind(index, value ? 1 : 0); }
+    static void bind(SQLite::Statement& to, int index, int value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, std::int64_t value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, double value) { to.bind(index, value); }  // NaN becomes NULL
+    static void bind(SQLite::Statement& to, int index, const char* value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, const std::string& value) { to.bind(index, value); }
+    static void bind(SQLite::Statement& to, int index, std::string_view value) { to.bind(index, std::string{value}); }
+    template <class T>
+    static void bind(SQLite::Statement& to, int index, const std::optional<T>& value) {
+        if (value) bind(to, index, *value);
+        else to.bind(index);
+    }
+
+    std::string path_;
+    Options options_;
+    std::unique_ptr<SQLite::Database> database_;
+    std::unordered_map<std::string_view, SQLite::Statement> statements_;  ///< by their text, which must be a string literal
+};
+
+}  // namespace hpo::store::sqlite
+
+#ifndef HPO_COMPILED
+#include "hpo/store/sqlite/impl/connection_inl.hpp"
+#endif

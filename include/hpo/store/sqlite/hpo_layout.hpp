@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "hpo/store/sqlite/connection.hpp"
+
+namespace hpo::store::inline sqlite {
+
+/// Our tables, indices and triggers in a file, and the columns of the tables, in their order.
+struct HpoLayout {
+    struct Object {
+        std::string type;  ///< "table", "index", "trigger"
+        std::string name;
+        std::string sql;
+    };
+    struct Column {
+        std::string table;
+        std::string name;
+        std::string type;
+        bool required = false;  ///< NOT NULL, or part of the key
+    };
+    std::vector<Object> objects;
+    std::vector<Column> columns;
+
+    [[nodiscard]] const Object* object(const std::string& name) const {
+        const auto found = std::find_if(objects.begin(), objects.end(), [&](const Object& each) { return each.name == name; });
+        return found == objects.end() ? nullptr : &*found;
+    }
+    [[nodiscard]] bool has(const Column& column) const {
+        return std::any_of(columns.begin(), columns.end(),
+                           [&](const Column& each) { return each.table == column.table && each.name == column.name; });
+    }
+};
+
+}  // namespace hpo::store::sqlite
+
+namespace hpo::store::detail {
+
+inline constexpr const char* hpo_objects_query =
+    "SELECT type, name, sql FROM main.sqlite_master WHERE sql IS NOT NULL AND (name LIKE 'hpo\\_%' ESCAPE '\\' OR name LIKE "
+    "'ix\\_hpo\\_%' ESCAPE '\\') ORDER BY rowid";
+inline constexpr const char* hpo_columns_query =
+    "SELECT m.name, c.name, c.type, c.\"notnull\" OR c.pk FROM main.sqlite_master m JOIN pragma_table_info(m.name, 'main') c "
+    "WHERE m.type = 'table' AND m.name LIKE 'hpo\\_%' ESCAPE '\\' ORDER BY m.rowid, c.cid";
+
+[[nodiscard]] HpoLayout layout_of(Rows objects, Rows columns);
+
+/// True if a trigger does at least as much as `ours`: it has each line of ours. So a later version's trigger is kept, which also clears
+/// tables that this version does not know.
+[[nodiscard]] bool covers(const std::string& theirs, const std::string& ours);
+
+}  // namespace hpo::store::detail
+
+namespace hpo::store::inline sqlite {
+
+/// What the file has. Call it inside Connection::read or write.
+[[nodiscard]] inline HpoLayout read_layout(Connection& connection) {
+    return detail::layout_of(connection.query(detail::hpo_objects_query), connection.query(detail::hpo_columns_query));
+}
+
+/// What this version makes, as SQLite itself understands hpo_tables and plan_columns_sql.
+[[nodiscard]] const HpoLayout& known_layout();
+
+/// True if the file has everything that this version makes. It may have more.
+[[nodiscard]] bool is_complete(const HpoLayout& layout);
+
+/// Adds the tables, nullable columns, indices and triggers that the file lacks. If a trigger does less than ours, it is replaced, and the
+/// rows that it left behind are removed. Call it inside Connection::write. Throws Error{Errc::store_schema} if a table lacks a column that
+/// every version has written.
+void complete_layout(Connection& connection);
+
+/// Lets queries read a file of an older version as if it had every table and column that this version knows. Missing columns are NULL, and
+/// missing tables are empty. It makes temporary views, and the file does not change.
+/// Design note: SQLite looks for a name among temporary views first, so no query needs to know of them.
+void bridge_missing(Connection& connection);
+
+}  // namespace hpo::store::sqlite
+
+#ifndef HPO_COMPILED
+#include "hpo/store/sqlite/impl/hpo_layout_inl.hpp"
+#endif

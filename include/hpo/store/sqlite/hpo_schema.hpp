@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace hpo::store::inline sqlite {
+
+/// The version of the `hpo_*` tables. New tables and new nullable columns do not raise it, because opening a file adds them. Raise it for a
+/// change that an older reader would misunderstand. Older readers then refuse the file.
+inline constexpr int hpo_schema_version = 1;
+
+/// The tables beside Optuna's. Sizes are in bytes, durations in seconds, times in UTC. NULL means "not known".
+/// docs/development/store-layout.md describes every column. A trial's rows have the key (trial_id, attempt), so each table can be read
+/// without a join. plan_columns_sql adds the columns of an attempt's plan.
+inline constexpr const char* hpo_tables = R"sql(
+CREATE TABLE IF NOT EXISTS hpo_meta (
+    key TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS hpo_runs (
+    run_id INTEGER NOT NULL PRIMARY KEY,
+    study_id INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started_ticks TEXT NOT NULL,
+    configuration TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    heartbeat_at TEXT NOT NULL,
+    ended_at TEXT
+);
+CREATE INDEX IF NOT EXISTS ix_hpo_runs_study_id ON hpo_runs (study_id);
+CREATE TABLE IF NOT EXISTS hpo_trials (
+    trial_id INTEGER NOT NULL PRIMARY KEY,
+    run_id INTEGER
+);
+CREATE TABLE IF NOT EXISTS hpo_attempts (
+    trial_id INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    outcome TEXT,
+    decision TEXT NOT NULL,
+    started_at TEXT,
+    seconds REAL,
+    worker_pid INTEGER NOT NULL,
+    approximate INTEGER NOT NULL,
+    changed_params TEXT,
+    predicted_bytes INTEGER,
+    comfort_bytes INTEGER,
+    estimate_source TEXT,
+    estimate_confidence REAL,
+    estimate_cap_bytes INTEGER,
+    estimate_parts TEXT,
+    peak_allocated_bytes INTEGER,
+    peak_reserved_bytes INTEGER,
+    plan_json TEXT,
+    capacity_bytes INTEGER,
+    fresh_worker INTEGER,
+    device_name TEXT,
+    model_family TEXT,
+    resumed_step INTEGER,
+    checkpoint_step INTEGER,
+    PRIMARY KEY (trial_id, attempt)
+);
+CREATE TABLE IF NOT EXISTS hpo_failures (
+    trial_id INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    cause TEXT,
+    evidence TEXT NOT NULL,
+    message TEXT NOT NULL,
+    exception_type TEXT NOT NULL,
+    cuda_error_code INTEGER,
+    signal INTEGER,
+    exit_status INTEGER,
+    phase TEXT NOT NULL,
+    traceback TEXT NOT NULL,
+    requested_bytes INTEGER,
+    allocated_bytes INTEGER,
+    reserved_bytes INTEGER,
+    free_bytes INTEGER,
+    capacity_bytes INTEGER,
+    limit_bytes INTEGER,
+    peak_allocated_bytes INTEGER,
+    peak_reserved_bytes INTEGER,
+    neighbours TEXT,
+    PRIMARY KEY (trial_id, attempt)
+);
+CREATE TABLE IF NOT EXISTS hpo_memory (
+    mark_id INTEGER NOT NULL PRIMARY KEY,
+    trial_id INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    seconds REAL,
+    step INTEGER,
+    allocated_bytes INTEGER,
+    reserved_bytes INTEGER,
+    free_bytes INTEGER,
+    capacity_bytes INTEGER,
+    limit_bytes INTEGER,
+    peak_allocated_bytes INTEGER,
+    peak_reserved_bytes INTEGER,
+    neighbours TEXT
+);
+CREATE INDEX IF NOT EXISTS ix_hpo_memory_trial_id ON hpo_memory (trial_id, attempt, name, seconds);
+CREATE TABLE IF NOT EXISTS hpo_attempt_reports (
+    trial_id INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    value REAL,
+    PRIMARY KEY (trial_id, attempt, step)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS hpo_logs (
+    trial_id INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (trial_id, attempt)
+);
+CREATE TABLE IF NOT EXISTS hpo_rejections (
+    rejection_id INTEGER NOT NULL PRIMARY KEY,
+    study_id INTEGER NOT NULL,
+    rejected_at TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    violation REAL,
+    params TEXT NOT NULL,
+    predicted_bytes INTEGER,
+    comfort_bytes INTEGER,
+    estimate_source TEXT,
+    estimate_confidence REAL,
+    estimate_cap_bytes INTEGER,
+    estimate_parts TEXT,
+    plan_json TEXT,
+    capacity_bytes INTEGER
+);
+CREATE INDEX IF NOT EXISTS ix_hpo_rejections_study_id ON hpo_rejections (study_id);
+CREATE TABLE IF NOT EXISTS hpo_predictions (
+    key TEXT NOT NULL PRIMARY KEY,
+    prediction TEXT NOT NULL,
+    predicted_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS hpo_trial_deleted AFTER DELETE ON trials BEGIN
+    DELETE FROM hpo_trials WHERE trial_id = OLD.trial_id;
+    DELETE FROM hpo_attempts WHERE trial_id = OLD.trial_id;
+    DELETE FROM hpo_failures WHERE trial_id = OLD.trial_id;
+    DELETE FROM hpo_memory WHERE trial_id = OLD.trial_id;
+    DELETE FROM hpo_attempt_reports WHERE trial_id = OLD.trial_id;
+    DELETE FROM hpo_logs WHERE trial_id = OLD.trial_id;
+END;
+CREATE TRIGGER IF NOT EXISTS hpo_study_deleted AFTER DELETE ON studies BEGIN
+    DELETE FROM hpo_rejections WHERE study_id = OLD.study_id;
+    DELETE FROM hpo_runs WHERE study_id = OLD.study_id;
+END;
+)sql";
+
+/// Removes rows of trials and studies that are gone. They may be left if a file's triggers were lost or did less than ours.
+inline constexpr const char* hpo_orphan_removal = R"sql(
+DELETE FROM hpo_trials WHERE trial_id NOT IN (SELECT trial_id FROM trials);
+DELETE FROM hpo_attempts WHERE trial_id NOT IN (SELECT trial_id FROM trials);
+DELETE FROM hpo_failures WHERE trial_id NOT IN (SELECT trial_id FROM trials);
+DELETE FROM hpo_memory WHERE trial_id NOT IN (SELECT trial_id FROM trials);
+DELETE FROM hpo_attempt_reports WHERE trial_id NOT IN (SELECT trial_id FROM trials);
+DELETE FROM hpo_logs WHERE trial_id NOT IN (SELECT trial_id FROM trials);
+DELETE FROM hpo_rejections WHERE study_id NOT IN (SELECT study_id FROM studies);
+DELETE FROM hpo_runs WHERE study_id NOT IN (SELECT study_id FROM studies);
+)sql";
+
+}  // namespace hpo::store::sqlite

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/store/sqlite/connection.hpp"
+
+namespace hpo::store::inline sqlite {
+
+HPO_INLINE std::string_view Rows::text_view(int column) const {
+    const SQLite::Column value = statement_->getColumn(column);
+    const char* bytes = value.getText();
+    return {bytes, static_cast<std::size_t>(value.getBytes())};
+}
+
+HPO_INLINE std::optional<double> Rows::real(int column) const {
+    const SQLite::Column value = statement_->getColumn(column);
+    const int type = value.getType();
+    if (type == SQLITE_NULL) return std::nullopt;
+    if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) refuse(value, "a number");
+    return value.getDouble();
+}
+
+HPO_INLINE std::optional<std::int64_t> Rows::maybe_integer(int column) const {
+    const SQLite::Column value = statement_->getColumn(column);
+    const int type = value.getType();
+    if (type == SQLITE_NULL) return std::nullopt;
+    if (type != SQLITE_INTEGER) refuse(value, "a whole number");
+    return value.getInt64();
+}
+
+HPO_INLINE void Rows::refuse(const SQLite::Column& value, std::string_view expected) {
+    std::string text = value.getString().substr(0, 60);
+    for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    const std::string found = value.isBlob()   ? "a blob of " + std::to_string(value.getBytes()) + " bytes"
+                              : value.isText() ? "'" + text + "'"
+                                               : text;
+    throw UnreadableColumn{value.getName(), found, expected};
+}
+
+HPO_INLINE Connection::Connection(std::string path, Options options) : path_{std::move(path)}, options_{options} {
+    require_openable(path_, options.write);
+    guarded([&] {
+        const int flags =
+            options.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLITE_OPEN_NOMUTEX;
+        database_ = std::make_unique<SQLite::Database>(options.write ? path_ : read_uri(), flags);
+        sqlite3_extended_result_codes(database_->getHandle(), 1);
+        sqlite3_busy_handler(database_->getHandle(), &wait_for_lock, &options_);
+        if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
+            throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
+        }
+        // A reader goes through the file once from one end to the other, so a large cache would only cost memory.
+        database_->exec(options.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
+                                      : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
+    });
+}
+
+HPO_INLINE bool Connection::is_write_ahead() {
+    sqlite3_file* file = nullptr;
+    char version = 0;
+    return sqlite3_file_control(database_->getHandle(), "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file->pMethods &&
+           file->pMethods->xRead(file, &version, 1, 18) == SQLITE_OK && version == 2;
+}
+
+HPO_INLINE std::int64_t Connection::data_version() {
+    return guarded([&] {
+        Rows rows = query("PRAGMA data_version");
+        rows.next();
+        return rows.integer(0);
+    });
+}
+
+HPO_INLINE int Connection::wait_for_lock(void* context, int tries) {
+    const auto timeout = static_cast<const Options*>(context)->busy_timeout;
+    static thread_local std::chrono::steady_clock::time_point begin;
+    static thread_local unsigned jitter =
+        static_cast<unsigned>(std::hash<std::thread::id>{}(std::this_thread::get_id())) ^ static_cast<unsigned>(getpid());
+    if (tries == 0) begin = std::chrono::steady_clock::now();
+    if (std::chrono::steady_clock::now() - begin > timeout) return 0;
+    jitter = jitter * 1664525U + 1013904223U;
+    const unsigned ceiling = 200U * static_cast<unsigned>(std::min(tries + 1, 25));  // microseconds
+    std::this_thread::sleep_for(std::chrono::microseconds{50 + (jitter >> 8U) % ceiling});
+    return 1;
+}
+
+HPO_INLINE std::string Connection::read_uri() const {
+    static constexpr std::string_view hex = "0123456789ABCDEF";
+    std::string uri = "file:";
+    for (const char c : path_) {
+        if (c == '%' || c == '?' || c == '#') {
+            uri += '%';
+            uri += hex[static_cast<unsigned char>(c) >> 4U];
+            uri += hex[static_cast<unsigned char>(c) & 15U];
+        } else {
+            uri += c;
+        }
+    }
+    return uri + "?mode=ro" + (options_.immutable ? "&immutable=1" : "");
+}
+
+HPO_INLINE SQLite::Statement& Connection::statement(const char* sql) {
+    const auto found = statements_.find(std::string_view{sql});
+    if (found != statements_.end()) return found->second;
+    return statements_.emplace(std::string_view{sql}, SQLite::Statement{*database_, sql}).first->second;
+}
+
+}  // namespace hpo::store::sqlite

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <SQLiteCpp/Exception.h>
+#include <sqlite3.h>
+#include <chrono>
+#include <string>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/store/sqlite/errors.hpp"
+#include "hpo/store/sqlite/lock_holders.hpp"
+
+namespace hpo::store::inline sqlite {
+
+HPO_INLINE Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited) {
+    const std::string place = "store '" + path + "': ";
+    const std::string detail = " (SQLite: " + std::string{error.what()} + ")";
+    switch (error.getErrorCode() & 0xFF) {
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED: {
+            const std::string holders = lock_holders(path);
+            return {Errc::store, place + "locked for more than " + std::to_string(waited.count()) + " ms by " +
+                                     (holders.empty() ? "another process; `fuser " + path + "` may name it" : holders) +
+                                     "; nothing was written, try again when it has finished"};
+        }
+        case SQLITE_NOTADB: return {Errc::store_schema, place + "is not an SQLite database; expected a file written by hpo or Optuna"};
+        case SQLITE_CORRUPT: return {Errc::store, place + "is damaged" + detail + "; keep a copy and try `sqlite3 " + path + " .recover`"};
+        case SQLITE_READONLY:
+        case SQLITE_PERM: return {Errc::store, place + "cannot be written: the file or its directory is read-only" + detail};
+        case SQLITE_CANTOPEN:
+            return {Errc::store,
+                    place + "cannot be opened: the file and its directory must exist and be readable and, to write, writable" + detail};
+        case SQLITE_FULL: return {Errc::store, place + "the disk is full" + detail + "; what was written before is safe"};
+        case SQLITE_IOERR: return {Errc::store, place + "reading or writing failed" + detail + "; is the disk full, or a quota reached?"};
+        default: return {Errc::store, place + "SQLite failed: " + error.what()};
+    }
+}
+
+}  // namespace hpo::store::sqlite

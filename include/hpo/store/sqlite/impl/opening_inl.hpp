@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/store/sqlite/hpo_layout.hpp"
+#include "hpo/store/sqlite/hpo_schema.hpp"
+#include "hpo/store/sqlite/opening.hpp"
+#include "hpo/store/sqlite/optuna_schema.hpp"
+
+namespace hpo::store::inline sqlite {
+
+HPO_INLINE void choose_journal(Connection& connection) {
+    const auto deadline = std::chrono::steady_clock::now() + connection.busy_timeout();
+    const auto write_ahead = [&] {
+        for (;;) {
+            try {
+                Rows row = connection.query("PRAGMA journal_mode = WAL");
+                return row.next() && row.text(0) == "wal";
+            } catch (const SQLite::Exception& error) {
+                const bool is_busy = (error.getErrorCode() & 0xFF) == SQLITE_BUSY;
+                if (!is_busy || std::chrono::steady_clock::now() > deadline) throw;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{2});
+        }
+    };
+    connection.guarded([&] {
+        connection.script(write_ahead() ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+        connection.script("PRAGMA foreign_keys = OFF");  // Optuna deletes dependent rows in its own code, and so do we
+    });
+}
+
+HPO_INLINE OptunaShape prepare_file(Connection& connection) {
+    const auto require_writable = [&](const OptunaShape& shape) {
+        if (shape.empty || shape.is_writable()) return;
+        throw Error{Errc::store_schema, connection.place() + "has Optuna's revision " + shape.revision +
+                                            ", which is too old to be written; run `optuna storage " + "upgrade --storage sqlite:///" +
+                                            connection.path() + "` first (reading needs no upgrade)"};
+    };
+    bool complete = false;
+    OptunaShape found = connection.read([&] {
+        OptunaShape shape = read_shape(connection);
+        complete = shape.has_hpo_tables && is_complete(read_layout(connection));
+        return shape;
+    });
+    require_writable(found);
+    choose_journal(connection);
+    if (complete) return found;
+    return connection.write([&] {
+        const OptunaShape shape = read_shape(connection);  // another process may have made the tables first
+        require_writable(shape);
+        if (shape.empty) connection.script(optuna::tables);
+        complete_layout(connection);
+        connection.run("INSERT OR IGNORE INTO hpo_meta (key, value) VALUES ('schema_version', ?1)", std::to_string(hpo_schema_version));
+        return read_shape(connection);
+    });
+}
+
+}  // namespace hpo::store::sqlite

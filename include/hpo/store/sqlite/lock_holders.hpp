@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+namespace hpo::store::inline sqlite {
+
+/// The processes of this host that hold a write lock on an SQLite file, in words: "process 123 (python3)". Empty if /proc/locks names none.
+[[nodiscard]] std::string lock_holders(const std::string& path);
+
+}  // namespace hpo::store::sqlite
+
+#ifndef HPO_COMPILED
+#include "hpo/store/sqlite/impl/lock_holders_inl.hpp"
+#endif

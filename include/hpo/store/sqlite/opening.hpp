@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/store/sqlite/connection.hpp"
+#include "hpo/store/sqlite/optuna_shape.hpp"
+
+namespace hpo::store::inline sqlite {
+
+/// Puts a file into write-ahead mode. With `synchronous = NORMAL`, every commit is then safe from a crash of the process. docs/store.md
+/// says what a power cut may take. If the file system does not support the mode, every commit is synced instead. Design note: to change the
+/// mode, SQLite needs the file for itself, and it does not wait for that by itself.
+void choose_journal(Connection& connection);
+
+/// Prepares a file for writing, in one transaction. An empty file gets Optuna's tables. Every file gets our tables, and the parts of them
+/// that the version that made the file did not have. A file that is refused does not change.
+[[nodiscard]] OptunaShape prepare_file(Connection& connection);
+
+}  // namespace hpo::store::sqlite
+
+#ifndef HPO_COMPILED
+#include "hpo/store/sqlite/impl/opening_inl.hpp"
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "hpo/core/plan.hpp"
+
+namespace hpo::store::inline sqlite {
+
+/// The whole plan as one JSON object with a key for each member.
+[[nodiscard]] std::string plan_text(const ExecutionPlan& plan);
+
+/// Sets a precision by its name. An unknown name does not change it.
+void read_precision(std::string_view name, Precision& precision);
+
+/// `plan` with the members that the text sets. A key that is unknown, missing or of another type changes no member.
+[[nodiscard]] ExecutionPlan parse_plan(std::string_view text, ExecutionPlan plan);
+
+}  // namespace hpo::store::sqlite
+
+#ifndef HPO_COMPILED
+#include "hpo/store/sqlite/impl/plan_json_inl.hpp"
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "hpo/store/sqlite/connection.hpp"
+#include "hpo/store/store.hpp"
+
+namespace hpo::store::inline sqlite {
+
+// Runs as rows of hpo_runs. Call all of these inside Connection::write.
+
+/// Returns the run's id.
+[[nodiscard]] std::int64_t insert_run(Connection& connection, std::int64_t study_id, const Run& run);
+void write_heartbeat(Connection& connection, const Run& run);
+void write_run_end(Connection& connection, const Run& run);
+
+}  // namespace hpo::store::sqlite
+
+#ifndef HPO_COMPILED
+#include "hpo/store/sqlite/impl/run_rows_inl.hpp"
+#endif

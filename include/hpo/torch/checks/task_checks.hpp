@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/torch/attempt.hpp"
+#include "hpo/torch/task.hpp"
+#include "hpo/torch/training/plan.hpp"
+#include "hpo/torch/training/prepared_model.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::libtorch::inline checks {
+
+/// Checks the rules for a task's batches, loss and evaluation, with a few examples and an untrained model.
+class TaskChecks {
+public:
+    /// If the task has its own training step, `prepared` is trained for one step.
+    TaskChecks(const Task& task, PreparedModel prepared, const TrainingPlan& plan, RunningAttempt& attempt)
+        : task_{task}, prepared_{std::move(prepared)}, model_{*prepared_.model}, plan_{plan}, attempt_{attempt} {}
+
+    /// All broken rules. A check that runs out of memory is left out, because guards refuse such trials. `metrics` are those of the
+    /// trainer's description.
+    [[nodiscard]] std::vector<TrainerProblem> find(const std::vector<TrainerMetric>& metrics);
+
+private:
+    void add(std::string where, std::string what) { problems_.push_back({std::move(where), std::move(what)}); }
+
+    [[nodiscard]] static std::vector<std::int64_t> first_examples(std::int64_t count);
+
+    void check_training();
+
+    /// False if augmented_batch breaks a rule for these examples or returns another number of examples.
+    bool check_augmentation(std::span<const std::int64_t> chosen);
+
+    /// Makes one of the task's own steps, with a micro-batch of two examples and a short one.
+    void check_own_step();
+
+    /// True if the first dimension of every tensor counts the examples, as it must.
+    bool counts_examples(const std::string& where, const Batch& batch, std::size_t examples);
+    bool counts_examples(const std::string& where, const std::string& name, const torch::Tensor& tensor, std::size_t examples);
+
+    /// Checks that the loss of a batch is the sum of its examples' losses. Both are computed from the same outputs, so that dropout and
+    /// batch statistics do not matter.
+    void check_sum(const Outputs& outputs, const Batch& batch, double together);
+    /// The shape that both are broadcast to, if it has more numbers than either. Otherwise empty.
+    static std::string broadcast_shape(const torch::Tensor& outputs, const torch::Tensor& targets);
+
+    void check_gradients(const torch::Tensor& loss);
+
+    void check_evaluation(const std::vector<TrainerMetric>& metrics);
+
+    /// Checks that an example's outputs depend on that example alone, unless the task says otherwise.
+    void check_mixing();
+
+    const Task& task_;
+    PreparedModel prepared_;
+    Model& model_;
+    const TrainingPlan& plan_;
+    RunningAttempt& attempt_;
+    std::vector<TrainerProblem> problems_;
+};
+
+}  // namespace hpo::libtorch::checks
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/checks/impl/task_checks_inl.hpp"
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/allocator/allocation_trace.hpp"
+#include "hpo/core/seed.hpp"
+#include "hpo/torch/attempt.hpp"
+#include "hpo/torch/meta/factories.hpp"
+#include "hpo/torch/prediction/short_task.hpp"
+#include "hpo/torch/recording/doubt.hpp"
+#include "hpo/torch/recording/trace_recorder.hpp"
+
+namespace hpo::libtorch::inline prediction {
+
+/// Trains a task on the attempt's device and records what it takes and gives back, from the model's building to the end. Throws what the
+/// training throws.
+[[nodiscard]] allocator::AllocationTrace trace_training(ShortTask task, Seed seed, Recorded recorded, RunningAttempt& attempt);
+
+/// What a trace says about its blocks.
+enum class TraceDetail { phases, scopes };
+
+/// What a training would take, and how reliable that is.
+struct DryRun {
+    allocator::AllocationTrace trace;
+    Doubt doubt;
+};
+
+/// Records a whole task without computing: on the meta device, which stands in for `target`. Throws also if the training reads numbers from
+/// tensors, since meta tensors have none and the training's memory may depend on them. Reads in an evaluation are allowed. A second run
+/// then answers them differently, and must take the same memory.
+[[nodiscard]] DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target, TraceDetail detail, Progress& progress);
+
+}  // namespace hpo::libtorch::prediction
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/prediction/impl/dry_run_inl.hpp"
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/torch/recording/trace_recorder.hpp"
+
+namespace hpo::libtorch::inline recording {
+
+HPO_INLINE TraceRecorder::Ticket TraceRecorder::take(std::int64_t bytes, Recorded memory) {
+    if (!recording_) return {};
+    const std::lock_guard lock{mutex_};
+    if (!recording_ || (memory == Recorded::device_and_host && recorded_ == Recorded::device)) return {};
+    return {recording_, trace_.take({.bytes = bytes, .scope = scope_})};
+}
+
+HPO_INLINE void TraceRecorder::give_back(Ticket ticket) {
+    if (ticket.recording == 0 || ticket.recording != recording_) return;
+    const std::lock_guard lock{mutex_};
+    if (ticket.recording == recording_) trace_.give_back(ticket.block);
+}
+
+HPO_INLINE void TraceRecorder::enter_scope(const std::string& name) {
+    if (!recording_) return;
+    const std::lock_guard lock{mutex_};
+    scope_ = number_of(name);
+}
+
+HPO_INLINE void TraceRecorder::name(Ticket ticket, const std::string& scope) {
+    if (ticket.recording == 0 || ticket.recording != recording_) return;
+    const std::lock_guard lock{mutex_};
+    trace_.blocks[static_cast<std::size_t>(ticket.block)].scope = number_of(scope);
+}
+
+HPO_INLINE void TraceRecorder::enter(std::string_view phase) {
+    if (const PhaseListener listener = listener_) listener(phase);
+    if (!recording_) return;
+    const std::lock_guard lock{mutex_};
+    trace_.enter(phase);
+    ++phases_;
+}
+
+HPO_INLINE std::uint32_t TraceRecorder::number_of(const std::string& scope) {
+    const auto [known, added] = scopes_.emplace(scope, static_cast<std::uint32_t>(trace_.scopes.size()));
+    if (added) trace_.scopes.push_back(scope);
+    return known->second;
+}
+
+HPO_INLINE Recording::Recording(Recorded recorded) {
+    const std::lock_guard lock{recorder_.mutex_};
+    recorder_.recorded_ = recorded;
+    recorder_.trace_ = {};
+    recorder_.scope_ = 0;
+    recorder_.scopes_ = {{"", 0}};
+    recorder_.recording_ = ++recorder_.recordings_;
+}
+
+HPO_INLINE allocator::AllocationTrace Recording::finish() {
+    const std::lock_guard lock{recorder_.mutex_};
+    recorder_.recording_ = 0;
+    return std::exchange(recorder_.trace_, {});
+}
+
+}  // namespace hpo::libtorch::recording

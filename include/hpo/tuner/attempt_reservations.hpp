@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hpo/core/reservations.hpp"
+#include "hpo/core/trial.hpp"
+
+namespace hpo::tuner {
+
+/// An attempt that is chosen and not started yet, because no worker slot or not enough memory of the device is free.
+struct WaitingAttempt {
+    std::int64_t number = 0;  ///< of its trial
+    Attempt attempt;
+    bool fresh_worker = false;
+    std::int64_t least_bytes = 0;  ///< asked of the device even if less is predicted, because an earlier attempt ran out of less
+};
+
+/// Holds back each attempt until its predicted memory is reserved. If the study predicts no memory, attempts start at once. If it does, an
+/// attempt without a prediction has the device alone. A prediction is missing, for example, if it took too long.
+class AttemptReservations {
+public:
+    /// If `reservations` is null, every attempt starts at once. `predicts` says whether the study predicts memory. It becomes true with the
+    /// first prediction.
+    AttemptReservations(Reservations* reservations, bool predicts) : reservations_{reservations}, predicts_{predicts} {}
+
+    /// Reserves memory for an attempt, and gives the attempt back to the caller. Returns nullopt if the memory is not free. The attempt
+    /// then waits here.
+    [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt);
+    /// Reserves memory for the oldest waiting attempt that fits now, and returns it. Returns nullopt if none fits.
+    [[nodiscard]] std::optional<WaitingAttempt> next();
+    /// The bytes of the device that are reserved for the trial's attempt. Returns nullopt if it has no reservation.
+    [[nodiscard]] std::optional<std::int64_t> reservation(std::int64_t number) const {
+        const std::size_t at = place_of(number);
+        return at < bytes_.size() ? std::optional{bytes_[at]} : std::nullopt;
+    }
+    /// Shrinks the reservation of the trial's attempt to `bytes`. The rest is free for other attempts.
+    void shrink(std::int64_t number, std::int64_t bytes);
+    /// Releases the reservation of the trial's attempt, which is over or will not start. Returns the bytes that were reserved for it.
+    std::optional<std::int64_t> release(std::int64_t number);
+    void reported(std::int64_t number, std::int64_t step) {
+        if (reservations_ && reservation(number)) reservations_->reported(number, step);
+    }
+    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
+
+private:
+    /// The trial's index in holders_ and bytes_, or their size if it has no reservation.
+    [[nodiscard]] std::size_t place_of(std::int64_t number) const {
+        return static_cast<std::size_t>(std::find(holders_.begin(), holders_.end(), number) - holders_.begin());
+    }
+    [[nodiscard]] bool takes(const WaitingAttempt& each);
+
+    static constexpr std::int64_t whole_device = std::int64_t{1} << 60;  ///< more than any device has, so all of it is reserved
+
+    Reservations* reservations_;
+    bool predicts_;
+    std::vector<WaitingAttempt> waiting_;
+    // Two vectors rather than a map: they hold few elements and compile fast.
+    /// The trials that have a reservation. `bytes_` has the bytes of each at the same index.
+    std::vector<std::int64_t> holders_;
+    std::vector<std::int64_t> bytes_;
+};
+
+}  // namespace hpo::tuner
+
+#ifndef HPO_COMPILED
+#include "hpo/tuner/impl/attempt_reservations_inl.hpp"
+#endif

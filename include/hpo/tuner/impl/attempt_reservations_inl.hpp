@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/tuner/attempt_reservations.hpp"
+
+namespace hpo::tuner {
+
+HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::admit(WaitingAttempt attempt) {
+    if (takes(attempt)) return attempt;
+    waiting_.push_back(std::move(attempt));
+    return std::nullopt;
+}
+
+HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::next() {
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [this](const WaitingAttempt& each) { return takes(each); });
+    if (found == waiting_.end()) return std::nullopt;
+    WaitingAttempt attempt = std::move(*found);
+    waiting_.erase(found);
+    return attempt;
+}
+
+HPO_INLINE void AttemptReservations::shrink(std::int64_t number, std::int64_t bytes) {
+    const std::size_t at = place_of(number);
+    if (at == bytes_.size() || bytes >= bytes_[at]) return;
+    bytes_[at] = bytes;
+    reservations_->shrink(number, bytes);
+}
+
+HPO_INLINE std::optional<std::int64_t> AttemptReservations::release(std::int64_t number) {
+    const auto had = reservation(number);
+    if (had) {
+        const auto at = static_cast<std::ptrdiff_t>(place_of(number));
+        holders_.erase(holders_.begin() + at);
+        bytes_.erase(bytes_.begin() + at);
+    }
+    std::erase_if(waiting_, [&](const WaitingAttempt& each) { return each.number == number; });
+    if (reservations_) reservations_->release(number);
+    return had;
+}
+
+HPO_INLINE bool AttemptReservations::takes(const WaitingAttempt& each) {
+    const auto& estimate = each.attempt.estimate;
+    const bool predicted = estimate && estimate->need;
+    predicts_ = predicts_ || predicted;
+    if (!reservations_ || !predicts_) return true;
+    const std::int64_t need = std::max(predicted ? *estimate->need : whole_device, each.least_bytes);
+    const auto reserved = reservations_->reserve({each.number, need, std::max(need, predicted ? estimate->comfort.value_or(0) : 0)});
+    if (reserved) {
+        holders_.push_back(each.number);
+        bytes_.push_back(*reserved);
+    }
+    return reserved.has_value();
+}
+
+}  // namespace hpo::tuner

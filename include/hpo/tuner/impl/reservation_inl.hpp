@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/failure/cause.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
+#include "hpo/tuner/reservation.hpp"
+
+namespace hpo::tuner {
+
+HPO_INLINE std::int64_t outside_allocator(const Attempt& attempt) {
+    return attempt.estimate ? memory::bytes_of_part(*attempt.estimate, memory::context_part) : 0;
+}
+
+HPO_INLINE std::optional<std::int64_t> cap_under_reservation(const Attempt& attempt, std::int64_t reservation_bytes,
+                                                             std::optional<std::int64_t> capacity_bytes) {
+    const auto& own = attempt.plan.cap_bytes;
+    if (capacity_bytes && reservation_bytes >= *capacity_bytes && attempt.plan.device == "cpu") return own;
+    const std::int64_t cap = std::max<std::int64_t>(1, reservation_bytes - outside_allocator(attempt));
+    return own ? std::min(*own, cap) : cap;
+}
+
+HPO_INLINE bool exceeded_reservation(const Attempt& attempt, std::int64_t reservation_bytes, std::optional<std::int64_t> capacity_bytes) {
+    if (capacity_bytes && reservation_bytes >= *capacity_bytes) return false;
+    const auto cap = cap_under_reservation(attempt, reservation_bytes, capacity_bytes);
+    return attempt.failure && attempt.failure->kind == FailureKind::out_of_memory && attempt.failure->cause == OomCause::limit && cap &&
+           cap != attempt.plan.cap_bytes;
+}
+
+HPO_INLINE std::int64_t larger_reservation(const Attempt& attempt, std::int64_t reservation_bytes) {
+    const Failure& failure = *attempt.failure;
+    const std::int64_t known = failure.memory.allocated.value_or(0) + failure.requested_bytes.value_or(0) + outside_allocator(attempt);
+    return std::max(reservation_bytes + reservation_bytes / 2 + 1, known);
+}
+
+HPO_INLINE Recovery ask_for_more(const Attempt& attempt, std::int64_t reservation_bytes) {
+    return {.action = Recovery::Action::retry,
+            .plan = attempt.plan,
+            .params = attempt.changed_params,
+            .reason = "requires more than the " + format_bytes(reservation_bytes) +
+                      " that was reserved for it: runs again with more of the device"};
+}
+
+}  // namespace hpo::tuner

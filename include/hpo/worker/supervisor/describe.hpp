@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/trainer/json.hpp"
+#include "hpo/worker/environment.hpp"
+#include "hpo/worker/supervisor/hear_out.hpp"
+#include "hpo/worker/supervisor/process.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// What `hpo-worker --describe` says about one plugin.
+struct PluginDescription {
+    std::string name;
+    std::string path;
+    std::optional<TrainerInfo> info;   ///< LibTorch's version included
+    std::optional<std::string> error;  ///< instead of info: why it cannot be used
+};
+
+/// Everything that `hpo-worker --describe` says.
+struct WorkerDescription {
+    std::string version;
+    std::uint32_t plugin_abi = 0;
+    std::vector<std::string> folders;  ///< searched in this order
+    std::vector<PluginDescription> plugins;
+};
+
+/// How long one plugin may take to describe itself. A plugin that takes longer counts as hanging.
+inline constexpr std::chrono::milliseconds default_plugin_timeout{60'000};
+
+/// How to ask for a description.
+struct DescriptionRequest {
+    std::filesystem::path worker_program;
+    std::vector<std::filesystem::path> plugin_folders;
+    std::string trainer;  ///< empty: all
+    std::chrono::milliseconds plugin_timeout = default_plugin_timeout;
+    Environment environment = inherited_environment();
+};
+
+}  // namespace hpo::worker::supervisor
+
+namespace hpo {
+
+template <>
+struct JsonMembers<worker::PluginDescription> {
+    using R = worker::PluginDescription;
+    static constexpr std::tuple list{JsonMember{"name", &R::name}, JsonMember{"path", &R::path}, JsonMember{"info", &R::info},
+                                     JsonMember{"error", &R::error}};
+};
+template <>
+struct JsonMembers<worker::WorkerDescription> {
+    using R = worker::WorkerDescription;
+    static constexpr std::tuple list{JsonMember{"version", &R::version}, JsonMember{"plugin_abi", &R::plugin_abi},
+                                     JsonMember{"folders", &R::folders}, JsonMember{"plugins", &R::plugins}};
+};
+
+}  // namespace hpo
+
+namespace hpo::worker::inline supervisor {
+
+/// Asks `hpo-worker --describe`, so that a supervisor never loads a plugin itself. A plugin that cannot be used, crashes or hangs gets an
+/// entry with an error that names its file, even if it was asked for by name. Throws Error{plugin} if the program's answer cannot be read.
+[[nodiscard]] inline WorkerDescription describe_plugins(const DescriptionRequest& request) {
+    SocketPair sockets = SocketPair::make();
+    ProcessSpec spec{.program = request.worker_program,
+                     .arguments = {"--parent", std::to_string(::getpid()), "--time-limit",
+                                   number_text(std::chrono::duration<double>(request.plugin_timeout).count()), "--describe"},
+                     .environment = request.environment,
+                     .output = sockets.theirs.get()};
+    if (!request.trainer.empty()) spec.arguments.push_back(request.trainer);
+    for (const auto& folder : request.plugin_folders) {
+        spec.arguments.push_back("--plugin-dir");
+        spec.arguments.push_back(folder.string());
+    }
+    Process process = Process::start(spec);
+    sockets.theirs = Descriptor{};
+    const Heard heard = hear_out(process, sockets.ours.get(), std::nullopt);  // the program itself limits each plugin's time
+    try {
+        return decoded<WorkerDescription>(parse_json(heard.text, "description"), "description");
+    } catch (const Error& error) {
+        throw Error{Errc::plugin, request.worker_program.string() + " --describe: " + exit_text(*heard.exit) + ": " + error.what()};
+    }
+}
+
+}  // namespace hpo::worker::supervisor

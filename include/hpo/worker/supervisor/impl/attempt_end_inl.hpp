@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/worker/supervisor/attempt_end.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+HPO_INLINE Failure explain_death(const Death& death) {
+    Failure failure;
+    if (death.complaint.empty()) {
+        failure = classify_exit({.exit_status = death.exit.status,
+                                 .signal = death.exit.signal,
+                                 .last_words = death.last_words,
+                                 .host_memory_was_short = death.host_memory_was_short});
+    } else {
+        failure.kind = FailureKind::lost_worker;
+        failure.message = death.complaint;
+        failure.signal = death.exit.signal;
+        failure.exit_status = death.exit.status;
+    }
+    failure.traceback = death.last_words;
+    return failure;
+}
+
+HPO_INLINE AttemptOutcome outcome_of_death(const Running& running, const Death& death) {
+    AttemptOutcome outcome;
+    outcome.seconds = running.watch.seconds();
+    if (running.interrupted) outcome.kind = OutcomeKind::interrupted;
+    else if (running.stop_asked && death.was_signalled && death.complaint.empty())
+        outcome.kind = OutcomeKind::stopped;  // it obeyed too slowly
+    else outcome.failure = explain_death(death);
+    return outcome;
+}
+
+HPO_INLINE AttemptOutcome checked_outcome(const Running& running, AttemptOutcome outcome) {
+    const auto fail = [&](std::string message) {
+        outcome.kind = OutcomeKind::failed;
+        outcome.failure = Failure{.kind = FailureKind::trainer_error, .message = std::move(message)};
+    };
+    if (outcome.kind == OutcomeKind::stopped && running.interrupted) outcome.kind = OutcomeKind::interrupted;
+    if (outcome.kind == OutcomeKind::stopped && !running.stop_asked) fail("the trainer stopped without being asked to");
+    if (outcome.kind == OutcomeKind::complete && outcome.values.empty()) fail("the trainer completed without a value");
+    if (outcome.kind == OutcomeKind::failed && !outcome.failure) fail("the trainer failed and did not say how");
+    return outcome;
+}
+
+}  // namespace hpo::worker::supervisor

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/trainer/json.hpp"
+#include "hpo/worker/supervisor/known_predictions.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+HPO_INLINE std::string nonsense_in(const PeakPrediction& prediction) {
+    const auto bytes = [](const char* what, std::int64_t value) { return std::string{what} + " of " + std::to_string(value) + " bytes"; };
+    if (prediction.need < 0) return bytes("a need", prediction.need);
+    if (prediction.comfort < prediction.need) return bytes("a comfort below the need,", prediction.comfort);
+    if (!(prediction.uncertainty >= 0) || !std::isfinite(prediction.uncertainty)) return "an uncertainty that is no share";
+    for (const EstimatePart& part : prediction.parts) {
+        if (part.bytes < 0) return bytes(("a part " + part.name).c_str(), part.bytes);
+    }
+    return {};
+}
+
+HPO_INLINE std::optional<PeakPrediction> KnownPredictions::find(const std::string& key) {
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    const auto text = recall_ ? recall_(key) : std::nullopt;
+    if (!text) return std::nullopt;
+    try {
+        auto prediction = decoded<PeakPrediction>(parse_json(*text, "prediction"), "prediction");
+        if (!nonsense_in(prediction).empty()) return std::nullopt;
+        return known_.emplace(key, std::move(prediction)).first->second;
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+HPO_INLINE void KnownPredictions::keep(const std::string& key, const PeakPrediction& prediction) {
+    known_.insert_or_assign(key, prediction);
+    ++kept_;
+    if (!keep_) return;
+    try {
+        keep_(key, json_line(encode(prediction)));
+    } catch (const Error&) {  // no reason to end a study: the prediction can be made again
+    }
+}
+
+}  // namespace hpo::worker::supervisor

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/worker/supervisor/attempt_end.hpp"
+#include "hpo/worker/supervisor/metered_account.hpp"
+#include "hpo/worker/supervisor/oom_killer.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+HPO_INLINE Pool::Pool(PoolConfig config) : config_{std::move(config)}, slots_(std::max<std::size_t>(config_.workers, 1)) {
+    if (config_.device_budget_bytes && config_.device == "cpu") {
+        metered_.emplace(make_metered_device(config_.account_folder, *config_.device_budget_bytes));
+    }
+    slots_[0].worker = start_worker(ExecutionPlan{.device = config_.device}, 0);
+    slots_[0].environment = environment_of(ExecutionPlan{.device = config_.device});
+    run_until(loop_, 2 * config_.start_timeout, [&] { return info_.has_value() || !slots_[0].worker; });
+    if (info_) return;
+    dismiss_all();
+    throw cannot_start(config_.trainer, latest_death_);
+}
+
+HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
+    Environment environment = environment_of(job.plan);
+    WorkerSlot* const chosen = choose_slot(slots_, job, environment);
+    if (!chosen) throw Error{Errc::usage, "pool: no free slot for trial " + std::to_string(job.trial)};
+    WorkerSlot& slot = *chosen;
+    for (WorkerSlot& other : slots_) {  // an idle worker holds a GPU context that no attempt's prediction counts
+        if (config_.device != "cpu" && &other != &slot && other.idle()) dismiss(other);
+    }
+    try {
+        if (slot.worker && (job.fresh_worker || slot.leaving || slot.environment != environment)) dismiss(slot);
+        if (!slot.worker) slot.worker = start_worker(job.plan, static_cast<std::size_t>(&slot - slots_.data()));
+    } catch (const Error& error) {
+        AttemptOutcome outcome;
+        outcome.failure = Failure{.kind = FailureKind::lost_worker, .message = error.what()};
+        events.on_end(job.trial, std::move(outcome));
+        return;
+    }
+    slot.environment = std::move(environment);
+    slot.last_trial = job.trial;
+    slot.running = Running{.trial = job.trial, .oom_kills_before = oom_kills()};
+    slot.worker->log().begin_attempt();
+    if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
+    else slot.worker->send(EvaluateModel{trainer_job(job)});
+}
+
+HPO_INLINE void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
+    loop_.restart();
+    loop_.poll();
+    if (deliver(events)) return;
+    run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return !happened_.empty(); });
+    deliver(events);
+}
+
+HPO_INLINE void Pool::interrupt() {
+    for (WorkerSlot& slot : slots_) {
+        if (!slot.running) continue;
+        slot.running->interrupted = true;
+        ask_to_stop(slot);
+    }
+}
+
+HPO_INLINE MemoryQuestions::Told Pool::trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& file) {
+    TrainerJob job = unlimited_job(params, plan);
+    job.trace_file = std::filesystem::absolute(file).string();
+    return questions_.predict(job, PeakSource::dry_run, Asker{*this});
+}
+
+HPO_INLINE CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& plan) {
+    Reply reply = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan})}, config_.check_timeout);
+    if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + reply.silence};
+    if (reply.answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *reply.answer->error};
+    return {std::move(reply.answer->problems), std::move(reply.answer->remarks)};
+}
+
+HPO_INLINE std::shared_ptr<RemoteWorker> Pool::start_worker(const ExecutionPlan& plan, std::size_t number) {
+    const auto log =
+        config_.log_folder.empty() ? std::filesystem::path{} : config_.log_folder / ("worker-" + std::to_string(number) + ".log");
+    auto worker = RemoteWorker::start(loop_, *this, worker_process(config_, environment_of(plan)), log);
+    worker->expect(config_.start_timeout, "trainer " + config_.trainer + ": no word from its worker within " +
+                                              seconds_text(config_.start_timeout) +
+                                              " of its start: the plugin's library, constructor or info() takes longer or hangs");
+    return worker;
+}
+
+HPO_INLINE TrainerJob Pool::trainer_job(const Job& job) const {
+    TrainerJob result = worker::trainer_job(config_, *info_, job);
+    if (metered_ && job.plan.device == "cpu") result.metered_device = metered_->file().string();
+    return result;
+}
+
+HPO_INLINE TrainerJob Pool::unlimited_job(const ParamSet& params, const ExecutionPlan& plan) const {
+    TrainerJob job = worker::trainer_job(config_, *info_, Job{.params = params, .plan = plan});
+    job.plan.cap_bytes.reset();
+    return job;
+}
+
+HPO_INLINE void Pool::dismiss(WorkerSlot& slot) {
+    slot.worker->dismiss();
+    slot.worker.reset();
+    slot.leaving = false;
+    if (metered_) metered_->reclaim_dead();
+}
+
+HPO_INLINE void Pool::dismiss_all() {
+    for (WorkerSlot& slot : slots_) {
+        if (slot.worker) dismiss(slot);
+    }
+    if (question_worker_) std::exchange(question_worker_, nullptr)->dismiss();
+}
+
+HPO_INLINE void Pool::ask_to_stop(WorkerSlot& slot) {
+    if (std::exchange(slot.running->stop_asked, true)) return;
+    slot.worker->send(Stop{});
+    slot.worker->hurry({config_.stop_grace, config_.kill_grace});
+}
+
+HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
+    if (const auto* ready = std::get_if<Ready>(&event)) {
+        worker.heard();
+        if (ready->protocol != protocol_version) {
+            worker.end(config_.worker_program.string() + ": speaks protocol " + std::to_string(ready->protocol) + "; this program speaks " +
+                       std::to_string(protocol_version));
+        } else if (!info_) {
+            info_ = ready->info;
+            questions_.meet(ready->info, ready->build);
+        }
+    } else if (auto* answered = std::get_if<Answered>(&event)) {
+        if (answered->id == question_) answer_ = std::move(*answered);
+    } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
+        if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) happened_.push_back(*std::move(worker_event));
+        else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*slot, std::move(*ended));
+    }
+}
+
+HPO_INLINE void Pool::on_ended(WorkerSlot& slot, Ended ended) {
+    const Running running = *std::exchange(slot.running, std::nullopt);
+    slot.worker->calm();
+    slot.leaving = ended.leaving || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
+    AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
+    if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = slot.worker->log().tail();
+    outcome.log = slot.worker->log().attempt_text();
+    happened_.push_back({running.trial, std::move(outcome)});
+}
+
+HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
+    if (metered_) metered_->reclaim_dead();
+    WorkerSlot* slot = slot_of(slots_, worker);
+    Death death{.exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
+    latest_death_ = explain_death(death);
+    if (!slot) return question_worker_.reset();
+    const auto kept = std::exchange(slot->worker, nullptr);
+    const auto running = std::exchange(slot->running, std::nullopt);
+    slot->leaving = false;
+    if (!running) return;
+    death.host_memory_was_short = exit.signal == SIGKILL && oom_kills() > running->oom_kills_before;
+    AttemptOutcome outcome = outcome_of_death(*running, death);
+    outcome.worker_pid = worker.pid();
+    outcome.log = worker.log().attempt_text();
+    happened_.push_back({running->trial, std::move(outcome)});
+}
+
+HPO_INLINE bool Pool::deliver(ExecutorEvents& events) {
+    if (happened_.empty()) return false;
+    while (!happened_.empty()) {
+        WorkerEvent worker_event = std::move(happened_.front());
+        happened_.pop_front();
+        if (const auto* report = std::get_if<Report>(&worker_event.what)) judge(events, worker_event.trial, *report);
+        else tell(events, worker_event);
+    }
+    return true;
+}
+
+HPO_INLINE void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Report& report) {
+    const bool stop = events.on_report(trial, report);
+    for (WorkerSlot& slot : slots_) {
+        if (!slot.running || slot.running->trial != trial || slot.running->stop_asked) continue;
+        if (stop) ask_to_stop(slot);
+        else slot.worker->send(GoOn{});
+    }
+}
+
+HPO_INLINE bool Pool::let_go(const std::shared_ptr<RemoteWorker>& worker) {
+    if (WorkerSlot* slot = slot_of(slots_, *worker)) dismiss(*slot);
+    else if (worker == question_worker_) std::exchange(question_worker_, nullptr)->dismiss();
+    else return false;
+    return true;
+}
+
+}  // namespace hpo::worker::supervisor

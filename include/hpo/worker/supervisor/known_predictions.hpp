@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "hpo/core/peak_prediction.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// Says what is wrong with a plugin's prediction. Empty if it is fine.
+[[nodiscard]] std::string nonsense_in(const PeakPrediction& prediction);
+
+/// Predictions by their key (trainer/prediction_key.hpp). They are in memory, and `recall` and `keep` store them between runs.
+class KnownPredictions {
+public:
+    using Recall = std::function<std::optional<std::string>(const std::string& key)>;
+    using Keep = std::function<void(const std::string& key, const std::string& text)>;
+
+    /// Both may be empty.
+    KnownPredictions(Recall recall, Keep keep) : recall_{std::move(recall)}, keep_{std::move(keep)} {}
+
+    /// Returns nullopt if there is no prediction of this key, or if the kept text cannot be read.
+    [[nodiscard]] std::optional<PeakPrediction> find(const std::string& key);
+    void keep(const std::string& key, const PeakPrediction& prediction);
+    [[nodiscard]] std::int64_t kept() const noexcept { return kept_; }
+
+private:
+    Recall recall_;
+    Keep keep_;
+    std::unordered_map<std::string, PeakPrediction> known_;
+    std::int64_t kept_ = 0;
+};
+
+}  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/known_predictions_inl.hpp"
+#endif

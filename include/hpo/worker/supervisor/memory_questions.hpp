@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "hpo/base/time.hpp"
+#include "hpo/core/memory_evidence.hpp"
+#include "hpo/trainer/prediction_key.hpp"
+#include "hpo/worker/supervisor/known_predictions.hpp"
+#include "hpo/worker/supervisor/pool_config.hpp"
+#include "hpo/worker/supervisor/prediction_limit.hpp"
+#include "hpo/worker/supervisor/reply.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// Asks workers how much memory an attempt will take: by a dry run, then a probe, then the model's shape, until one answers. If a worker
+/// dies of a question, does not answer in time, or is slow to say that it cannot, only time is lost. After the second such loss in a row,
+/// that source is no longer asked, because every trial would wait for it. Each kind of trouble is noted once. Known predictions are not
+/// asked again.
+class MemoryQuestions {
+public:
+    /// `config` must outlive this object.
+    explicit MemoryQuestions(const PoolConfig& config);
+    /// Call it before the first question.
+    void meet(const TrainerInfo& info, const std::string& build) {
+        info_ = info;
+        predictor_.build = build;
+    }
+    /// How many predictions workers made. Predictions that were already known do not count.
+    [[nodiscard]] std::int64_t made() const noexcept { return known_.kept(); }
+
+    /// `ask(question, timeout)` returns a Reply. The result is nullopt if no answer came, or if the trainer cannot tell.
+    template <class Ask>
+    [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job, const Ask& ask) {
+        Rung& rung = rungs_.back();
+        if (rung.given_up()) return std::nullopt;
+        const Reply reply = ask(AskProfile{job}, config_.profile_timeout);
+        if (reply.interrupted) return std::nullopt;
+        if (!reply.answer) {
+            ++rung.losses;
+            note("profile: " + reply.silence + (rung.given_up() ? "; it is not asked any more, and memory is estimated without it" : ""));
+            return std::nullopt;
+        }
+        rung.losses = 0;
+        return reply.answer->profile;
+    }
+
+    /// A prediction, or why there is none.
+    struct Told {
+        /// limit: the source cannot predict this. error: it threw for another reason. mishap: it gave no answer, or is no longer asked.
+        enum class Kind { limit, error, mishap };
+        std::optional<PeakPrediction> prediction;
+        std::string why_not;
+        Kind kind = Kind::limit;  ///< of why_not
+    };
+    template <class Ask>
+    [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
+        const std::string key = prediction_key(info_, predictor_, job, source, files_);
+        if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
+        Rung& rung = rung_of(source);
+        if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::mishap};
+        if (!has(source)) return refuse(source, "the trainer has none");
+        const Stopwatch watch;
+        const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
+        if (reply.interrupted) return {std::nullopt, reply.silence};
+        if (!reply.answer) {
+            ++rung.losses;
+            return refuse(source, reply.silence, Told::Kind::mishap);
+        }
+        if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
+            constexpr double long_seconds = 1;
+            rung.losses = watch.seconds() < long_seconds ? 0 : rung.losses + 1;
+            const bool limit = reply.answer->no_memory || is_prediction_limit(problem);
+            return refuse(source, problem, limit ? Told::Kind::limit : Told::Kind::error);
+        }
+        rung.losses = 0;
+        known_.keep(key, *reply.answer->peak);
+        return {reply.answer->peak, {}};
+    }
+
+    /// The evidence from the strongest source that answers, never from a stronger one than `wanted`.
+    template <class Ask>
+    [[nodiscard]] MemoryEvidence gather(const TrainerJob& job, Evidence wanted, const Ask& ask) {
+        MemoryEvidence evidence;
+        std::string instead;
+        if (wanted == Evidence::none) return evidence;
+        for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
+            if (wanted == Evidence::shape || (wanted == Evidence::probe && source == PeakSource::dry_run)) continue;
+            Told told = predict(job, source, ask);
+            if (told.prediction) {
+                if (!instead.empty()) told.prediction->remark += (told.prediction->remark.empty() ? "" : "; ") + instead;
+                evidence.prediction = std::move(told.prediction);
+                return evidence;
+            }
+            instead = "probed with real steps instead of a dry run" + without(told);
+            evidence.remark += (evidence.remark.empty() ? "no " : "; no ") + std::string{to_text(source)} + ": " + told.why_not;
+        }
+        if (!evidence.remark.empty() && info_.peak_sources.empty()) evidence.remark = "the trainer has neither a dry run nor a probe";
+        evidence.profile = profile_of_any_batch(job, ask);
+        return evidence;
+    }
+
+private:
+    /// What happened to one kind of question.
+    struct Rung {
+        int losses = 0;              ///< in a row: no answer in time, or a late error
+        std::string latest;          ///< why there was no answer
+        std::set<std::string> told;  ///< reasons that were noted, without their numbers
+        [[nodiscard]] bool given_up() const { return losses >= 2; }
+    };
+
+    void note(const std::string& what) const {
+        if (config_.note) config_.note("trainer " + config_.trainer + ": " + what);
+    }
+    [[nodiscard]] Rung& rung_of(PeakSource source) { return rungs_.at(static_cast<std::size_t>(source)); }
+    [[nodiscard]] bool has(PeakSource source) const {
+        return std::find(info_.peak_sources.begin(), info_.peak_sources.end(), to_text(source)) != info_.peak_sources.end();
+    }
+    /// The note that says what is asked instead, and why.
+    [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const;
+    /// Why a source did not answer. For a limit it also says that there is nothing to do.
+    [[nodiscard]] static std::string without(const Told& told) {
+        return (told.kind == Told::Kind::limit ? "; nothing to do (" : " (") + told.why_not + ")";
+    }
+    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::limit);
+    [[nodiscard]] std::string problem_in(const Answered& answer) const;
+    /// The profile is per example, so the micro-batch does not change it. If a guard tries several micro-batches, it is asked only once.
+    template <class Ask>
+    std::optional<Profile> profile_of_any_batch(TrainerJob job, const Ask& ask) {
+        job.plan.micro_batch.reset();
+        std::string key = json_line(encode(job));
+        if (key != latest_job_) {
+            latest_profile_ = profile(job, ask);
+            latest_job_ = std::move(key);
+        }
+        return latest_profile_;
+    }
+
+    const PoolConfig& config_;
+    TrainerInfo info_;
+    Predictor predictor_;
+    FileStamps files_;
+    KnownPredictions known_;
+    std::array<Rung, peak_source_names.size() + 1> rungs_;  ///< one for each PeakSource, then one for the profile
+    std::string latest_job_;
+    std::optional<Profile> latest_profile_;
+};
+
+}  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/memory_questions_inl.hpp"
+#endif

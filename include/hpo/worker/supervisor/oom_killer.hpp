@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <optional>
+
+namespace hpo::worker::inline supervisor {
+
+/// The number after `oom_kill ` at the start of a line, as in /proc/vmstat, memory.events and memory.oom_control.
+[[nodiscard]] std::optional<std::int64_t> oom_kills_in(std::istream& text);
+
+/// How often the kernel's OOM killer has killed so far, on the whole machine and in this process's own control groups. Only its growth has
+/// a meaning: it grows when a worker dies of the killer. Missing files count as 0.
+[[nodiscard]] std::int64_t oom_kills();
+
+}  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/oom_killer_inl.hpp"
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/trainer/executor.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "hpo/worker/environment.hpp"
+#include "hpo/worker/supervisor/pool_config.hpp"
+#include "hpo/worker/supervisor/process.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// How a pool starts a worker.
+[[nodiscard]] ProcessSpec worker_process(const PoolConfig& config, Environment environment);
+
+/// The job for the trainer of a worker.
+[[nodiscard]] TrainerJob trainer_job(const PoolConfig& config, const TrainerInfo& info, const Job& job);
+
+}  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/orders_inl.hpp"
+#endif

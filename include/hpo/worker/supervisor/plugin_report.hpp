@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/trainer/json.hpp"
+#include "hpo/worker/environment.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// What `hpo-worker --check-plugin` says: whether a plugin keeps the contract of trainers.
+struct PluginReport {
+    std::string name;
+    std::string path;
+    std::optional<TrainerInfo> info;
+    Values tried;                          ///< the parameters of the tried job that do not have their standard values
+    std::vector<TrainerProblem> problems;  ///< what breaks the contract
+    std::vector<std::string> remarks;      ///< what the trainer logged while it checked the job
+    std::optional<std::string> error;      ///< instead of the rest: why the plugin cannot be used, or what is missing to try it
+    int status = 0;                        ///< the exit code for the error
+};
+
+/// Which plugin to check against the contract, and how.
+struct PluginReportRequest {
+    std::filesystem::path worker_program;
+    std::vector<std::filesystem::path> plugin_folders;
+    std::string trainer;
+    std::vector<std::string> fixed;  ///< NAME=VALUE, for parameters of the job
+    std::chrono::milliseconds time_limit{600'000};
+    Environment environment = inherited_environment();
+};
+
+}  // namespace hpo::worker::supervisor
+
+namespace hpo {
+
+template <>
+struct JsonMembers<worker::PluginReport> {
+    using R = worker::PluginReport;
+    static constexpr std::tuple list{JsonMember{"name", &R::name},         JsonMember{"path", &R::path},
+                                     JsonMember{"info", &R::info},         JsonMember{"tried", &R::tried},
+                                     JsonMember{"problems", &R::problems}, JsonMember{"remarks", &R::remarks},
+                                     JsonMember{"error", &R::error},       JsonMember{"status", &R::status}};
+};
+
+}  // namespace hpo
+
+namespace hpo::worker::inline supervisor {
+
+/// Lets a worker check a plugin against the contract, so that a supervisor never loads it. If the plugin crashes or hangs, the report has a
+/// problem that says where.
+[[nodiscard]] PluginReport report_on_plugin(const PluginReportRequest& request);
+
+}  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/plugin_report_inl.hpp"
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "hpo/device/metered_device.hpp"
+#include "hpo/trainer/executor.hpp"
+#include "hpo/worker/leak_watch.hpp"
+#include "hpo/worker/supervisor/check_answer.hpp"
+#include "hpo/worker/supervisor/device_now.hpp"
+#include "hpo/worker/supervisor/memory_questions.hpp"
+#include "hpo/worker/supervisor/orders.hpp"
+#include "hpo/worker/supervisor/pool_config.hpp"
+#include "hpo/worker/supervisor/remote_worker.hpp"
+#include "hpo/worker/supervisor/reply.hpp"
+#include "hpo/worker/supervisor/run_until.hpp"
+#include "hpo/worker/supervisor/slot.hpp"
+#include "hpo/worker/supervisor/worker_event.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// Runs attempts in worker processes that stay warm between jobs, on one event loop. If a worker dies, only its attempt is lost, with a
+/// Failure that says how. The next job gets a new worker.
+///
+/// Thread safety: none. The thread that made the pool must live as long as the pool, because the kernel kills workers together with the
+/// thread that started them (PR_SET_PDEATHSIG).
+class Pool final : public Executor, private RemoteWorker::Listener {
+public:
+    /// Starts the first worker and waits until it is ready. Throws Error{plugin} if the trainer cannot be started.
+    explicit Pool(PoolConfig config);
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+    ~Pool() override { dismiss_all(); }
+
+    [[nodiscard]] const TrainerInfo& info() const { return *info_; }
+
+    [[nodiscard]] std::size_t free_slots() const override {
+        return std::count_if(slots_.begin(), slots_.end(), [](const WorkerSlot& slot) { return !slot.running; });
+    }
+
+    void submit(const Job& job, ExecutorEvents& events) override;
+
+    void wait(ExecutorEvents& events, double timeout_seconds) override;
+
+    void interrupt() override;
+
+    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return config_.device_budget_bytes; }
+    [[nodiscard]] RunsOn runs_on() const override { return {config_.device_name, config_.trainer}; }
+
+    [[nodiscard]] std::optional<MemoryReading> device_now() override { return worker::device_now(config_, occupancy()); }
+    /// How much of the metered device each process holds now. Returns nullopt for other devices.
+    [[nodiscard]] std::optional<device::Occupancy> occupancy() const {
+        return metered_ ? std::optional{metered_->occupancy()} : std::nullopt;
+    }
+
+    /// @name Questions about an attempt's memory, for an idle worker or for one more that is kept for questions
+    /// They are answered in host memory and without the plan's cap, so a model that does not fit the device is measured too.
+    /// @{
+    [[nodiscard]] MemoryEvidence evidence(const ParamSet& params, const ExecutionPlan& plan, Evidence wanted) override {
+        return questions_.gather(unlimited_job(params, plan), wanted, Asker{*this});
+    }
+    [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) {
+        return questions_.profile(unlimited_job(params, plan), Asker{*this});
+    }
+    /// The prediction of a dry run. The worker writes the trace from which it predicts to a file.
+    [[nodiscard]] MemoryQuestions::Told trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& file);
+    [[nodiscard]] std::int64_t predictions_made() const { return questions_.made(); }  ///< by workers; known ones do not count
+    /// @}
+
+    /// What the trainer finds with these parameters without training. Throws Error{plugin} if it cannot say.
+    [[nodiscard]] CheckAnswer check(const ParamSet& params, const ExecutionPlan& plan);
+
+private:
+    struct Asker {
+        Pool& pool;
+        Reply operator()(auto question, std::chrono::milliseconds timeout) const { return pool.ask(std::move(question), timeout); }
+    };
+
+    Environment environment_of(const ExecutionPlan& plan) const { return worker_environment(config_.environment, plan, config_.threads); }
+
+    std::shared_ptr<RemoteWorker> start_worker(const ExecutionPlan& plan, std::size_t number);
+
+    TrainerJob trainer_job(const Job& job) const;
+
+    TrainerJob unlimited_job(const ParamSet& params, const ExecutionPlan& plan) const;
+
+    void dismiss(WorkerSlot& slot);
+    void dismiss_all();
+
+    void ask_to_stop(WorkerSlot& slot);
+
+    void on_event(RemoteWorker& worker, Event event) override;
+
+    void on_ended(WorkerSlot& slot, Ended ended);
+
+    void on_gone(RemoteWorker& worker, const ProcessExit& exit) override;
+
+    /// Passes on the events that came. Returns false if there were none.
+    bool deliver(ExecutorEvents& events);
+    void judge(ExecutorEvents& events, std::int64_t trial, const Report& report);
+
+    /// Asks an idle worker a question. Ends the worker if it does not answer.
+    Reply ask(auto question, std::chrono::milliseconds timeout) {
+        const auto stopped = [&] { return config_.stop_requested && config_.stop_requested(); };
+        if (stopped()) return Reply::given_up();
+        question.id = ++question_;
+        std::shared_ptr<RemoteWorker> asked;
+        for (WorkerSlot& slot : slots_) {
+            if (slot.idle()) asked = slot.worker;
+        }
+        if (!asked && !question_worker_) question_worker_ = start_worker(ExecutionPlan{.device = config_.device}, slots_.size());
+        if (!asked) asked = question_worker_;
+        answer_.reset();
+        asked->send(std::move(question));
+        bool stop = false;
+        run_until(loop_, timeout, [&] { return answer_ || (asked != question_worker_ && !slot_of(slots_, *asked)) || (stop = stopped()); });
+        if (answer_) {  // if a worker kept device memory after a question, it would count for its next attempt
+            if (answer_->held_bytes > LeakWatch::most_one_time(config_.device_budget_bytes)) let_go(asked);
+            return {.answer = std::exchange(answer_, std::nullopt)};
+        }
+        if (!let_go(asked) && !stop) return {.silence = "no answer: " + latest_death_.message};
+        return stop ? Reply::given_up() : Reply{.silence = "no answer within " + seconds_text(timeout)};
+    }
+    /// Ends an idle worker. Returns false if it is gone already.
+    bool let_go(const std::shared_ptr<RemoteWorker>& worker);
+
+    PoolConfig config_;
+    boost::asio::io_context loop_{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{loop_.get_executor()};
+    std::optional<device::MeteredDevice> metered_;
+    std::vector<WorkerSlot> slots_;
+    std::shared_ptr<RemoteWorker> question_worker_;  ///< answers questions while every other is busy
+    std::optional<TrainerInfo> info_;
+    Failure latest_death_;
+    MemoryQuestions questions_{config_};
+    std::int64_t question_ = 0;  ///< number of the latest question; answers to earlier ones are ignored
+    std::optional<Answered> answer_;
+    std::deque<WorkerEvent> happened_;
+};
+
+}  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/pool_inl.hpp"
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "hpo/worker/line_buffer.hpp"
+#include "hpo/worker/protocol.hpp"
+#include "hpo/worker/supervisor/log_file.hpp"
+#include "hpo/worker/supervisor/process.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// The supervisor's side of one worker: its process, socket and output. Everything happens inside the event loop.
+class RemoteWorker : public std::enable_shared_from_this<RemoteWorker> {
+public:
+    /// Receives what the worker does. `on_gone` comes once and last, when the process is reaped.
+    class Listener {
+    public:
+        virtual ~Listener() = default;
+        virtual void on_event(RemoteWorker& worker, Event event) = 0;
+        virtual void on_gone(RemoteWorker& worker, const ProcessExit& exit) = 0;
+    };
+    /// The time from a request to end until SIGTERM, and from SIGTERM until SIGKILL.
+    struct Patience {
+        std::chrono::milliseconds until_term;
+        std::chrono::milliseconds until_kill;
+    };
+
+    /// Throws Error{plugin} if the process cannot be started.
+    static std::shared_ptr<RemoteWorker> start(boost::asio::io_context& loop, Listener& listener, ProcessSpec spec,
+                                               const std::filesystem::path& log_path);
+
+    [[nodiscard]] std::int64_t pid() const noexcept { return process_.pid(); }
+    [[nodiscard]] LogFile& log() noexcept { return log_; }
+    /// Why it was ended, or what it said before it ended. Empty if it ended by itself.
+    [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
+    /// True once the supervisor has sent it a signal.
+    [[nodiscard]] bool was_signalled() const noexcept { return signalled_; }
+
+    void send(const Request& request) {
+        out_ += message_line(request);
+        flush();
+    }
+
+    /// Ends the process if it neither ends nor obeys in time. A second call does nothing.
+    void hurry(Patience patience);
+    /// Withdraws `hurry`: the worker has obeyed.
+    void calm();
+    /// Ends the process for this reason, unless `heard` is called in time.
+    void expect(std::chrono::milliseconds by_then, std::string complaint);
+    /// Withdraws `expect`.
+    void heard() {
+        if (!hurried_) calm();
+    }
+    /// Ends the process now for this reason. on_gone follows.
+    void end(std::string complaint) {
+        if (complaint_.empty()) complaint_ = std::move(complaint);
+        signal(SIGKILL);
+    }
+    /// Ends the process and waits until it is gone. The listener is no longer called.
+    void dismiss();
+
+private:
+    RemoteWorker(boost::asio::io_context& loop, Listener& listener, Process process, LogFile log, Descriptor socket);
+
+    void watch();
+    void listen();
+
+    /// Reads what has arrived. Returns false once the worker's end is closed, or if a message cannot be read.
+    bool receive();
+
+    void flush();
+
+    void leave();
+    void close();
+    void signal(int number) {
+        signalled_ = true;
+        process_.signal(number);
+    }
+    /// Sets the only action that is due later, in place of the one before. An old action may already be in the loop's queue, where it
+    /// cannot be cancelled. It is recognised by its number.
+    template <class F>
+    void after(std::chrono::milliseconds delay, F&& action);
+
+    Listener& listener_;
+    Process process_;
+    LogFile log_;
+    boost::asio::posix::stream_descriptor socket_;
+    boost::asio::posix::stream_descriptor death_;
+    boost::asio::steady_timer timer_;
+    LineBuffer in_;
+    std::string out_;
+    std::string complaint_;
+    std::uint64_t timing_ = 0;  ///< number of the action that `timer_` is set for
+    bool flushing_ = false;
+    bool hurried_ = false;
+    bool signalled_ = false;
+    bool gone_ = false;
+};
+
+}  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/remote_worker_inl.hpp"
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hpo/worker/protocol.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// A worker's answer to a question, or why there is none.
+struct Reply {
+    std::optional<Answered> answer;
+    std::string silence;
+    bool interrupted = false;  ///< true if PoolConfig::stop_requested ended the wait for the answer
+
+    [[nodiscard]] static Reply given_up() { return {.answer = std::nullopt, .silence = "the question was given up", .interrupted = true}; }
+};
+
+}  // namespace hpo::worker::supervisor

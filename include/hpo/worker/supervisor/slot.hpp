@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "hpo/base/time.hpp"
+#include "hpo/trainer/executor.hpp"
+#include "hpo/worker/environment.hpp"
+#include "hpo/worker/supervisor/remote_worker.hpp"
+
+namespace hpo::worker::inline supervisor {
+
+/// The attempt that a worker runs.
+struct Running {
+    std::int64_t trial = 0;
+    std::int64_t oom_kills_before = 0;  ///< oom_kills() when it began
+    bool stop_asked = false;
+    bool interrupted = false;
+    Stopwatch watch;  ///< since then
+};
+
+/// A pool's slot for one worker.
+struct WorkerSlot {
+    std::shared_ptr<RemoteWorker> worker;  ///< null: none yet, or it died
+    Environment environment;               ///< the environment that it was started with
+    std::optional<Running> running;
+    std::optional<std::int64_t> last_trial;
+    bool leaving = false;  ///< true if the worker is about to end
+
+    [[nodiscard]] bool idle() const { return worker && !running && !leaving; }
+};
+
+/// The worker's slot, or null.
+[[nodiscard]] inline WorkerSlot* slot_of(std::span<WorkerSlot> slots, const RemoteWorker& worker) {
+    for (WorkerSlot& slot : slots) {
+        if (slot.worker.get() == &worker) return &slot;
+    }
+    return nullptr;
+}
+
+/// The free slot whose worker suits a job best, or null. If the job wants a fresh worker, it replaces the one that the trial had before,
+/// because the device may need that one's memory.
+[[nodiscard]] inline WorkerSlot* choose_slot(std::span<WorkerSlot> slots, const Job& job, const Environment& environment) {
+    WorkerSlot* best = nullptr;
+    int best_rank = 0;
+    for (WorkerSlot& slot : slots) {
+        if (slot.running) continue;
+        int rank = 1;  // its worker has to be replaced
+        if (job.fresh_worker) rank = slot.last_trial == job.trial ? 3 : slot.worker ? 1 : 2;
+        else if (!slot.worker) rank = 2;
+        else if (slot.idle() && slot.environment == environment) rank = 3;
+        if (rank > best_rank) {
+            best = &slot;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+}  // namespace hpo::worker::supervisor

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/best.hpp"
+#include "hpo/base/bytes.hpp"
+
+#include "analyze/commands/commands.hpp"
+#include "analyze/shown/brief_json.hpp"
+#include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/changed_params.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+
+namespace {
+
+/// The attempt that gave the trial's value; null for a trial that another program ran.
+Json ran_json(const hpo::Trial& trial) {
+    const hpo::Attempt* last = hpo::analysis::last_attempt(trial);
+    if (!last) return nullptr;
+    return {{"attempt", last->index},
+            {"params", to_json(hpo::params_of(trial, *last))},
+            {"plan", to_json(last->plan)},
+            {"peak_bytes", or_null(hpo::analysis::peak_of(*last))}};
+}
+
+}  // namespace
+
+void best(const Query& query, const BestOptions& options) {
+    const StudyData data = read_study(query);
+    const auto winners = hpo::analysis::best_trials(data.trials, data.study.directions, options.top);
+    if (query.json) {
+        Json list = Json::array();
+        for (const hpo::Trial* trial : winners) {
+            list.push_back(brief_json(*trial));
+            list.back()["ran"] = ran_json(*trial);
+        }
+        print({{"study", data.study.name}, {"best", std::move(list)}});
+        return;
+    }
+    const Page page = Page::standard_output();
+    if (winners.empty()) {
+        page.line("no complete and feasible trial in study " + data.study.name + " (" + counted(data.trials.size(), "trial") + ")");
+        return;
+    }
+    if (winners.size() > 1) {
+        if (data.study.directions.size() > 1)
+            page.heading(counted(winners.size(), "trial") + " on the Pareto front of study " + data.study.name);
+        Table table{
+            {{"trial", Table::Align::right}, {data.study.directions.size() > 1 ? "values" : "value", Table::Align::right}, {"parameters"}}};
+        for (const hpo::Trial* trial : winners) table.row({std::to_string(trial->number), values_text(*trial), params_text(*trial)});
+        table.print(page);
+        return;
+    }
+    const hpo::Trial& winner = *winners.front();
+    page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " + values_text(winner) +
+                 (data.study.directions.size() > 1 ? ", alone on the Pareto front" : ""));
+    Table table{{{""}, {""}}};
+    for (const hpo::Param& param : winner.params) table.row({param.name, hpo::display_text(param.value())});
+    const hpo::Attempt* ran = hpo::analysis::last_attempt(winner);
+    if (const auto peak = ran ? hpo::analysis::peak_of(*ran) : hpo::analysis::peak_of(winner))
+        table.row({"(peak memory)", hpo::format_bytes(*peak)});
+    if (ran) {
+        if (const std::string changed = hpo::analysis::changes_text(winner, *ran); !changed.empty()) table.row({"(ran with)", changed});
+        if (const auto micro = ran->plan.effective_micro_batch())
+            table.row({"(ran with)", "micro-batch " + std::to_string(*micro) + ", accumulated over " +
+                                         counted(static_cast<std::size_t>(ran->plan.accumulation_steps()), "step")});
+    }
+    table.print(page, 2);
+}
+
+}  // namespace hpo_analyze

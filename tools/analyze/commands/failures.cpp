@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyze/commands/commands.hpp"
+#include "analyze/shown/failure_words.hpp"
+#include "analyze/shown/log.hpp"
+#include "analyze/shown/silent_page.hpp"
+#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/cases/history_cause.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+
+namespace {
+
+using hpo::analysis::FailureCase;
+
+/// Failures of the same kind with the same first line, figures apart.
+struct FailureGroup {
+    std::string name;
+    std::string message;
+    std::size_t count = 0;
+    double seconds = 0;
+    const FailureCase* first = nullptr;
+};
+
+std::string kind_name(const FailureCase& entry) {
+    if (!entry.is_oom()) return std::string{hpo::analysis::failure_name(entry)};
+    return std::string{to_text(entry.failure.kind)} + (entry.failure.cause ? " (" + std::string{to_text(*entry.failure.cause)} + ")" : "");
+}
+
+/// The first line with each number as "N", so that messages which differ in figures alone stand together.
+std::string without_figures(const std::string& message) {
+    std::string text;
+    bool in_number = false;
+    for (const char c : message.substr(0, message.find('\n'))) {
+        const bool digit = c >= '0' && c <= '9';
+        if (!digit) text += c;
+        else if (!in_number) text += 'N';
+        in_number = digit;
+    }
+    return text;
+}
+
+std::vector<FailureGroup> grouped(const std::vector<FailureCase>& cases) {
+    std::map<std::pair<std::string, std::string>, FailureGroup> groups;
+    for (const FailureCase& entry : cases) {
+        const std::string name = kind_name(entry);
+        const std::string key = entry.is_oom() ? std::string{} : without_figures(entry.failure.message);
+        FailureGroup& group = groups[{name, key}];
+        if (group.count++ == 0) {
+            group.name = name;
+            group.first = &entry;
+            group.message = entry.failure.message;
+        }
+        group.seconds += entry.seconds.value_or(0);
+    }
+    std::vector<FailureGroup> sorted;
+    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+    std::ranges::stable_sort(sorted, std::greater{}, &FailureGroup::count);
+    return sorted;
+}
+
+}  // namespace
+
+void failures(const Query& query) {
+    const StudyData data = read_study(query);
+    const auto log = read_logs(query.logs, data.trials);
+    std::vector<FailureCase> cases = hpo::analysis::failure_cases(data.trials, log.told);
+    hpo::analysis::explain_by_history(cases, data.trials);
+    const auto silent = hpo::analysis::silent_report(cases, data.trials, data.abandoned);
+    const auto groups = grouped(cases);
+    if (query.json) {
+        Json list = Json::array();
+        for (const FailureGroup& group : groups) {
+            list.push_back({{"failure", group.name},
+                            {"count", group.count},
+                            {"seconds", group.seconds},
+                            {"first_trial", group.first->trial->number},
+                            {"message", text_or_null(group.message)},
+                            {"told_in", text_or_null(group.first->told_in)}});
+        }
+        print({{"study", data.study.name},
+               {"trials", data.trials.size()},
+               {"failures", std::move(list)},
+               {"without_message", silent_json(silent)},
+               {"log", log_json(query.logs, log)}});
+        return;
+    }
+    const Page page = Page::standard_output();
+    if (cases.empty()) {
+        page.line("No failure in study " + data.study.name + ": none in " + counted(data.trials.size(), "trial"));
+    } else {
+        page.heading("Failures of study " + data.study.name + ": " + std::to_string(cases.size()) + " in " +
+                     counted(data.trials.size(), "trial"));
+        using Align = Table::Align;
+        Table table{{{"failure"}, {"count", Align::right}, {"lost", Align::right}, {"first", Align::right}, {"message"}}};
+        for (const FailureGroup& group : groups) {
+            const std::string first = one_line(group.message.substr(0, group.message.find('\n')), 300);
+            table.row({group.name, std::to_string(group.count), duration(group.seconds),
+                       "trial " + std::to_string(group.first->trial->number), first.empty() ? "none was kept" : first});
+        }
+        table.print(page, 2);
+    }
+    print_silent(page, silent);
+    print_log_match(page, query.logs, log);
+}
+
+}  // namespace hpo_analyze

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/oom.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyze/commands/commands.hpp"
+#include "analyze/shown/change_words.hpp"
+#include "analyze/shown/failure_words.hpp"
+#include "analyze/shown/log.hpp"
+#include "analyze/shown/silent_page.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+
+namespace {
+
+using hpo::analysis::OomCase;
+using hpo::analysis::OomReport;
+
+Json case_json(const OomCase& entry) {
+    const hpo::Failure& failure = entry.failed.failure;
+    const hpo::Attempt* attempt = entry.failed.attempt;
+    return {{"trial", entry.failed.trial->number},
+            {"attempt", attempt ? Json(attempt->index) : Json(nullptr)},
+            {"cause", failure.cause ? Json(to_text(*failure.cause)) : Json("unknown")},
+            {"evidence", failure.evidence},
+            {"told_in", text_or_null(entry.failed.told_in)},
+            {"where", text_or_null(failure.where)},
+            {"requested_bytes", or_null(failure.requested_bytes)},
+            {"allocated_bytes", or_null(failure.memory.allocated)},
+            {"reserved_bytes", or_null(failure.memory.reserved)},
+            {"free_bytes", or_null(failure.memory.free)},
+            {"capacity_bytes", or_null(failure.memory.capacity)},
+            {"predicted_bytes", attempt && attempt->estimate ? or_null(attempt->estimate->need) : Json(nullptr)},
+            {"params", to_json(entry.failed.params())},
+            {"plan", attempt ? to_json(attempt->plan) : Json(nullptr)},
+            {"fix", entry.change ? Json(entry.change->text()) : Json(nullptr)},
+            {"fix_basis", entry.change ? Json(to_text(entry.change->basis)) : Json(nullptr)},
+            {"fix_witness", entry.change ? or_null(entry.change->witness) : Json(nullptr)},
+            {"seconds", or_null(entry.failed.seconds)},
+            {"recovered", entry.failed.recovered}};
+}
+
+Json report_json(const StudyData& data, const OomReport& report) {
+    Json causes = Json::object();
+    for (const auto& [cause, tally] : report.causes) causes[std::string{to_text(cause)}] = tally.count;
+    Json regions = Json::array();
+    for (const auto& region : report.regions) {
+        regions.push_back({{"where", describe(region.region)},
+                           {"trials", region.trials},
+                           {"oom", region.oom},
+                           {"rate", region.rate()},
+                           {"recovered", region.recovered}});
+    }
+    Json cases = Json::array();
+    for (const OomCase& entry : report.cases) cases.push_back(case_json(entry));
+    Json others = Json::object();
+    for (const auto& [name, tally] : report.others) others[name] = tally.count;
+    const auto& p = report.prediction;
+    return {{"study", data.study.name},
+            {"capacity_bytes", or_null(report.capacity_bytes)},
+            {"trials", report.trials},
+            {"ended_trials", report.ended()},
+            {"interrupted", report.interrupted},
+            {"oom_trials", report.oom_trials},
+            {"oom_ended_trials", report.oom_ended},
+            {"oom_share", report.ended() > 0 ? Json(report.oom_share()) : Json(nullptr)},
+            {"oom_attempts", report.oom_attempts},
+            {"recovered_trials", report.recovered_trials},
+            {"wasted_seconds", report.wasted_seconds},
+            {"trial_seconds", report.total_seconds},
+            {"causes", std::move(causes)},
+            {"regions", std::move(regions)},
+            {"cases", std::move(cases)},
+            {"prediction",
+             {{"attempts", p.attempts},
+              {"median_relative_error", or_null(p.median_relative_error)},
+              {"underestimated", p.underestimated},
+              {"oom_attempts_predicted_to_fit", p.oom_attempts_predicted_to_fit},
+              {"oom_attempts_without_prediction", p.oom_attempts_without_prediction},
+              {"refused_before_launch", p.refused_before_launch}}},
+            {"rule_lua", text_or_null(report.rule_lua)},
+            {"other_failures", std::move(others)},
+            {"highest_peak_bytes", report.highest_peak ? Json(report.highest_peak->bytes) : Json(nullptr)},
+            {"silent_failures", report.silent_failures},
+            {"uncertain", report.is_uncertain()},
+            {"without_message", silent_json(report.silent)},
+            {"unexplained_infinite_trials", report.unexplained_infinite}};
+}
+
+std::string_view cause_meaning(hpo::OomCause cause) {
+    switch (cause) {
+        case hpo::OomCause::capacity: return "the trial itself needs more than the device has";
+        case hpo::OomCause::fragmentation: return "it would fit into memory that was reserved but not in use";
+        case hpo::OomCause::leak: return "its process held memory from before";
+        case hpo::OomCause::neighbour: return "other processes held the memory";
+        case hpo::OomCause::limit: return "a cap that the process set itself";
+        case hpo::OomCause::host: return "host memory, not the device's";
+        case hpo::OomCause::workspace: return "a library's temporary did not fit";
+        case hpo::OomCause::unknown: return "what was stored does not show the cause";
+    }
+    return "";
+}
+
+std::string other_text(const std::string& name, std::size_t count) {
+    const std::map<std::string, std::string> words{
+        {"victim", "of a process that was already poisoned"},   {"prevented", "refused before launch"},
+        {"device_assert", "a bad index in a kernel"},           {"vanished", "their process gave no sign of life to Optuna"},
+        {"lost_worker", "the process ended without a message"}, {"not_run", "ended instead of being started"}};
+    const auto found = words.find(name);
+    return failure_count(name, count) + (found == words.end() ? "" : " (" + found->second + ")");
+}
+
+void print_nothing(const Page& page, const StudyData& data, const OomReport& report) {
+    std::string text = "No out-of-memory in study " + data.study.name + ": none in " + counted(report.trials, "trial");
+    if (report.is_uncertain()) {
+        text = "No out-of-memory is recorded in study " + data.study.name +
+               ", which does not mean that there was none: " + uncertain_text(report, "of " + counted(report.trials, "trial") + ",");
+    }
+    if (report.highest_peak) {
+        text +=
+            "; highest peak " + hpo::format_bytes(report.highest_peak->bytes) + " in trial " + std::to_string(report.highest_peak->trial);
+        if (report.capacity_bytes && *report.capacity_bytes > 0) {
+            text += ", " + percent(static_cast<double>(report.highest_peak->bytes) / static_cast<double>(*report.capacity_bytes)) +
+                    " of the device";
+        }
+    }
+    page.paragraph(text);
+}
+
+void print_causes(const Page& page, const OomReport& report) {
+    page.heading("Why");
+    std::vector<std::pair<hpo::OomCause, hpo::analysis::Tally>> sorted(report.causes.begin(), report.causes.end());
+    std::ranges::stable_sort(sorted, std::greater{}, [](const auto& entry) { return entry.second.count; });
+    using Align = Table::Align;
+    Table table{{{"cause"}, {"count", Align::right}, {"lost", Align::right}, {""}}, Table::Last::wrap};
+    for (const auto& [cause, tally] : sorted)
+        table.row({std::string{to_text(cause)}, std::to_string(tally.count), duration(tally.seconds), std::string{cause_meaning(cause)}});
+    table.print(page, 2);
+}
+
+void print_others(const Page& page, const OomReport& report) {
+    std::string text;
+    for (const auto& [name, tally] : report.others) text += (text.empty() ? "" : ", ") + other_text(name, tally.count);
+    if (!text.empty()) page.paragraph("  Not counted: " + text + ".", 2);
+    if (report.unexplained_infinite > 0 && report.oom_attempts > 0) {  // else the first sentence has said it
+        page.paragraph("  " + counted(report.unexplained_infinite, "complete trial") + " returned an infinite value without a message.", 2);
+    }
+}
+
+void print_regions(const Page& page, const OomReport& report) {
+    page.line();
+    page.heading("Where");
+    if (report.regions.empty()) page.line("  No region of the parameters stands out.");
+    for (const auto& region : report.regions) {
+        page.paragraph("  " + std::to_string(region.oom) + " of " + counted(region.trials, "trial") + " (" + percent(region.rate()) +
+                           ") with " + describe(region.region) +
+                           (region.recovered > 0 ? "; " + std::to_string(region.recovered) + " of them ran in a later attempt" : "") +
+                           (region.best.empty() ? "" : "; " + std::to_string(region.best.size()) + " of the best trials ran there"),
+                       6);
+    }
+}
+
+void print_changes(const Page& page, const OomReport& report) {
+    page.line();
+    page.heading("What would have fitted");
+    std::vector<std::pair<hpo::OomCause, hpo::analysis::Tally>> sorted(report.causes.begin(), report.causes.end());
+    std::ranges::stable_sort(sorted, std::greater{}, [](const auto& entry) { return entry.second.count; });
+    Table table{{{"cause"}, {"of", Table::Align::right}, {"smallest single change"}}, Table::Last::wrap};
+    for (const auto& [cause, tally] : sorted) {
+        struct Group {
+            std::string what;
+            std::optional<hpo::analysis::Change::Basis> basis;
+            std::set<std::int64_t> witnesses;
+            std::size_t count = 0;
+            std::optional<std::int64_t> least;
+            std::optional<std::int64_t> most;
+            bool all = false;  ///< of the device, for one at least
+        };
+        std::vector<Group> groups;
+        for (const OomCase& entry : report.cases) {
+            if (entry.failed.failure.cause.value_or(hpo::OomCause::unknown) != cause) continue;
+            const std::string what = entry.change ? entry.change->what : no_change_text;
+            const auto basis = entry.change ? std::optional{entry.change->basis} : std::nullopt;
+            auto found = std::ranges::find_if(groups, [&](const Group& group) { return group.what == what && group.basis == basis; });
+            if (found == groups.end())
+                found = groups.insert(found, Group{.what = what, .basis = basis, .witnesses = {}, .least = {}, .most = {}});
+            if (entry.change && entry.change->witness) found->witnesses.insert(*entry.change->witness);
+            ++found->count;
+            const auto share = entry.change ? entry.change->share : std::nullopt;
+            const auto bytes = share ? share->bytes : entry.change ? entry.change->bytes : std::nullopt;
+            if (share && share->all) found->all = true;
+            if (bytes) found->least = std::min(found->least.value_or(*bytes), *bytes);
+            if (bytes) found->most = std::max(found->most.value_or(*bytes), *bytes);
+        }
+        std::ranges::stable_sort(groups, std::greater{}, &Group::count);
+        for (std::size_t i = 0; i < groups.size() && i < 4; ++i) {
+            const Group& group = groups[i];
+            std::string amount;
+            if (group.most || group.all) {
+                const std::string most = group.all ? "all of it" : hpo::format_bytes(*group.most);
+                amount = ": " + (group.least && (group.all || *group.least < *group.most) ? hpo::format_bytes(*group.least) + " to " : "") +
+                         most;
+            }
+            const bool told = group.basis && *group.basis != hpo::analysis::Change::Basis::figures;
+            table.row({i == 0 ? std::string{to_text(cause)} : "", std::to_string(group.count) + "/" + std::to_string(tally.count),
+                       group.what + amount + (told ? " (" + basis_text(*group.basis, group.witnesses) + ")" : "")});
+        }
+        if (groups.size() > 4) table.row({"", "", "and " + counted(groups.size() - 4, "other") + ": --cases"});
+    }
+    table.print(page, 2);
+}
+
+/// True for places that nobody would look at first: any but the attributes that are made for messages.
+bool is_unusual_place(const std::string& place) {
+    static const std::set<std::string> usual{"", "attribute error_message", "attribute cuda_error_msg", "attribute oom_error",
+                                             "attribute oom"};
+    return !usual.contains(place);
+}
+
+void print_cases(const Page& page, const OomReport& report, bool all) {
+    page.line();
+    page.heading(all ? "Cases" : "Cases, one for each cause (--cases lists all)");
+    std::set<hpo::OomCause> shown;
+    for (const OomCase& entry : report.cases) {
+        const hpo::OomCause cause = entry.failed.failure.cause.value_or(hpo::OomCause::unknown);
+        if (!all && !shown.insert(cause).second) continue;
+        std::string text = "  trial " + std::to_string(entry.failed.trial->number);
+        if (entry.failed.attempt) text += ", attempt " + std::to_string(entry.failed.attempt->index);
+        text += ", " + std::string{to_text(cause)};
+        if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
+        text += ": " + entry.failed.failure.evidence;
+        if (is_unusual_place(entry.failed.told_in)) text += " (" + entry.failed.told_in + ")";
+        page.paragraph(text + ".", 6);
+        if (all)
+            page.paragraph("      fix: " + (entry.change ? entry.change->text() + " (" + basis_text(*entry.change) + ")" : no_change_text),
+                           11);
+    }
+}
+
+void print_prediction(const Page& page, const OomReport& report) {
+    page.line();
+    page.heading("Predictions");
+    const auto& p = report.prediction;
+    if (p.attempts > 0) {
+        page.paragraph("  " + counted(p.attempts, "attempt") +
+                           " with prediction and measured peak. The reserved memory, including the guard's margin, was off by " +
+                           percent(p.median_relative_error.value_or(0)) + " in the median, too low in " + std::to_string(p.underestimated) +
+                           " (" + percent(static_cast<double>(p.underestimated) / static_cast<double>(p.attempts)) + ").",
+                       2);
+    }
+    if (p.oom_attempts_predicted_to_fit > 0)
+        page.line("  " + counted(p.oom_attempts_predicted_to_fit, "attempt") + " ran out of memory although predicted to fit.");
+    if (p.oom_attempts_without_prediction > 0)
+        page.line("  " + counted(p.oom_attempts_without_prediction, "attempt") + " ran out of memory without a prediction.");
+    if (p.refused_before_launch > 0) page.line("  " + std::to_string(p.refused_before_launch) + " refused before launch.");
+    if (p.attempts + p.oom_attempts_predicted_to_fit + p.oom_attempts_without_prediction + p.refused_before_launch == 0)
+        page.line("  None were made.");
+}
+
+}  // namespace
+
+void oom(const Query& query, const OomOptions& options) {
+    const StudyData data = read_study_in_brief(query);
+    const auto log = read_logs(query.logs, data.trials);
+    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told, data.abandoned);
+    if (query.json) {
+        Json json = report_json(data, report);
+        json["log"] = log_json(query.logs, log);
+        print(json);
+        return;
+    }
+    const Page page = Page::standard_output();
+    if (report.oom_attempts == 0) {
+        print_nothing(page, data, report);
+        print_others(page, report);
+        print_silent(page, report.silent);
+        print_log_match(page, query.logs, log);
+        if (report.prediction.attempts + report.prediction.refused_before_launch > 0) print_prediction(page, report);
+        return;
+    }
+    page.heading("Out of memory in study " + data.study.name);
+    std::string cost = "  " + std::to_string(report.oom_ended) + " of " + counted(report.ended(), "ended trial") + " (" +
+                       percent(report.oom_share()) + ")";
+    if (const std::size_t rest = report.oom_trials - report.oom_ended; rest > 0)
+        cost += " and " + std::to_string(rest) + " that " + (rest == 1 ? "has" : "have") + " not ended";
+    if (report.oom_attempts != report.oom_trials) cost += ", " + counted(report.oom_attempts, "attempt");
+    cost +=
+        report.recovered_trials > 0 ? "; " + std::to_string(report.recovered_trials) + " recovered in a later attempt" : "; none recovered";
+    cost += "; " + duration(report.wasted_seconds) + " lost";
+    if (report.total_seconds > 0)
+        cost += " of " + duration(report.total_seconds) + " (" + percent(report.wasted_seconds / report.total_seconds) + ")";
+    if (report.capacity_bytes) cost += "; device of " + hpo::format_bytes(*report.capacity_bytes);
+    page.paragraph(cost, 2);
+    page.line();
+    print_causes(page, report);
+    print_others(page, report);
+    print_regions(page, report);
+    print_changes(page, report);
+    print_cases(page, report, options.all_cases);
+    print_silent(page, report.silent);
+    print_log_match(page, query.logs, log);
+    print_prediction(page, report);
+    page.line();
+    page.heading("Rule (Lua)");
+    if (report.rule_lua.empty()) page.paragraph("  None is needed: each of them came back with a larger share of the device.", 2);
+    std::string_view rest = report.rule_lua;
+    while (!rest.empty()) {
+        const auto end = std::min(rest.find('\n'), rest.size());
+        page.line(end == 0 ? std::string{} : "  " + std::string{rest.substr(0, end)});
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+}
+
+}  // namespace hpo_analyze

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/analysis/summary.hpp"
+#include "hpo/base/bytes.hpp"
+
+#include "analyze/commands/commands.hpp"
+#include "analyze/shown/brief_json.hpp"
+#include "analyze/shown/failure_words.hpp"
+#include "analyze/shown/log.hpp"
+#include "analyze/shown/silent_page.hpp"
+#include "support/counts_text.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+
+namespace {
+
+Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) {
+    const hpo::analysis::FailureTotals& memory = summary.totals;
+    const Json states{{"RUNNING", memory.running},
+                      {"COMPLETE", memory.complete},
+                      {"PRUNED", memory.pruned},
+                      {"FAIL", memory.failed + memory.interrupted},  // as Optuna sees them
+                      {"WAITING", memory.waiting}};
+    Json best = Json::array();
+    for (const hpo::Trial* trial : summary.best) best.push_back(brief_json(*trial));
+    Json directions = Json::array();
+    for (const hpo::Direction direction : data.study.directions) directions.push_back(to_text(direction));
+    Json failures = Json::object();
+    for (const auto& [name, tally] : memory.others) failures[name] = tally.count;
+    return {{"study", data.study.name},
+            {"directions", std::move(directions)},
+            {"trials", memory.trials},
+            {"states", states},
+            {"interrupted", memory.interrupted},
+            {"infeasible", memory.infeasible},
+            {"rejections", summary.rejections},
+            {"best", std::move(best)},
+            {"first_start", time_or_null(summary.first_start)},
+            {"last_end", time_or_null(summary.last_end)},
+            {"wall_seconds", or_null(summary.wall_seconds())},
+            {"trial_seconds", summary.trial_seconds},
+            {"oom_trials", memory.oom_trials},
+            {"oom_attempts", memory.oom_attempts},
+            {"silent_failures", memory.silent_failures},
+            {"uncertain", memory.is_uncertain()},
+            {"recovered_trials", memory.recovered_trials},
+            {"wasted_seconds", memory.wasted_seconds},
+            {"capacity_bytes", or_null(memory.capacity_bytes)},
+            {"highest_peak_bytes", memory.highest_peak ? Json(memory.highest_peak->bytes) : Json(nullptr)},
+            {"failures", std::move(failures)}};
+}
+
+void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary) {
+    const hpo::analysis::FailureTotals& memory = summary.totals;
+    std::string directions;
+    for (const hpo::Direction direction : data.study.directions)
+        directions += (directions.empty() ? "" : ", ") + std::string{to_text(direction)};
+    page.heading("Study " + data.study.name + " (" + directions + ") in " + data.store);
+    const auto entry = [&](std::string_view name, const std::string& text) {
+        std::string label = "  " + std::string{name};
+        label.resize(12, ' ');
+        page.paragraph(label + text, 12);
+    };
+    entry("trials", std::to_string(memory.trials) + (memory.trials > 0 ? ": " + states_text(memory) : ""));
+    if (summary.rejections > 0) entry("", counted(summary.rejections, "proposal") + " refused before launch");
+    if (data.study.directions.size() > 1) {
+        entry("best",
+              summary.best.empty() ? "no trial yet" : counted(summary.best.size(), "trial") + " on the Pareto front (hpo-analyze best)");
+    } else if (summary.best.empty()) {
+        entry("best", "no complete and feasible trial yet");
+    } else {
+        const hpo::Trial& best = *summary.best.front();
+        entry("best", "trial " + std::to_string(best.number) + ": " + values_text(best) + " with " + params_text(best));
+    }
+    if (summary.first_start) {
+        std::string text = clock_time(*summary.first_start);
+        if (summary.last_end) text += " to " + clock_time(*summary.last_end);
+        entry("time", text);
+    }
+    if (summary.timed_trials > 0) {
+        const double mean = summary.trial_seconds / static_cast<double>(summary.timed_trials);
+        std::string text = duration(summary.trial_seconds) + " of trials, " + duration(mean) + " each";
+        if (const auto wall = summary.wall_seconds(); wall && *wall > 0) text += ", in " + duration(*wall);
+        entry("", text);
+    }
+    if (memory.oom_trials > 0) {
+        std::string causes;
+        for (const auto& [cause, tally] : memory.causes)
+            causes += (causes.empty() ? "" : ", ") + std::to_string(tally.count) + " " + std::string{to_text(cause)};
+        entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
+                            " of them recovered: " + causes + "; " + duration(memory.wasted_seconds) + " lost (hpo-analyze oom)");
+    } else {
+        entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory, "of the trials")
+                                              : "no trial ran out of memory");
+    }
+    if (memory.highest_peak) {
+        std::string text =
+            "highest peak " + hpo::format_bytes(memory.highest_peak->bytes) + " in trial " + std::to_string(memory.highest_peak->trial);
+        if (memory.capacity_bytes && *memory.capacity_bytes > 0)
+            text += ", " + percent(static_cast<double>(memory.highest_peak->bytes) / static_cast<double>(*memory.capacity_bytes)) +
+                    " of the device";
+        entry("", text);
+    }
+    std::string failures;
+    for (const auto& [name, tally] : memory.others) failures += (failures.empty() ? "" : ", ") + failure_count(name, tally.count);
+    if (!failures.empty()) entry("failures", failures);
+    if (summary.silent.region) entry("suspected", region_text(*summary.silent.region, failed_words));
+    if (summary.silent.pruned_region) entry("suspected", region_text(*summary.silent.pruned_region, pruned_words));
+    if (!summary.silent.empty()) entry("", "what is stored about trials without a message: hpo-analyze failures");
+}
+
+/// Counts the study, and adds the parameters that are to be shown.
+hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string>& logs) {
+    add_params_if_needed(data);
+    hpo::analysis::Summary summary =
+        hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(logs, data.trials).told, data.abandoned);
+    constexpr std::size_t few = 100;
+    if (!data.lacks_params) return summary;
+    if (summary.best.size() > few) {
+        add_params(data, data.trials);
+    } else {
+        for (const hpo::Trial* best : summary.best)
+            add_params(data, {&data.trials[static_cast<std::size_t>(best - data.trials.data())], 1});
+    }
+    return summary;
+}
+
+}  // namespace
+
+void summary(const Query& query) {
+    std::vector<StudyData> all = read_studies_in_brief(query);
+    if (query.json && (!query.study.empty() || all.size() == 1)) {
+        const auto numbers = summarised(all.front(), query.logs);
+        print(summary_json(all.front(), numbers));
+        return;
+    }
+    Json list = Json::array();
+    const Page page = Page::standard_output();
+    if (all.empty() && !query.json) page.line("no study in " + query.store);
+    bool first = true;
+    for (StudyData& data : all) {
+        const auto numbers = summarised(data, query.logs);
+        if (query.json) {
+            list.push_back(summary_json(data, numbers));
+            continue;
+        }
+        if (!first) page.line();
+        first = false;
+        print_text(page, data, numbers);
+    }
+    if (query.json) print(list);
+}
+
+}  // namespace hpo_analyze

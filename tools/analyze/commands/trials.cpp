@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "analyze/commands/commands.hpp"
+#include "analyze/shown/brief_json.hpp"
+#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/study_counts.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+
+void trials(const Query& query, const TrialsOptions& options) {
+    static const std::vector<std::string> states{"running", "complete", "pruned", "failed", "interrupted", "waiting"};
+    if (!options.state.empty() && std::ranges::find(states, options.state) == states.end()) {
+        throw hpo::unknown_name("--state", "state", options.state, states);
+    }
+    const StudyData data = read_study(query);
+    std::vector<const hpo::Trial*> chosen;
+    for (const hpo::Trial& trial : data.trials) {
+        if (options.state.empty() || hpo::analysis::state_word(trial) == options.state) chosen.push_back(&trial);
+    }
+    if (options.limit > 0 && chosen.size() > options.limit)
+        chosen.erase(chosen.begin(), chosen.end() - static_cast<std::ptrdiff_t>(options.limit));
+
+    auto cases = hpo::analysis::failure_cases(data.trials);
+    hpo::analysis::explain_by_history(cases, data.trials);
+    std::map<const hpo::Trial*, std::string> what;
+    std::map<const hpo::Trial*, hpo::FailureKind> kinds;
+    for (const auto& entry : cases) {
+        if (!entry.silent() && !entry.not_run()) kinds[entry.trial] = entry.failure.kind;
+        what[entry.trial] = std::string{hpo::analysis::failure_name(entry)};
+        if (!entry.victim && entry.failure.cause) what[entry.trial] += " (" + std::string{to_text(*entry.failure.cause)} + ")";
+        if (entry.recovered) what[entry.trial] += ", recovered";
+    }
+    if (query.json) {
+        Json list = Json::array();
+        for (const hpo::Trial* trial : chosen) {
+            Json entry = brief_json(*trial);
+            const auto found = what.find(trial);
+            entry["failure"] = found == what.end() ? Json(nullptr) : Json(found->second);
+            entry["failure_kind"] = kinds.contains(trial) ? Json(to_text(kinds.at(trial))) : Json(nullptr);
+            list.push_back(std::move(entry));
+        }
+        print({{"study", data.study.name}, {"trials", std::move(list)}});
+        return;
+    }
+    const Page page = Page::standard_output();
+    if (chosen.empty()) {
+        page.line(options.state.empty() ? "no trial yet" : "no " + options.state + " trial");
+        return;
+    }
+    using Align = Table::Align;
+    Table table{{{"trial", Align::right},
+                 {"state"},
+                 {data.study.directions.size() > 1 ? "values" : "value", Align::right},
+                 {"time", Align::right},
+                 {"peak", Align::right},
+                 {"failure"},
+                 {"parameters"}}};
+    for (const hpo::Trial* trial : chosen) {
+        const auto seconds = hpo::analysis::detail::trial_seconds(*trial);
+        const auto peak = hpo::analysis::peak_of(*trial);
+        const auto found = what.find(trial);
+        table.row({std::to_string(trial->number),
+                   std::string{hpo::analysis::state_word(*trial)} + (trial->feasible() ? "" : ", infeasible"), values_text(*trial),
+                   seconds ? duration(*seconds) : "-", peak ? hpo::format_bytes(*peak) : "-", found == what.end() ? "" : found->second,
+                   params_text(*trial)});
+    }
+    table.print(page);
+}
+
+}  // namespace hpo_analyze

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "hpo/analysis/failure_totals.hpp"
+
+namespace hpo_analyze {
+
+/// "2 trainer_error", "52 without a message".
+[[nodiscard]] std::string failure_count(std::string_view name, std::size_t count);
+
+/// Why nobody knows that no memory ran out: "of the trials 52 failed without a message and 3 were pruned before a report; 2
+/// attempts ended with their process, for an unknown reason". For totals that are uncertain. `of` is what the counts are part of.
+[[nodiscard]] std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::string_view of);
+
+}  // namespace hpo_analyze

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "analyze/shown/log.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+using hpo::analysis::LogMatch;
+
+namespace {
+
+constexpr std::uintmax_t largest_log_bytes = std::uintmax_t{4} << 30U;
+
+[[noreturn]] void refuse_log(const std::string& path, const std::string& what) {
+    throw hpo::Error{hpo::Errc::usage, "--log '" + path + "': " + what};
+}
+
+hpo::analysis::ProgramLog read_log(const std::string& path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (status.type() == std::filesystem::file_type::not_found) refuse_log(path, "does not exist");
+    if (error) refuse_log(path, error.message());
+    if (std::filesystem::is_directory(status)) refuse_log(path, "is a directory; expected a text file");
+    if (std::filesystem::is_regular_file(status)) {
+        const auto bytes = std::filesystem::file_size(path, error);
+        if (!error && bytes > largest_log_bytes) {
+            refuse_log(path, "has " + hpo::format_bytes(static_cast<std::int64_t>(bytes)) + "; at most " +
+                                 hpo::format_bytes(static_cast<std::int64_t>(largest_log_bytes)) +
+                                 " are read: cut it to the lines of this study");
+        }
+    }
+    std::ifstream file{path, std::ios::binary};
+    if (!file) refuse_log(path, std::string{"cannot be read: "} + std::strerror(errno));
+    hpo::analysis::LogReader reader{path};
+    std::string line;
+    std::size_t number = 0;
+    while (std::getline(file, line)) {
+        ++number;
+        if (line.find('\0') != std::string::npos)
+            refuse_log(path, "is no text: line " + std::to_string(number) + " holds a NUL byte; expected the output of the program");
+        reader.line(line);
+    }
+    if (file.bad()) refuse_log(path, "cannot be read to its end");
+    auto log = std::move(reader).finish();
+    if (log.events.empty() && log.remarks.empty()) {
+        refuse_log(path, "mentions no trial in " + counted(log.lines, "line") +
+                             "; expected Optuna's lines, such as 'Trial 7 failed with parameters: {...} because of the following error: "
+                             "...', or a traceback");
+    }
+    return log;
+}
+
+}  // namespace
+
+LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::Trial> trials) {
+    LogMatch match;
+    for (const std::string& path : paths) match_log(read_log(path), trials, match);
+    return match;
+}
+
+void print_log_match(const Page& page, const std::vector<std::string>& paths, const LogMatch& match) {
+    if (paths.empty()) return;
+    page.line();
+    page.heading("Log");
+    std::string text = "  " + std::to_string(match.matched_events) + " of " + counted(match.events, "line") +
+                       " about the end of a trial belong to this study; " + counted(match.told.size(), "failure") + " told";
+    if (match.clock_ahead && *match.clock_ahead != 0) {
+        text += std::string{"; its clock is "} + duration(static_cast<double>(std::llabs(*match.clock_ahead)) / 1e6) +
+                (*match.clock_ahead > 0 ? " ahead of" : " behind") + " the store's";
+    }
+    page.paragraph(text + ".", 2);
+    for (std::size_t i = 0; i < match.unmatched.size() && i < 5; ++i) page.paragraph("  Not used: " + match.unmatched[i] + ".", 6);
+    if (match.unmatched.size() > 5) page.line("  and " + std::to_string(match.unmatched.size() - 5) + " other stretches: --json");
+}
+
+Json log_json(const std::vector<std::string>& paths, const LogMatch& match) {
+    if (paths.empty()) return nullptr;
+    return {{"files", paths},
+            {"trial_lines", match.events},
+            {"matched_lines", match.matched_events},
+            {"failures_told", match.told.size()},
+            {"clock_ahead_seconds", match.clock_ahead ? Json(static_cast<double>(*match.clock_ahead) / 1e6) : Json(nullptr)},
+            {"not_used", match.unmatched}};
+}
+
+}  // namespace hpo_analyze

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hpo/analysis/logs/log_match.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace hpo_analyze {
+
+/// Reads the logs of the program that ran a study and matches them with its trials. Throws usage for a file that is missing, is no text, or
+/// holds no line about a trial.
+[[nodiscard]] hpo::analysis::LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::Trial> trials);
+
+/// What of the logs belongs to the study, and what does not. Nothing without a log.
+void print_log_match(const hpo::tools::Page& page, const std::vector<std::string>& paths, const hpo::analysis::LogMatch& match);
+
+/// Null without a log.
+[[nodiscard]] hpo::tools::Json log_json(const std::vector<std::string>& paths, const hpo::analysis::LogMatch& match);
+
+}  // namespace hpo_analyze

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "analyze/shown/silent_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+using hpo::analysis::Pace;
+using hpo::analysis::SilentFailure;
+using hpo::analysis::SilentPattern;
+using hpo::analysis::SilentReport;
+using hpo::analysis::StaleTrial;
+using hpo::analysis::UnreportedPrune;
+
+namespace {
+
+/// Less than this after a failure the program has gone on by itself; more than the other, somebody or something began it again.
+constexpr double went_on_seconds = 5;
+constexpr double began_again_seconds = 60;
+
+std::string pace_text(const Pace& pace) {
+    if (pace.trials == 0) return "no trial is complete";
+    const std::string most = duration(pace.most_seconds);
+    return "complete trials take " + (pace.trials == 1 ? most : duration(pace.least_seconds) + " to " + most);
+}
+
+std::string range_text(const std::vector<const SilentFailure*>& entries) {
+    std::optional<double> least;
+    std::optional<double> most;
+    for (const SilentFailure* entry : entries) {
+        if (!entry->seconds) continue;
+        least = std::min(least.value_or(*entry->seconds), *entry->seconds);
+        most = std::max(most.value_or(*entry->seconds), *entry->seconds);
+    }
+    if (!least) return "a time that is not known";
+    const std::string high = duration(*most);
+    return duration(*least) == high ? high : duration(*least) + " to " + high;
+}
+
+std::string numbers_text(const std::vector<std::int64_t>& numbers, std::size_t most = 8) {
+    std::string text = numbers.size() == 1 ? "trial " : "trials ";
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < numbers.size() && shown < most; ++shown) {
+        std::size_t end = i + 1;
+        while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+        if (shown > 0) text += ", ";
+        text += std::to_string(numbers[i]);
+        if (end - i > 2) text += " to " + std::to_string(numbers[end - 1]);
+        else end = i + 1;
+        i = end;
+        if (shown + 1 == most && i < numbers.size()) text += " and " + counted(numbers.size() - i, "other");
+    }
+    return text;
+}
+
+std::string_view suspicion(SilentPattern pattern) {
+    switch (pattern) {
+        case SilentPattern::vanished: return "the process was killed or died";
+        case SilentPattern::last_report: return "a returned NaN, which Optuna counts as failed, or an error because of it";
+        case SilentPattern::together: return "the process or the machine died, or all were given up at once";
+        case SilentPattern::before_params: return "a mistake in the program";
+        case SilentPattern::at_once: return "a mistake in the program, or an error in the first steps, such as an out-of-memory";
+        case SilentPattern::as_long: return "a value of NaN or None, or an error at the end";
+        case SilentPattern::between: return "an error on the way, an out-of-memory as well as any other, or an interruption";
+        case SilentPattern::untimed: return "";
+    }
+    return "";
+}
+
+/// What the rows of a group show; the same words serve for one trial.
+std::string fact_text(SilentPattern pattern, const std::vector<const SilentFailure*>& entries, const Pace& pace) {
+    const std::string range = range_text(entries);
+    switch (pattern) {
+        case SilentPattern::vanished: return "gave no sign of life any more, so that Optuna began another trial instead";
+        case SilentPattern::last_report: return "reported NaN or infinity last, after " + range;
+        case SilentPattern::together: return "became FAIL in the same second as others that ran beside it, after " + range;
+        case SilentPattern::before_params:
+        case SilentPattern::at_once: {
+            const auto early = std::ranges::count_if(entries, [](const SilentFailure* entry) { return entry->before_any_complete; });
+            const bool before_params = pattern == SilentPattern::before_params;
+            std::string text = "ended after " + range + (before_params ? ", before a parameter or a report" : ", before a report") + " (" +
+                               pace_text(pace) + ")";
+            if (early > 0 && entries.size() == 1) text += ", and before any trial was complete";
+            else if (early > 0) text += ", " + std::to_string(early) + " of them before any trial was complete";
+            return text;
+        }
+        case SilentPattern::as_long:
+            if (pace.last_step &&
+                std::ranges::all_of(entries, [](const SilentFailure* entry) { return !entry->trial->intermediate.empty(); }))
+                return "reported as far as complete trials do, after " + range + " (" + pace_text(pace) + ")";
+            return "ran for " + range + ", as long as complete trials do (" + pace_text(pace) + ")";
+        case SilentPattern::between: {
+            const bool none = std::ranges::all_of(entries, [](const SilentFailure* entry) { return entry->trial->intermediate.empty(); });
+            return "ended after " + range + ", on the way" + (none && pace.last_step ? " and before a report (" : " (") + pace_text(pace) +
+                   ")";
+        }
+        case SilentPattern::untimed:
+            return pace.trials == 0 ? "ended after " + range + ", with no complete trial to hold that against" : "left no times";
+    }
+    return "";
+}
+
+/// Whether what came next says anything: a trial whose process died is followed by another process's.
+bool program_may_go_on(const SilentFailure& entry) {
+    return entry.pattern != SilentPattern::vanished && entry.pattern != SilentPattern::together;
+}
+
+/// What came after the failures of a study, where that can be told.
+std::string after_text(const std::vector<SilentFailure>& failures) {
+    std::size_t went_on = 0;
+    std::size_t began_again = 0;
+    double longest_on = 0;
+    double least_again = HUGE_VAL;
+    for (const SilentFailure& entry : failures) {
+        if (!entry.next_after || !program_may_go_on(entry)) continue;
+        if (*entry.next_after <= went_on_seconds) {
+            ++went_on;
+            longest_on = std::max(longest_on, *entry.next_after);
+        } else if (*entry.next_after > began_again_seconds) {
+            ++began_again;
+            least_again = std::min(least_again, *entry.next_after);
+        }
+    }
+    std::string text;
+    if (went_on > 0) {
+        text = "After " + std::to_string(went_on) + " of them the next trial began within " + duration(std::max(longest_on, 0.001)) +
+               ": the program went on, as it does after a caught exception or a NaN.";
+    }
+    if (began_again > 0) {
+        text += std::string{text.empty() ? "" : " "} + "After " + std::to_string(began_again) + " of them the next trial began " +
+                duration(least_again) + (began_again > 1 ? " later or more" : " later") + ": the program is suspected to have ended, too.";
+    }
+    return text;
+}
+
+/// "once in 400 times".
+std::string chance_text(double probability) {
+    char text[48];
+    if (probability < 1e-12) return "less than once in 1e+12 times";
+    std::snprintf(text, sizeof text, probability > 1e-4 ? "once in %.0f times" : "once in %.1g times", 1 / probability);
+    return text;
+}
+
+constexpr const char* no_pruner_text = "No pruner judges a trial that reports nothing: the program gave it up";
+
+/// "is RUNNING, for 4 h by the study's last entry, while 14 trials that began later ended".
+std::string stale_text(const StaleTrial& entry) {
+    return "is RUNNING, for " + duration(entry.seconds) + " by the study's last entry, while " + counted(entry.ended_meanwhile, "trial") +
+           " that began later ended";
+}
+
+std::string abandoned_text(const std::vector<const hpo::Trial*>& abandoned) {
+    std::vector<std::int64_t> numbers;
+    for (const hpo::Trial* trial : abandoned) numbers.push_back(trial->number);
+    const bool one = numbers.size() == 1;
+    return counted(numbers.size(), "trial") +
+           (one ? " is RUNNING although its run is gone. The next run of the study ends it. T"
+                : " are RUNNING although their run is gone. The next run of the study ends them. T") +
+           numbers_text(numbers).substr(1) + ".";
+}
+
+std::string pruned_text(const std::vector<UnreportedPrune>& pruned) {
+    std::string text = counted(pruned.size(), "trial") + (pruned.size() == 1 ? " was" : " were") + " pruned before a report";
+    const auto longer = static_cast<std::size_t>(
+        std::ranges::count_if(pruned, [](const UnreportedPrune& entry) { return entry.neighbour_seconds.has_value(); }));
+    if (longer > 0) {
+        const auto& longest = *std::ranges::max_element(
+            pruned, {}, [](const UnreportedPrune& entry) { return entry.neighbour_seconds ? entry.seconds.value_or(0) : -1; });
+        text += longer == pruned.size() ? "" : ", " + std::to_string(longer) + " of them";
+        text += " after longer than the neighbours (trial " + std::to_string(longest.trial->number) + ": " + duration(*longest.seconds) +
+                " against " + duration(*longest.neighbour_seconds) + ")";
+    }
+    return text + ". " + no_pruner_text + ". Suspected: a rule of its own, or a caught error such as an out-of-memory.";
+}
+
+Json region_json(const std::optional<hpo::analysis::FailureRegion>& region) {
+    if (!region) return nullptr;
+    return {{"where", describe(region->region)}, {"failed_inside", region->counts.failed_inside},
+            {"inside", region->counts.inside},   {"failed_outside", region->counts.failed_outside},
+            {"outside", region->counts.outside}, {"regions_tried", region->tried},
+            {"probability", region->probability}};
+}
+
+}  // namespace
+
+std::string silent_text(const SilentFailure& entry, const Pace& pace) {
+    std::string text = "it " + fact_text(entry.pattern, {&entry}, pace);
+    if (entry.repeated_by) text += " (trial " + std::to_string(*entry.repeated_by) + ")";
+    if (!entry.together_with.empty()) text += " (" + numbers_text(entry.together_with) + ")";
+    if (const auto why = suspicion(entry.pattern); !why.empty()) text += "; suspected: " + std::string{why};
+    if (entry.next_after && program_may_go_on(entry)) {
+        text += ". The next trial began " + duration(std::max(*entry.next_after, 0.001)) + " later";
+        if (*entry.next_after <= went_on_seconds) text += ": the program went on, as it does after a caught exception or a NaN";
+        else if (*entry.next_after > began_again_seconds) text += ": the program is suspected to have ended, too";
+    }
+    return text;
+}
+
+std::string region_text(const hpo::analysis::FailureRegion& region, std::string_view ended) {
+    const auto& counts = region.counts;
+    return std::to_string(counts.failed_inside) + " of " + counted(counts.inside, "trial") + " with " + describe(region.region) + " " +
+           std::string{ended} + ", and " + std::to_string(counts.failed_outside) + " of the " + counted(counts.outside, "other") +
+           ". Chance shows that " + chance_text(region.probability) + " (exact test, corrected for " + counted(region.tried, "region") +
+           " tried). An out-of-memory looks like it";
+}
+
+std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
+    for (const SilentFailure& entry : report.failures) {
+        if (entry.trial == &trial) return silent_text(entry, report.pace);
+    }
+    for (const StaleTrial& entry : report.stale) {
+        if (entry.trial == &trial) return "it " + stale_text(entry) + "; suspected: its process is gone";
+    }
+    if (std::ranges::find(report.abandoned, &trial) != report.abandoned.end())
+        return "it is RUNNING although its run is gone; the next run of the study ends it";
+    for (const UnreportedPrune& entry : report.pruned) {
+        if (entry.trial != &trial) continue;
+        const std::string after = entry.seconds ? " after " + duration(*entry.seconds) : "";
+        const std::string neighbours = entry.neighbour_seconds ? ", where its neighbours take " + duration(*entry.neighbour_seconds) : "";
+        return "it was pruned before a report" + after + neighbours + ". " + no_pruner_text +
+               "; suspected: a rule of its own, or a caught error such as an out-of-memory";
+    }
+    return {};
+}
+
+void print_silent(const Page& page, const SilentReport& report) {
+    if (report.empty()) return;
+    page.line();
+    page.heading("Without a message");
+    std::map<SilentPattern, std::vector<const SilentFailure*>> groups;
+    for (const SilentFailure& entry : report.failures) groups[entry.pattern].push_back(&entry);
+    for (const auto& [pattern, entries] : groups) {
+        std::vector<std::int64_t> numbers;
+        for (const SilentFailure* entry : entries) numbers.push_back(entry->trial->number);
+        std::ranges::sort(numbers);
+        std::string text = "  " + counted(entries.size(), "failed trial") + " " + fact_text(pattern, entries, report.pace) + ".";
+        if (const auto why = suspicion(pattern); !why.empty()) text += " Suspected: " + std::string{why} + ".";
+        text += " T" + numbers_text(numbers).substr(1) + ".";
+        page.paragraph(text, 6);
+    }
+    if (report.region) page.paragraph("  " + region_text(*report.region, failed_words) + ".", 6);
+    if (const std::string after = after_text(report.failures); !after.empty()) page.paragraph("  " + after, 6);
+    for (std::size_t i = 0; i < report.stale.size() && i < 3; ++i) {
+        const auto& entry = report.stale[i];
+        page.paragraph("  Trial " + std::to_string(entry.trial->number) + " " + stale_text(entry) + ". Suspected: its process is gone.", 6);
+    }
+    if (report.stale.size() > 3) page.line("  and " + counted(report.stale.size() - 3, "other") + " like it");
+    if (!report.abandoned.empty()) page.paragraph("  " + abandoned_text(report.abandoned), 6);
+    if (!report.pruned.empty()) page.paragraph("  " + pruned_text(report.pruned), 6);
+    if (report.pruned_region) page.paragraph("  " + region_text(*report.pruned_region, pruned_words) + ".", 6);
+    if (!report.failures.empty())
+        page.paragraph("  Optuna stores no reason for a failure. If the program's own log is there: --log FILE.", 6);
+}
+
+Json silent_json(const SilentReport& report) {
+    Json failures = Json::array();
+    for (const SilentFailure& entry : report.failures) {
+        failures.push_back({{"trial", entry.trial->number},
+                            {"pattern", to_text(entry.pattern)},
+                            {"seconds", or_null(entry.seconds)},
+                            {"shows", silent_text(entry, report.pace)},
+                            {"repeated_by", or_null(entry.repeated_by)},
+                            {"together_with", entry.together_with},
+                            {"next_after_seconds", or_null(entry.next_after)}});
+    }
+    Json stale = Json::array();
+    for (const auto& entry : report.stale)
+        stale.push_back({{"trial", entry.trial->number}, {"seconds", entry.seconds}, {"ended_meanwhile", entry.ended_meanwhile}});
+    Json abandoned = Json::array();
+    for (const hpo::Trial* trial : report.abandoned) abandoned.push_back(trial->number);
+    Json pruned = Json::array();
+    for (const auto& entry : report.pruned)
+        pruned.push_back(
+            {{"trial", entry.trial->number}, {"seconds", or_null(entry.seconds)}, {"neighbour_seconds", or_null(entry.neighbour_seconds)}});
+    return {{"failures", std::move(failures)},
+            {"region", region_json(report.region)},
+            {"running_too_long", std::move(stale)},
+            {"running_without_run", std::move(abandoned)},
+            {"pruned_without_report", std::move(pruned)},
+            {"pruned_region", region_json(report.pruned_region)}};
+}
+
+}  // namespace hpo_analyze

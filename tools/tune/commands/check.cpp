@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+#include "hpo/device/host_memory.hpp"
+#include "hpo/failure/oom_message.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/store/snapshot.hpp"
+#include "hpo/store/store_rules.hpp"
+#include "hpo/trainer/info_problems.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+#include "tune/commands/commands.hpp"
+#include "tune/device/surroundings.hpp"
+#include "tune/prediction/least_memory.hpp"
+#include "tune/settings/fixed_parameters.hpp"
+#include "tune/settings/proposals.hpp"
+#include "tune/settings/stored_study.hpp"
+
+namespace hpo::tune {
+namespace {
+
+/// Collects lines, each once, in the order in which they were found.
+class Lines {
+public:
+    void add(const std::string& what) {
+        if (seen_.insert(what).second) list_.push_back(what);
+    }
+    /// Runs a check that throws at its first problem; false when it did.
+    template <class F>
+    bool guard(F&& check) {
+        try {
+            check();
+            return true;
+        } catch (const Error& error) {
+            add(error.what());
+            return false;
+        }
+    }
+    [[nodiscard]] const std::vector<std::string>& list() const noexcept { return list_; }
+
+private:
+    std::set<std::string> seen_;
+    std::vector<std::string> list_;
+};
+
+/// The problem without its figures and configuration, so that the same one under other values counts once.
+std::string kind_of(const std::string& problem) {
+    std::string text = problem.substr(0, problem.find("; configuration: "));
+    text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; }), text.end());
+    return text;
+}
+
+/// What a check has found: problems, and what the trainer says of its data.
+struct Findings {
+    Lines problems;
+    Lines remarks;
+};
+
+/// What a check may hold on the CPU: the device memory of the settings, and no more than most of what the host has free.
+std::optional<std::int64_t> check_budget(const Settings& settings) {
+    const auto given = device_budget(settings);
+    const auto host = device::host_memory();
+    if (!host) return given;
+    return std::min(given.value_or(host->available), host->available / 10 * 9);
+}
+
+/// Lets the trainer look at data, a batch and labels under some proposals; one worker, no training. A proposal that does not fit the
+/// memory is no mistake of the script: guards refuse it. That none fits is.
+void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::string& device, const std::vector<ParamSet>& drawn,
+                 Findings& findings) {
+    constexpr std::size_t most = 20;
+    worker::PoolConfig config = pool_config(settings, info);
+    config.device = device;
+    config.device_budget_bytes = check_budget(settings);
+    worker::Pool pool{std::move(config)};
+    std::vector<ParamSet> asked = representatives(drawn);
+    for (std::size_t i = 0; i < drawn.size() && asked.size() < most; ++i) asked.push_back(drawn[i]);
+    std::set<std::string> kinds;
+    std::size_t looked_at = 0;
+    std::size_t too_large = 0;
+    std::string first_too_large;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    for (const ParamSet& params : asked) {
+        const worker::CheckAnswer answer = pool.check(params, first_plan(settings, info, params, device));
+        ++looked_at;
+        for (const TrainerProblem& problem : answer.problems) {
+            const std::string text = problem.where + ": " + problem.what;
+            if (parse_oom_message(problem.what)) {
+                if (++too_large == 1) first_too_large = text;
+            } else if (kinds.insert(kind_of(text)).second) findings.problems.add("trainer " + info.name + ": " + text);
+        }
+        for (const std::string& remark : answer.remarks) findings.remarks.add(remark);
+        if (std::chrono::steady_clock::now() > deadline) break;  // the rest would find what these did
+    }
+    if (too_large == 0) {
+        const auto capacity = device_capacity(settings, device);
+        const auto problem = capacity ? nothing_fits(settings, info, pool, settings.policies().guard, {device, *capacity}) : std::nullopt;
+        if (problem) findings.problems.add(*problem);
+        return;
+    }
+    const std::string share = std::to_string(too_large) + " of " + tools::counted(looked_at, "proposal") +
+                              " looked at: a model and two examples do not fit the memory: " + first_too_large;
+    (too_large == looked_at ? findings.problems : findings.remarks).add(share);
+}
+
+/// Finds everything; what the settings are made of comes first, and each step needs those before it.
+void find_problems(const Settings& settings, Findings& findings) {
+    Lines& problems = findings.problems;
+    problems.guard([&] { (void)settings.policies(); });
+    if (!problems.guard([&] { (void)settings.plan(); })) return;
+    problems.guard([&] { (void)settings.whole("trials", 1); });
+    problems.guard([&] { (void)settings.whole("seed", 0); });
+    problems.guard([&] { (void)settings.time_seconds(); });
+    problems.guard([&] { (void)settings.plugin_timeout(); });
+    problems.guard([&] { (void)device_budget(settings); });
+    std::vector<Trial> stored;
+    Study study;
+    problems.guard([&] {
+        const std::string file = store::file_of(settings.text("store"));
+        const std::string place = "store '" + file + "'";
+        require_writable_store(file);
+        store::require_new_study(place, settings.text("study"), settings.directions());
+        if (!std::filesystem::exists(file)) return;
+        store::Snapshot snapshot{file};
+        for (const Study& each : snapshot.studies()) {
+            if (each.name != settings.text("study")) continue;
+            study = each;
+            store::require_same_directions(place, study, settings.directions());
+            stored = snapshot.trials(study);
+            require_same_identity(study, settings);
+        }
+    });
+    std::optional<TrainerInfo> info;
+    problems.guard([&] { info = describe_trainer(settings); });
+    if (!info) return;
+    const std::vector<std::string> wrong = info_problems(*info);
+    for (const std::string& problem : wrong) problems.add("trainer " + info->name + ": " + problem);
+    problems.guard([&] { require_known_to_trainer(settings, *info); });
+    if (!wrong.empty()) return;  // what is held against a wrong description would only follow from it
+    problems.guard([&] { require_same_options(study, stored, settings, *info); });
+    problems.guard([&] { require_plan(settings, *info); });
+    if (!settings.text("save-best").empty()) problems.guard([&] { require_saves_models(settings.place("save-best"), *info); });
+    std::string device = "cpu";
+    problems.guard([&] { device = chosen_device(settings, *info); });
+    std::vector<ParamSet> drawn;
+    problems.guard([&] { (void)parallelism(settings, device); });
+    if (!problems.guard([&] { require_fixed(settings); })) return;
+    problems.guard([&] { drawn = draw_proposals(settings); });
+    if (drawn.empty()) return;
+    problems.guard([&] { require_same_parameters(stored, drawn); });
+    for (const std::string& problem : unsuitable_parameters(settings, *info, drawn)) problems.add(problem);
+    for (const std::string& name : never_asked(settings, drawn))
+        problems.add("fixed parameter '" + name + "': the space never asks for it");
+    const RuleProblems rules = rule_problems(settings, *info, drawn);
+    for (const auto* const found : {&rules.impossible, &rules.failing}) {
+        for (const std::string& problem : *found) problems.add(problem);
+    }
+    // With names in order, the trainer can look for itself.
+    if (problems.list().empty()) problems.guard([&] { ask_trainer(settings, *info, device, drawn, findings); });
+}
+
+int check(const StudyArguments& arguments, bool as_json) {
+    Findings findings;
+    const Lines& problems = findings.problems;
+    std::optional<Settings> settings;
+    if (findings.problems.guard([&] { settings.emplace(arguments); })) find_problems(*settings, findings);
+    const bool good = problems.list().empty();
+    if (as_json) {
+        tools::print({{"script", arguments.script},
+                      {"study", settings ? tools::Json(settings->text("study")) : tools::Json(nullptr)},
+                      {"trainer", settings ? tools::Json(settings->description().trainer) : tools::Json(nullptr)},
+                      {"ok", good},
+                      {"problems", problems.list()},
+                      {"remarks", findings.remarks.list()}});
+        return good ? 0 : exit_code(Errc::bad_value);
+    }
+    for (const std::string& remark : findings.remarks.list()) std::cout << tools::on_one_line(remark) << "\n";
+    for (const std::string& problem : problems.list()) std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
+    if (good) {
+        std::cout << arguments.script << ": study " << settings->text("study") << ", trainer " << settings->description().trainer
+                  << ": no problems found\n";
+        return 0;
+    }
+    std::cerr << arguments.script << ": " << tools::counted(problems.list().size(), "problem") << "\n";
+    return exit_code(Errc::bad_value);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Actions& actions) {
+    auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
+    auto arguments = std::make_shared<StudyArguments>();
+    add_study_arguments(command, arguments,
+                        {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "target-share",
+                         "seed", "sampler", "pruner", "guard", "recovery", "plugin-timeout", "save-best", "accept-changed-options"});
+    command->footer(
+        "Checks the script, every name and type, the trainer, its data, one batch and the range of labels. Prints what the trainer says "
+        "about its data.\nExit 0: no problems; 2: each problem on a line.");
+    auto as_json = std::make_shared<bool>(false);
+    command->add_flag("--json", *as_json, "as JSON, on stdout; the exit status is the same");
+    actions.on(command, [arguments, as_json] { return check(*arguments, *as_json); });
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "tune/device/surroundings.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <thread>
+
+#include "hpo/allocator/cublas_workspace.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/device/host_memory.hpp"
+#include "hpo/device/processor_name.hpp"
+#include "hpo/device/visible_cards.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/trainer/levers.hpp"
+#include "hpo/trainer/objectives.hpp"
+#include "tune/display/cards.hpp"
+
+namespace hpo::tune {
+
+std::filesystem::path worker_program() {
+    const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "hpo-worker";
+    if (!std::filesystem::exists(program))
+        throw Error{Errc::plugin, program.string() + ": missing; expected the worker program beside hpo-tune"};
+    return program;
+}
+
+std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& given) {
+    std::vector<std::filesystem::path> folders;
+    for (const std::string& folder : given) {
+        if (!std::filesystem::is_directory(folder)) throw Error{Errc::usage, "--plugin-dir " + folder + ": no such folder"};
+        folders.push_back(std::filesystem::absolute(folder));
+    }
+    return folders;
+}
+
+worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders, std::chrono::milliseconds plugin_timeout) {
+    return worker::describe_plugins(
+        {.worker_program = worker_program(), .plugin_folders = plugin_folders(given_folders), .plugin_timeout = plugin_timeout});
+}
+
+worker::WorkerDescription describe_one_trainer(const std::string& name, const std::vector<std::string>& given_folders,
+                                               std::chrono::milliseconds plugin_timeout) {
+    auto described = worker::describe_plugins({.worker_program = worker_program(),
+                                               .plugin_folders = plugin_folders(given_folders),
+                                               .trainer = name,
+                                               .plugin_timeout = plugin_timeout});
+    if (described.plugins.empty()) throw Error{Errc::plugin, "trainer " + name + ": the worker says nothing about it"};
+    const worker::PluginDescription& plugin = described.plugins.front();
+    if (plugin.error) throw Error{Errc::plugin, *plugin.error};
+    return described;
+}
+
+worker::WorkerDescription describe_own_trainer(const Settings& settings) {
+    return describe_one_trainer(settings.description().trainer, settings.arguments().plugin_dirs, settings.plugin_timeout());
+}
+
+TrainerInfo describe_trainer(const Settings& settings) { return std::move(*describe_own_trainer(settings).plugins.front().info); }
+
+namespace {
+
+/// Who minimises an accuracy finds the worst model.
+void require_declared_direction(const Settings& settings, const TrainerInfo& info, const script::Objective& objective) {
+    for (const TrainerMetric& metric : info.metrics) {
+        if (metric.name != objective.metric || metric.direction == objective.direction) continue;
+        throw bad_value(settings.arguments().script + ": direction of the metric '" + metric.name + "'",
+                        "'" + std::string{to_text(objective.direction)} + "'",
+                        "'" + std::string{to_text(metric.direction)} + "', as trainer " + info.name + " declares it");
+    }
+}
+
+}  // namespace
+
+void require_known_to_trainer(const Settings& settings, const TrainerInfo& info) {
+    std::vector<std::string> metrics;
+    for (const TrainerMetric& metric : info.metrics) metrics.push_back(metric.name);
+    const std::vector<std::string> names = settings.objectives();
+    if (names.size() > 1 && !reported_metric(names).empty())
+        metrics.insert(metrics.end(), measured_metrics.begin(), measured_metrics.end());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (std::find(metrics.begin(), metrics.end(), names[i]) == metrics.end())
+            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "metric", names[i], metrics);
+        if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+            names.begin() + static_cast<std::ptrdiff_t>(i))
+            throw bad_value(settings.arguments().script + ": objectives", "metric '" + names[i] + "' twice", "each metric once");
+        require_declared_direction(settings, info, settings.description().objectives[i]);
+    }
+    std::vector<std::string> parameters;
+    for (const TrainerParameter& parameter : info.parameters) parameters.push_back(parameter.name);
+    for (const auto& [name, value] : settings.description().trainer_options) {
+        if (std::find(parameters.begin(), parameters.end(), name) == parameters.end()) {
+            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "option", name, parameters);
+        }
+    }
+}
+
+void require_plan(const Settings& settings, const TrainerInfo& info) {
+    if (const auto missing = missing_lever(ExecutionPlan{}, settings.plan(), info.levers))
+        throw Error{Errc::bad_value, settings.plan_place() + ": trainer " + info.name + ": " + *missing};
+}
+
+void require_saves_models(const std::string& place, const TrainerInfo& info) {
+    if (!info.saves_models) throw Error{Errc::bad_value, place + ": trainer " + info.name + " saves no models"};
+}
+
+CheckpointConditions checkpoint_conditions(const Settings& settings, const TrainerInfo& info) {
+    const script::StudyDescription& study = settings.description();
+    const std::filesystem::path store = store::file_of(settings.text("store"));
+    CheckpointConditions conditions{{"version", HPO_VERSION},
+                                    {"trainer", info.name},
+                                    {"LibTorch", info.libtorch_version},
+                                    {"seed", settings.text("seed")},
+                                    {"metric", settings.metric_text()}};
+    for (const auto& [name, value] : study.trainer_options) {
+        conditions["option " + name] = display_text(value);
+        if (const auto* text = get_if<std::string>(&value)) add_files(conditions, *text, store);
+    }
+    for (const TrainerParameter& parameter : info.parameters) {
+        const auto* text = get_if<std::string>(&parameter.standard);
+        if (text && !study.trainer_options.contains(parameter.name)) add_files(conditions, *text, store);
+    }
+    return conditions;
+}
+
+ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) {
+    const script::StudyDescription& study = settings.description();
+    return {.version = HPO_VERSION,
+            .trainer = info.name,
+            .libtorch_version = info.libtorch_version,
+            .study = settings.text("study"),
+            .params = {},
+            .options = {study.trainer_options.begin(), study.trainer_options.end()},
+            .plan = {},
+            .seed = static_cast<std::uint64_t>(settings.whole("seed", 0)),
+            .metric = study.objectives[settings.reported_objective()].metric,
+            .direction = study.objectives[settings.reported_objective()].direction};
+}
+
+std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
+    // Trainers that were built before uses_cuda was known say it by their LibTorch's version alone.
+    const bool uses_cuda = info.uses_cuda || info.libtorch_version.find("+cu") != std::string::npos;
+    if (text == "cpu") return text;
+    const auto number = device::card_number(text);
+    if (text != "auto" && !number) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
+    const auto cards = visible_cards();
+    if (number && cards.empty()) throw Error{Errc::no_device, place + ": " + missing_cards() + "; known: cpu"};
+    if (number && !uses_cuda) {
+        throw Error{Errc::no_device,
+                    place + ": trainer " + info.name +
+                        (info.libtorch_version.empty() ? " does not use a GPU; known: cpu"
+                                                       : " was not built for CUDA (LibTorch " + info.libtorch_version + "); known: cpu")};
+    }
+    if (!number && (cards.empty() || !uses_cuda)) return "cpu";
+    if (text.starts_with("cuda:") && *number >= cards.size()) {
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < cards.size(); ++i) names.push_back("cuda:" + std::to_string(i));
+        throw Error{Errc::no_device, place + ": no device '" + text + "'; known: cpu, " + join_names(names)};
+    }
+    const auto best =
+        std::max_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) { return a.free_bytes < b.free_bytes; });
+    const auto chosen = text.starts_with("cuda:") ? *number : static_cast<std::size_t>(best - cards.begin());
+    if (cards[chosen].uuid.empty() && !cards[chosen].is_known()) {
+        throw Error{Errc::no_device, place + ": there are several cards, and with this CUDA_DEVICE_ORDER it is not known which one '" +
+                                         text + "' is; expected PCI_BUS_ID, or uuids in CUDA_VISIBLE_DEVICES"};
+    }
+    return "cuda:" + std::to_string(chosen);
+}
+
+std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
+    return usable_device(settings.place("device"), settings.text("device"), info);
+}
+
+std::string estimated_device(const Settings& settings, const TrainerInfo& info) {
+    const std::string& text = settings.text("device");
+    return device::card_number(text) ? text : chosen_device(settings, info);
+}
+
+std::optional<std::int64_t> cublas_workspace_bytes(const Settings& settings, const TrainerInfo& info, const std::string& device) {
+    auto capability = settings.compute_capability();
+    const auto version = allocator::parse_libtorch_version(info.libtorch_version);
+    if (device == "cpu" || !version || version->major < 2) return std::nullopt;
+    if (const char* asked = std::getenv("CUBLAS_WORKSPACE_CONFIG")) {
+        if (const auto bytes = allocator::configured_cublas_workspace_bytes(asked)) return bytes;
+    }
+    if (!capability) {
+        if (const auto card = card_of(device)) capability = allocator::parse_compute_capability(card->compute_capability);
+    }
+    if (!capability) return std::nullopt;
+    return allocator::usual_cublas_workspace_bytes(*version, capability);
+}
+
+std::string device_name(const std::string& device) {
+    if (device == "cpu") return device::processor_name();
+    const auto card = card_of(device);
+    return card ? card->name : std::string{};
+}
+
+std::optional<std::int64_t> device_budget(const Settings& settings) {
+    const auto bytes = settings.bytes("device-memory");
+    if (bytes && *bytes < ExecutionPlan::least_memory_bytes) {
+        throw bad_value(settings.place("device-memory"), "'" + settings.text("device-memory") + "'",
+                        "at least 1MiB: no model trains in less");
+    }
+    return bytes;
+}
+
+void inherit_allocator_settings(ExecutionPlan& plan) {
+    if (plan.device == "cpu" || !plan.allocator_settings.empty()) return;
+    for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+        if (const char* inherited = std::getenv(name); inherited && plan.allocator_settings.empty()) plan.allocator_settings = inherited;
+    }
+}
+
+std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device) {
+    constexpr double usable = 0.98;  // the driver keeps 1 to 1.5 % of a card for itself
+    if (auto given = device_budget(settings)) return given;
+    const auto card = device == "cpu" ? std::nullopt : card_of(device);
+    if (!card || card->total_bytes <= 0) return std::nullopt;
+    return static_cast<std::int64_t>(usable * static_cast<double>(card->total_bytes));
+}
+
+std::vector<std::string> several_objectives(const Settings& settings) {
+    auto objectives = settings.objectives();
+    return objectives.size() > 1 ? objectives : std::vector<std::string>{};
+}
+
+worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info) {
+    return {.worker_program = worker_program(),
+            .trainer = info.name,
+            .plugin_folders = plugin_folders(settings.arguments().plugin_dirs),
+            .options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()},
+            .metric = reported_metric(settings.objectives()),
+            .objectives = several_objectives(settings),
+            .start_timeout = settings.plugin_timeout(),
+            .check_timeout = settings.plugin_timeout()};
+}
+
+worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& info, const std::string& device) {
+    worker::PoolConfig config = pool_config(settings, info);
+    config.device = device;
+    config.cublas_workspace_bytes = cublas_workspace_bytes(settings, info, device);
+    config.profile_timeout = config.prediction_timeout = settings.plugin_timeout();
+    return config;
+}
+
+namespace {
+
+std::size_t automatic_workers(const Settings& settings, const std::string& device, std::size_t cores) {
+    if (device == "cpu") return std::min<std::size_t>(cores, 4);
+    if (settings.text("guard") == "unlimited" || !device_capacity(settings, device)) return 1;
+    constexpr std::int64_t host_bytes = std::int64_t{4} << 30U;  // of a process with a GPU's libraries, a data set and a model's weights
+    const auto host = device::host_memory();
+    const auto bearable = host ? std::max<std::int64_t>(1, host->available / host_bytes) : 1;
+    return std::min({cores, static_cast<std::size_t>(bearable), std::size_t{8}});
+}
+
+}  // namespace
+
+Parallelism parallelism(const Settings& settings, const std::string& device) {
+    const auto cores = static_cast<std::size_t>(std::max(1U, std::thread::hardware_concurrency()));
+    Parallelism result;
+    if (settings.text("workers") == "auto") result.workers = automatic_workers(settings, device, cores);
+    else result.workers = static_cast<std::size_t>(settings.whole("workers", 1, 120));
+    if (settings.text("threads") == "auto") result.threads = static_cast<int>(std::max<std::size_t>(1, cores / result.workers));
+    else result.threads = static_cast<int>(settings.whole("threads", 1, 1024));
+    return result;
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hpo/worker/supervisor/describe.hpp"
+#include "hpo/worker/supervisor/pool_config.hpp"
+#include "tune/models/checkpoint_folders.hpp"
+#include "tune/models/saved_model.hpp"
+#include "tune/settings/settings.hpp"
+
+namespace hpo::tune {
+
+/// The worker program beside this one. Throws Error{plugin} when it is missing.
+[[nodiscard]] std::filesystem::path worker_program();
+
+/// Where trainers are looked for before HPO_PLUGIN_PATH and the folder beside bin/: `--plugin-dir`, then the script's.
+[[nodiscard]] std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& given);
+
+/// What a worker says about the trainers here, so that this program need not load one.
+[[nodiscard]] worker::WorkerDescription describe_trainers(const std::vector<std::string>& given_folders,
+                                                          std::chrono::milliseconds plugin_timeout);
+
+/// As describe_trainers, for one trainer alone, which stands first. Throws Error{plugin} when it cannot be used.
+[[nodiscard]] worker::WorkerDescription describe_one_trainer(const std::string& name, const std::vector<std::string>& given_folders,
+                                                             std::chrono::milliseconds plugin_timeout);
+
+/// As describe_one_trainer, for the study's trainer.
+[[nodiscard]] worker::WorkerDescription describe_own_trainer(const Settings& settings);
+
+/// What the study's trainer says of itself. Throws as describe_own_trainer.
+[[nodiscard]] TrainerInfo describe_trainer(const Settings& settings);
+
+/// Throws for a metric or an option of the trainer that it does not have.
+void require_known_to_trainer(const Settings& settings, const TrainerInfo& info);
+
+/// Throws Error{bad_value} for a first plan that pulls a lever which the trainer does not have.
+void require_plan(const Settings& settings, const TrainerInfo& info);
+
+/// Throws Error{bad_value} where models are to be kept and the trainer saves none. `place` is for the message.
+void require_saves_models(const std::string& place, const TrainerInfo& info);
+
+/// What the checkpoints of the study's trials are made under.
+[[nodiscard]] CheckpointConditions checkpoint_conditions(const Settings& settings, const TrainerInfo& info);
+
+/// What every model of the study has in common in its manifest.
+[[nodiscard]] ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info);
+
+/// "cpu" or "cuda:N" for a device as people write it. Throws Error{bad_value, no_device} for what the trainer or the machine lacks.
+[[nodiscard]] std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info);
+
+/// "cpu" or "cuda:N" for what the settings say; auto takes the card with the most free memory where the trainer can use one.
+[[nodiscard]] std::string chosen_device(const Settings& settings, const TrainerInfo& info);
+
+/// The same for plans that are only predicted: `cuda` and `cuda:N` stay what they are, also where this machine lacks them.
+[[nodiscard]] std::string estimated_device(const Settings& settings, const TrainerInfo& info);
+
+/// What the driver or the system calls "cpu" or "cuda:N"; empty: it does not say.
+[[nodiscard]] std::string device_name(const std::string& device);
+
+/// cuBLAS's workspace of each thread on such a device, as CUBLAS_WORKSPACE_CONFIG, `--compute-capability` or the driver say it. Nothing
+/// where neither does, on the CPU, and for a LibTorch that leaves it to cuBLAS.
+[[nodiscard]] std::optional<std::int64_t> cublas_workspace_bytes(const Settings& settings, const TrainerInfo& info,
+                                                                 const std::string& device);
+
+/// The device memory of the settings, checked. Nothing: not limited.
+[[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);
+
+/// Makes the allocator settings that workers on a GPU would inherit from this program's environment the plan's own, where it has none: then
+/// predictions know them, too.
+void inherit_allocator_settings(ExecutionPlan& plan);
+
+/// What all trials together may have of a device: the settings' device memory, else what a GPU has. Nothing: not known.
+[[nodiscard]] std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device);
+
+/// TrainerJob::objectives: none where there is only one.
+[[nodiscard]] std::vector<std::string> several_objectives(const Settings& settings);
+/// How a worker of the study's trainer is started; it may take `--plugin-timeout` to come up, and again for each check.
+[[nodiscard]] worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info);
+
+/// The same for a worker that only answers questions about the memory of attempts on `device`: each answer, for whose first it reads
+/// its data, may take `--plugin-timeout`.
+[[nodiscard]] worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& info, const std::string& device);
+
+/// Workers and threads of each.
+struct Parallelism {
+    std::size_t workers = 1;
+    int threads = 1;
+};
+/// By `--workers` and `--threads`. Automatically, a GPU whose memory a guard plans gets as many workers as the host bears, since memory
+/// then decides how many of them work at a time; otherwise it gets one.
+[[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device);
+
+}  // namespace hpo::tune

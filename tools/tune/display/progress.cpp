@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+#include "tune/display/progress.hpp"
+#include "hpo/core/history.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/store/store.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/core/memory_leak.hpp"
+#include "tune/display/text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+/// The parameters in the order of the script, as many as a line takes.
+std::string summary_of(const ParamSet& params) {
+    std::string text;
+    for (const Param& param : params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
+    return text;
+}
+
+std::string plan_of(const ExecutionPlan& plan) {
+    const auto micro = plan.effective_micro_batch();
+    if (!plan.effective_batch || !micro) return {};
+    return "batch " + std::to_string(*plan.effective_batch) + " as " + std::to_string(plan.accumulation_steps()) + " x " +
+           std::to_string(*micro);
+}
+
+/// The text of a JSON string without escapes in it; anything else as it is.
+std::string unquoted(const std::string& json) {
+    if (json.size() < 2 || json.front() != '"' || json.find('\\') != std::string::npos) return json;
+    return json.substr(1, json.size() - 2);
+}
+
+/// The kind and the first line of what was said.
+std::string message_of(const Failure& failure) {
+    return std::string{analysis::failure_name(failure)} + ": " + failure.message.substr(0, failure.message.find('\n'));
+}
+
+/// "12.25 MiB refused with 125.71 MiB in use in forward"; empty when not known.
+std::string figures_of(const Failure& failure) {
+    if (!failure.requested_bytes) return {};
+    std::string text = format_bytes(*failure.requested_bytes) + " refused";
+    if (failure.memory.allocated) text += " with " + format_bytes(*failure.memory.allocated) + " in use";
+    return failure.where.empty() ? text : text + " in " + failure.where;
+}
+
+std::string reason_of(const Trial& trial) {
+    if (trial.attempts.empty() || !trial.attempts.back().failure) {
+        const auto reason = trial.user_attributes.find("error_message");
+        return reason == trial.user_attributes.end() ? std::string{} : unquoted(reason->second);
+    }
+    const Attempt& last = trial.attempts.back();
+    const bool decided = !last.decision.empty() && last.decision != to_text(last.failure->kind);
+    return message_of(*last.failure) + (decided ? "; " + last.decision : "");
+}
+
+/// A bar before figures, where there is room for one.
+std::string meter(double share, std::size_t width) { return width > 0 ? bar(share, width) + " " : ""; }
+
+/// What the device's ledger says, as one line.
+std::string ledger_line(const Progress::Settings& settings, std::int64_t capacity_bytes, std::size_t bar_width) {
+    std::int64_t bytes = 0;
+    std::size_t reserved = 0;
+    std::size_t waiting = 0;
+    std::size_t others = 0;  // of other runs
+    for (const device::LedgerEntry& entry : settings.ledger()) {
+        ++(entry.granted ? reserved : waiting);
+        if (entry.granted) bytes += entry.bytes;
+        if (entry.pid != ::getpid()) ++others;
+    }
+    std::string text = settings.device + " ledger " + meter(static_cast<double>(bytes) / static_cast<double>(capacity_bytes), bar_width) +
+                       format_bytes(bytes) + " reserved for " + tools::counted(reserved, "attempt");
+    if (waiting > 0) text += ", " + std::to_string(waiting) + " waiting for room";
+    if (others > 0) text += " (" + std::to_string(others) + " of other runs)";
+    return text;
+}
+
+/// Those that are not empty, two spaces apart.
+std::string spaced(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += part.empty() ? "" : (text.empty() ? "" : "  ") + part;
+    return text;
+}
+
+/// The parts two spaces apart, on as many lines as they need.
+std::vector<std::string> lines_of(const std::vector<std::string>& parts, std::size_t width) {
+    std::vector<std::string> lines{""};
+    for (const std::string& part : parts) {
+        const std::string longer = spaced({lines.back(), part});
+        if (tools::columns(longer) <= width || lines.back().empty()) lines.back() = longer;
+        else lines.push_back("  " + part);
+    }
+    return lines;
+}
+
+}  // namespace
+
+void Progress::study_opened(const Study& study, const std::vector<Trial>& trials) {
+    study_ = study;
+    for (const Trial& trial : trials) count(trial);
+    if (trials.empty())
+        return line("study " + study.name + ": new, " + tools::counted(static_cast<std::size_t>(settings_.trials), "trial"));
+    const auto done = static_cast<std::int64_t>(counts_.ended());
+    const std::size_t interrupted = counts_.interrupted;
+    const std::size_t open = counts_.running + counts_.waiting;
+    std::string text = "study " + study.name + ": " + std::to_string(done) + " of " + std::to_string(settings_.trials) + " done";
+    if (interrupted > 0)
+        text += ", " + std::to_string(interrupted) + (interrupted == 1 ? " interrupted one does" : " interrupted ones do") + " not count";
+    if (open > 0) text += ", " + std::to_string(open) + " running or waiting";
+    const std::int64_t missing = std::max<std::int64_t>(0, settings_.trials - done);
+    line(text + (missing > 0 ? "; " + std::to_string(missing) + " to go" : "; nothing to do"));
+}
+
+void Progress::count(const Trial& trial) {
+    counts_.add(trial);
+    if (study_.directions.size() != 1) return;
+    if (const Trial* best = best_trial({&trial, 1}, study_.directions[0]);
+        best && (!best_ || better(study_.directions[0], best->values[0], *best_))) {
+        best_ = best->values[0];
+        best_trial_ = best->number;
+    }
+}
+
+void Progress::others_changed(const std::vector<Trial>& trials) {
+    counts_ = {};
+    for (const Trial& trial : trials) count(trial);
+    idle();
+}
+
+void Progress::waiting_for_others(std::int64_t missing) {
+    line("waiting for " + std::to_string(missing) + (missing == 1 ? " trial" : " trials") + " that another process runs");
+}
+
+void Progress::goes_on(const Trial& trial, const Trial& lost) {
+    const std::string which = "trial " + std::to_string(lost.number);
+    line("trial " + std::to_string(trial.number) + ": " +
+         (trial.intermediate.empty()
+              ? "runs " + which + " again, which was interrupted"
+              : "goes on with " + which + ", which was interrupted, after step " + std::to_string(trial.intermediate.rbegin()->first)));
+}
+
+void Progress::begins_anew(const Trial& lost, const std::string& why) {
+    note("trial " + std::to_string(lost.number) + ", which was interrupted, does not go on from its checkpoint: " + why);
+}
+
+void Progress::left_alone(const Trial& lost, const std::string& why) {
+    note("trial " + std::to_string(lost.number) + ", which was interrupted, is not run again: " + why);
+}
+
+void Progress::left_out(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
+
+void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
+    if (settings_.attempt_started) settings_.attempt_started();
+    Running& running = running_[trial.number];
+    running = {};
+    running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
+                   summary_of(params_of(trial, attempt));
+    if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
+        const std::string pieces = attempt.plan.accumulation_steps() > 1 ? "; " + plan_of(attempt.plan) : "";
+        line("trial " + std::to_string(trial.number) + ": " + summary_of(params_of(trial, attempt)) + pieces);
+    }
+    idle();
+}
+
+void Progress::reported(const Trial& trial, const Report& report) {
+    running_[trial.number].latest = report;
+    idle();
+}
+
+void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
+    if (mark.name == leak_mark && mark.reading.allocated) {
+        line("trial " + std::to_string(trial.number) + ": memory leak, " + format_bytes(*mark.reading.allocated) +
+             " were still allocated after it; its worker is replaced");
+        return;
+    }
+    if (mark.name == host_growth_mark && mark.reading.allocated) {
+        note("trial " + std::to_string(trial.number) + ": the host memory of its worker has grown by " +
+             format_bytes(*mark.reading.allocated) + " over its latest attempts; the worker is replaced");
+        return;
+    }
+    Running& running = running_[trial.number];
+    if (mark.reading.allocated) running.allocated = mark.reading.allocated;
+    if (!trial.attempts.empty()) running.worker_pid = trial.attempts.back().worker_pid;
+    if (mark.reading.capacity && !settings_.capacity_bytes) settings_.capacity_bytes = mark.reading.capacity;
+}
+
+void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
+    say_what_is_due();
+    if (!attempt.failure) return;
+    // The end of a trial follows at once, and says all of it in one line.
+    due_ = Due{.trial = trial.number, .figures = {}, .line = "trial " + std::to_string(trial.number) + ": "};
+    if (is_memory(attempt.failure->kind)) {
+        due_->figures = figures_of(*attempt.failure);
+        due_->line += attempt.decision.empty() ? "out of memory" : attempt.decision;
+        if (!due_->figures.empty()) due_->line += " (" + due_->figures + ")";
+    } else {
+        due_->line += message_of(*attempt.failure);
+        if (attempt.decision != to_text(attempt.failure->kind) && !attempt.decision.empty()) due_->line += "; " + attempt.decision;
+    }
+}
+
+void Progress::trial_finished(const Trial& trial) {
+    if (settings_.trial_finished) settings_.trial_finished(trial);
+    running_.erase(trial.number);
+    const auto best_before = best_trial_;
+    count(trial);
+    ++finished_here_;
+    double seconds = 0;
+    for (const Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
+    std::string text = "trial " + std::to_string(trial.number) + ": ";
+    const std::optional<Due> own = due_ && due_->trial == trial.number ? std::exchange(due_, std::nullopt) : std::nullopt;
+    if (!counts_as_done(trial)) {
+        line(text + "interrupted");
+        return;
+    }
+    if (trial.state == TrialState::complete) {
+        text += "complete";
+        for (std::size_t i = 0; i < trial.values.size(); ++i) text += ", " + settings_.metrics.at(i) + " " + number(trial.values[i]);
+        if (best_trial_ != best_before) text += ", the best so far";
+    } else if (trial.state == TrialState::pruned) {
+        text += (trial.feasible() ? "pruned" : "pruned, infeasible");
+        const auto reason = trial.user_attributes.find("prune_reason");
+        if (reason != trial.user_attributes.end()) text += ": " + unquoted(reason->second);
+    } else {
+        text += "failed, " + reason_of(trial);
+    }
+    text += " (" + (own && !own->figures.empty() ? own->figures + "; " : "") + duration(seconds) +
+            (trial.attempts.size() > 1 ? ", " + std::to_string(trial.attempts.size()) + " attempts" : "") + ")";
+    // On a terminal the counts show ordinary ends; only the notable scroll by.
+    if (settings_.style == ProgressStyle::plain || best_trial_ != best_before || own || trial.state == TrialState::fail ||
+        trial.attempts.size() > 1)
+        line(text);
+    idle();
+}
+
+void Progress::rejected(const Rejection& rejection) {
+    ++rejected_;
+    if (refused_in_a_row_ > 0) {
+        ++refused_in_a_row_;
+        latest_refusal_ = rejection.reason;
+        return;
+    }
+    say_what_is_due();
+    refused_in_a_row_ = 1;
+    if (settings_.style == ProgressStyle::plain)
+        write("refused before launch: " + rejection.reason + (rejection.params.empty() ? "" : " (" + summary_of(rejection.params) + ")"));
+}
+
+void Progress::mispredicted(const Trial& trial, const std::string& how) {
+    note("trial " + std::to_string(trial.number) + ": " + how + "; hpo-analyze oom tells how good the other predictions were");
+}
+
+void Progress::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
+    if (dropped_.insert(dropped.name).second) note("trial " + std::to_string(trial.number) + ": " + dropped.note());
+}
+
+void Progress::source_given_up(const std::string& source, const std::string& family) {
+    note(source + " predicted too little for half of the trials of '" + family + "' or more: it is not asked about them any more");
+}
+
+void Progress::note(const std::string& text) {
+    say_what_is_due();
+    write("hpo-tune: note: " + text);
+}
+
+void Progress::line(const std::string& text) {
+    say_what_is_due();
+    if (settings_.style != ProgressStyle::none) write(text);
+}
+
+void Progress::say_what_is_due() {
+    const std::int64_t more = std::exchange(refused_in_a_row_, 0) - 1;
+    if (more > 0 && settings_.style == ProgressStyle::plain)
+        write(tools::counted(static_cast<std::size_t>(more), "more proposal") + " refused before launch; the last: " + latest_refusal_);
+    if (const auto due = std::exchange(due_, std::nullopt); due && settings_.style != ProgressStyle::none) write(due->line);
+}
+
+void Progress::write(const std::string& text) {
+    if (screen_) draw({text});
+    else tools::write_all(settings_.out, tools::on_one_line(text) + "\n");
+}
+
+void Progress::idle() {
+    if (due_) say_what_is_due();
+    if (screen_ && std::chrono::steady_clock::now() - drawn_ >= std::chrono::milliseconds{100}) draw({});
+}
+
+void Progress::finish() {
+    say_what_is_due();
+    if (screen_) screen_->clear();
+}
+
+void Progress::draw(const std::vector<std::string>& above) {
+    drawn_ = std::chrono::steady_clock::now();
+    screen_->draw(above, block(screen_->size().columns));
+}
+
+std::string Progress::head(std::size_t width) const {
+    const auto done = static_cast<std::int64_t>(counts_.ended());
+    const double share = settings_.trials > 0 ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const std::string count = std::to_string(done) + "/" + std::to_string(settings_.trials);
+    std::string rate;
+    std::string left;
+    if (finished_here_ > 0 && seconds > 0) {
+        const double finished_a_second = static_cast<double>(finished_here_) / seconds;
+        rate = number(std::round(finished_a_second * 600) / 10) + "/min";
+        left = "left " + duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / finished_a_second);
+    }
+    const std::string best = best_ ? "best " + settings_.metrics.at(0) + " " + number(*best_) : "";
+    const std::string trial = best_ ? "(trial " + std::to_string(best_trial_) + ")" : "";
+    const std::string name = tools::on_one_line(study_.name);
+    // What matters less goes first.
+    const std::string shorter = clipped(name, 24);
+    for (const std::string& text :
+         {spaced({name, count, bar(share, 20), left, rate, best, trial}), spaced({shorter, count, bar(share, 20), left, rate, best, trial}),
+          spaced({shorter, count, bar(share, 10), left, rate, best, trial}), spaced({shorter, count, bar(share, 10), left, best, trial}),
+          spaced({shorter, count, bar(share, 10), left, best}), spaced({shorter, count, left, best}),
+          spaced({clipped(name, 12), count, left, best}), spaced({count, left, best})}) {
+        if (tools::columns(text) <= width) return text;
+    }
+    return spaced({count, left, best_ ? "best " + number(*best_) : ""});
+}
+
+std::vector<std::string> Progress::block(std::size_t columns) {
+    const std::size_t width = columns > 1 ? columns - 1 : 1;  // the last column stays free
+    const std::size_t bar_width = columns < 64 ? 0 : 20;
+    std::vector<std::string> lines{head(width)};
+    std::vector<std::string> counts{
+        "complete " + std::to_string(counts_.complete), "pruned " + std::to_string(counts_.pruned),
+        "failed " + std::to_string(counts_.failed), "of them infeasible " + std::to_string(counts_.infeasible),
+        "out of memory " + std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered_trials) + " trials recovered)"};
+    if (rejected_ > 0) counts.push_back("refused before launch " + std::to_string(rejected_));
+    for (std::string& line : lines_of(counts, width)) lines.push_back(std::move(line));
+    const auto occupancy = settings_.occupancy ? settings_.occupancy() : std::nullopt;
+    std::int64_t held = 0;
+    for (auto& [trial, running] : running_) {
+        if (occupancy) {
+            running.allocated = 0;
+            for (const MemoryNeighbour& process : occupancy->processes) {
+                if (process.pid == running.worker_pid) running.allocated = process.bytes;
+            }
+        }
+        std::string text = "  trial " + std::to_string(trial);
+        if (running.latest) text += "  step " + std::to_string(running.latest->step) + ": " + number(running.latest->value);
+        if (running.allocated) text += "  " + format_bytes(*running.allocated);
+        lines.push_back(text + "  " + running.what);
+        held += running.allocated.value_or(0);
+    }
+    if (occupancy) held = occupancy->used_bytes;
+    if (settings_.capacity_bytes && *settings_.capacity_bytes > 0) {
+        const double used = static_cast<double>(held) / static_cast<double>(*settings_.capacity_bytes);
+        lines.push_back(settings_.device + " memory " + meter(used, bar_width) + format_bytes(held) + " of " +
+                        format_bytes(*settings_.capacity_bytes));
+        if (settings_.ledger) lines.push_back(ledger_line(settings_, *settings_.capacity_bytes, bar_width));
+    }
+    return lines;
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "tune/prediction/estimator.hpp"
+
+#include <algorithm>
+
+#include "hpo/memory/calibration/observation.hpp"
+#include "hpo/store/sqlite/stored_predictions.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
+#include "tune/device/surroundings.hpp"
+#include "tune/settings/proposals.hpp"
+
+namespace hpo::tune {
+namespace {
+
+registry::AnyMemoryGuard make_guard(const std::string& text) {
+    const registry::Registries registries = registry::builtin_registries();
+    return registries.guards.make("guard", registry::parse_policy_spec("guard", text));
+}
+
+}  // namespace
+
+Estimator::Estimator(const Settings& settings, const TrainerInfo& info, Options options)
+    : settings_{settings}, info_{info}, options_{std::move(options)}, guard_{make_guard(options_.guard)} {
+    if (guard_.evidence() == Evidence::none) return;
+    worker::PoolConfig config = question_config(settings, info_, options_.device);
+    config.device_name = device_name(options_.device);
+    if (options_.measured && guard_.carries()) measured_ = options_.measured(config.device_name);
+    if (options_.answer_timeout) config.profile_timeout = config.prediction_timeout = *options_.answer_timeout;
+    config.note = options_.note;
+    config.threads = parallelism(settings, options_.device).threads;  // as a run's workers have: they share predictions
+    if (store::StoredPredictions* const kept = options_.kept) {
+        config.recall = [kept](const std::string& key) { return kept->find(key); };
+        config.keep = [kept](const std::string& key, const std::string& text) { kept->keep(key, text); };
+    }
+    pool_ = std::make_unique<worker::Pool>(std::move(config));
+}
+
+Estimator::~Estimator() = default;
+
+std::int64_t Estimator::predictions_made() const { return pool_ ? pool_->predictions_made() : 0; }
+
+std::size_t Estimator::learned() const {
+    return static_cast<std::size_t>(std::ranges::count_if(measured_, [&](const Attempt& attempt) {
+        const auto residual = memory::residual_of(ParamSet{}, attempt);
+        return residual && pools_.contains(residual->group.pool);
+    }));
+}
+
+ExecutionPlan Estimator::plan(const ParamSet& params) const { return first_plan(settings_, info_, params, options_.device); }
+
+Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) {
+    const History history{.study = {}, .directions = {}, .trials = {}, .rejections = {}, .other_studies = measured_};
+    const MemoryEvidence known = pool_ ? pool_->evidence(params, plan, guard_.evidence()) : MemoryEvidence{};
+    Forecast forecast{.estimate = guard_.estimate({.params = params,
+                                                   .plan = plan,
+                                                   .profile = known.profile ? &*known.profile : nullptr,
+                                                   .capacity_bytes = options_.capacity_bytes,
+                                                   .history = history,
+                                                   .prediction = known.prediction ? &*known.prediction : nullptr,
+                                                   .runs_on = pool_ ? pool_->runs_on() : RunsOn{}}),
+                      .remark = known.remark};
+    if (pool_) pools_.insert(memory::residual_group(forecast.estimate.source, pool_->runs_on(), params, plan).pool);
+    if (known.prediction) {
+        forecast.predicted = true;
+        forecast.uncertainty = known.prediction->uncertainty;
+        forecast.upper_bound = known.prediction->upper_bound;
+        forecast.remark = known.prediction->remark;
+    }
+    if (!forecast.remark.empty()) {
+        std::string kind = forecast.remark;  // one that differs in its figures alone says the same
+        std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+        if (remark_kinds_.insert(std::move(kind)).second) remarks_.insert(forecast.remark);
+    }
+    return forecast;
+}
+
+bool Estimator::can_shrink() const { return std::find(info_.levers.begin(), info_.levers.end(), "micro_batch") != info_.levers.end(); }
+
+std::optional<bool> Estimator::fits(const ParamSet& params, const ExecutionPlan& plan) {
+    const auto need = forecast(params, plan).estimate.need;
+    if (!need) return std::nullopt;
+    return !options_.capacity_bytes || *need <= *options_.capacity_bytes;
+}
+
+Fit Estimator::fit(const ParamSet& params) {
+    ExecutionPlan tried = plan(params);
+    const auto whole = fits(params, tried);
+    if (!whole) return Fit::unknown;
+    if (*whole) return Fit::as_it_is;
+    const auto micro = tried.effective_micro_batch();
+    if (!can_shrink() || !micro || *micro <= 1) return Fit::never;
+    tried.micro_batch = 1;
+    const auto least = fits(params, tried);
+    return !least ? Fit::unknown : *least ? Fit::smaller : Fit::never;
+}
+
+std::optional<LargestMicroBatch> Estimator::largest_micro_batch(const ParamSet& params) {
+    const ExecutionPlan first = plan(params);
+    if (!can_shrink() || !first.effective_micro_batch() || !options_.capacity_bytes) return std::nullopt;
+    const auto with = [&](std::int64_t micro) {
+        ExecutionPlan tried = first;
+        tried.effective_batch = std::max(micro, first.effective_batch.value_or(micro));
+        tried.micro_batch = micro;
+        return tried;
+    };
+    const auto holds = [&](std::int64_t micro) { return fits(params, with(micro)).value_or(false); };
+    // Where a step is one pass, need grows with it; where it is several, all gradients are kept beside a pass: searched apart.
+    const std::int64_t whole = first.effective_batch.value_or(1);
+    std::int64_t good = whole;
+    std::int64_t bad = most_examples + 1;
+    if (!holds(whole)) {
+        if (whole == 1 || !holds(1)) return std::nullopt;
+        good = 1;
+        bad = whole;
+    }
+    while (bad - good > 1) {
+        const std::int64_t tried = bad > most_examples ? std::min(2 * good, most_examples) : good + (bad - good) / 2;
+        (holds(tried) ? good : bad) = tried;
+    }
+    if (good < most_examples) return LargestMicroBatch{good};
+    // From where on need is what it is at the end: each further example makes a step's need larger until all are in it.
+    const auto needs = [&](std::int64_t micro) { return forecast(params, with(micro)).estimate.need; };
+    const auto most = needs(most_examples);
+    if (needs(most_examples / 2) != most || whole >= most_examples) return LargestMicroBatch{most_examples};
+    std::int64_t less = whole - 1;
+    while (good - less > 1) {
+        const std::int64_t tried = less + (good - less) / 2;
+        (needs(tried) == most ? good : less) = tried;
+    }
+    return LargestMicroBatch{good, true};
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "tune/prediction/least_memory.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "hpo/base/bytes.hpp"
+#include "hpo/memory/admission.hpp"
+#include "hpo/trainer/levers.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
+#include "tune/display/text.hpp"
+#include "tune/settings/proposals.hpp"
+
+namespace hpo::tune {
+namespace {
+
+/// The size in words that, read again, is no less.
+std::string enough(std::int64_t bytes) {
+    std::int64_t unit = 1;
+    while (bytes / unit >= 1024) unit *= 1024;
+    std::string words = format_bytes(bytes);
+    for (std::int64_t more = unit / 100 + 1; parse_bytes(words).value_or(bytes) < bytes; more += unit / 100 + 1)
+        words = format_bytes(bytes + more);
+    return words;
+}
+
+}  // namespace
+
+std::optional<std::string> nothing_fits(const Settings& settings, const TrainerInfo& info, worker::Pool& pool,
+                                        const registry::AnyMemoryGuard& guard, const FitQuestion& question) {
+    if (guard.evidence() == Evidence::none) return std::nullopt;
+    constexpr std::int64_t most = 500;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    std::optional<std::int64_t> least;
+    ParamSet smallest;
+    const std::vector<ParamSet> proposals = draw_proposals(settings, most);
+    for (const ParamSet& params : proposals) {
+        if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
+        ExecutionPlan plan = first_plan(settings, info, params, question.device);
+        ExecutionPlan checkpointing = plan;
+        checkpointing.activation_checkpointing = true;
+        const bool shrinks = std::find(info.levers.begin(), info.levers.end(), "micro_batch") != info.levers.end();
+        if (shrinks && plan.effective_batch) plan.micro_batch = 1;  // where that does not fit, nothing larger does
+        const Admission admission = admit(guard,
+                                          AdmissionQuery{.params = params,
+                                                         .plan = plan,
+                                                         .capacity_bytes = question.capacity_bytes,
+                                                         .history = question.history,
+                                                         .least_micro_batch = shrinks ? 1 : std::numeric_limits<std::int64_t>::max(),
+                                                         .may_checkpoint = !missing_lever(plan, checkpointing, info.levers),
+                                                         .runs_on = pool.runs_on()},
+                                          [&](const ExecutionPlan& tried) { return pool.evidence(params, tried, guard.evidence()); });
+        if (admission.answer != Admission::Answer::infeasible) return std::nullopt;
+        if (!least || *admission.estimate.need < *least) {
+            least = admission.estimate.need;
+            smallest = params;
+        }
+    }
+    if (!least) return std::nullopt;
+    std::string values;
+    for (const Param& param : smallest) values += (values.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
+    return "a device of " + format_bytes(question.capacity_bytes) + " is too small: guard " + settings.text("guard") + " refuses each of " +
+           std::to_string(proposals.size()) + " random proposals; the smallest needs " + enough(*least) + " (" + values +
+           "); give --device-memory at least that, or widen the space";
+}
+
+}  // namespace hpo::tune

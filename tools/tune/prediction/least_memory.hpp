@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hpo/core/history.hpp"
+#include "hpo/registry/any_memory_guard.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "tune/settings/settings.hpp"
+
+namespace hpo::worker::inline supervisor {
+class Pool;
+}
+
+namespace hpo::tune {
+
+/// Says that a device is too small for the study, and which would do: when the guard refuses random proposals without an exception.
+/// Nothing where one fits, nobody can predict it, or a minute was not enough to look at 500. One prediction where the first proposal fits.
+struct FitQuestion {
+    std::string device;
+    std::int64_t capacity_bytes = 0;
+    History history{};  ///< that the guard may have learned from
+};
+[[nodiscard]] std::optional<std::string> nothing_fits(const Settings& settings, const TrainerInfo& info, worker::Pool& pool,
+                                                      const registry::AnyMemoryGuard& guard, const FitQuestion& question);
+
+}  // namespace hpo::tune

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "tune/settings/proposals.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "hpo/sampler/random.hpp"
+#include "hpo/sampler/suggest.hpp"
+#include "hpo/space/known_distributions.hpp"
+#include "hpo/space/repetition.hpp"
+#include "hpo/trainer/levers.hpp"
+#include "hpo/trainer/settings.hpp"
+#include "tune/device/surroundings.hpp"
+
+namespace hpo::tune {
+namespace {
+
+std::string trainer_place(const Settings& settings, const TrainerInfo& info) {
+    return settings.arguments().script + ": trainer " + info.name + ": ";
+}
+
+/// Failures that rules tell apart, with figures; their plans are tried with the whole batch and with the smallest micro-batch.
+std::vector<Failure> made_up_failures() {
+    std::vector<Failure> failures;
+    for (const OomCause cause : {OomCause::capacity, OomCause::fragmentation, OomCause::neighbour}) {
+        Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .where = "backward"};
+        failure.cause = cause;
+        failure.requested_bytes = std::int64_t{512} << 20U;
+        failure.memory.allocated = std::int64_t{cause == OomCause::capacity ? 7000 : 3000} << 20U;
+        failure.memory.reserved = std::int64_t{7500} << 20U;
+        failure.memory.free = std::int64_t{200} << 20U;
+        failure.memory.capacity = std::int64_t{8} << 30U;
+        failures.push_back(failure);
+    }
+    for (const FailureKind kind : {FailureKind::host_out_of_memory, FailureKind::crash, FailureKind::trainer_error, FailureKind::non_finite,
+                                   FailureKind::cuda_sticky}) {
+        failures.push_back(Failure{.kind = kind, .message = "made up"});
+    }
+    return failures;
+}
+
+/// "out_of_memory (capacity)"
+std::string shown_failure(const Failure& failure) {
+    return std::string{to_text(failure.kind)} + (failure.cause ? " (" + std::string{to_text(*failure.cause)} + ")" : "");
+}
+
+}  // namespace
+
+std::vector<ParamSet> draw_proposals(const Settings& settings, std::int64_t count) {
+    std::vector<ParamSet> drawn;
+    sampler::Random random;
+    const History nothing{settings.description().name, {}, {}, {}};
+    const Space space = settings.probe_space();
+    const auto fixed = settings.fixed();
+    KnownDistributions distributions;
+    for (std::int64_t number = 0; number < count; ++number) {
+        drawn.push_back(suggest_params(random, space, TrialContext{number, nothing}, Seed{0}, fixed));
+        if (const auto changed = changed_question(space, drawn.back(), number)) {
+            throw Error{Errc::bad_value, settings.arguments().script + ": space: called again with the same values, it " + *changed +
+                                             "; expected a space that depends on its trial alone, and on nothing that a call changes"};
+        }
+        distributions.admit(drawn.back());
+    }
+    if (std::all_of(drawn.begin(), drawn.end(), [](const ParamSet& params) { return params.empty(); })) {
+        throw Error{Errc::bad_value,
+                    settings.arguments().script +
+                        ": space: it asks for no parameter; expected trial:float, trial:int or trial:categorical at least once"};
+    }
+    return drawn;
+}
+
+std::vector<std::string> never_asked(const Settings& settings, const std::vector<ParamSet>& proposals) {
+    std::vector<std::string> names;
+    for (const auto& entry : settings.fixed()) {
+        const auto asks = [&](const ParamSet& params) { return params.find(entry.first) != nullptr; };
+        if (std::none_of(proposals.begin(), proposals.end(), asks)) names.push_back(entry.first);
+    }
+    return names;
+}
+
+namespace {
+
+/// Options of the trainer that each trial's own parameter of that name replaces.
+std::vector<std::string> options_without_effect(const Settings& settings, const std::vector<ParamSet>& proposals) {
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : settings.description().trainer_options) {
+        const auto asks = [&](const ParamSet& params) { return params.find(name) != nullptr; };
+        if (!std::all_of(proposals.begin(), proposals.end(), asks)) continue;
+        texts.push_back(settings.arguments().script + ": the trainer's option '" + name +
+                        "' has no effect: the space asks for a parameter of that name; to hold it: --fix " + name + "=" +
+                        display_text(value));
+    }
+    return texts;
+}
+
+}  // namespace
+
+std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
+    std::vector<std::string> texts = options_without_effect(settings, proposals);
+    if (info.parameters.empty()) return texts;  // it takes whatever it is given
+    struct Problem {
+        std::string text;
+        std::size_t proposals = 0;
+    };
+    std::map<std::string, Problem> problems;  // by parameter; by text for names that the trainer lacks
+    TrainerJob job;
+    job.options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()};
+    for (const ParamSet& params : proposals) {
+        job.params.clear();
+        for (const Param& param : params) job.params.emplace(param.name, param.value());
+        for (const TrainerProblem& found : hpo::Settings::problems(info, job)) {
+            const bool is_name = found.what.starts_with("unknown ");
+            if (found.what.starts_with("unknown option")) continue;  // require_known_to_trainer says it
+            Problem& problem = problems[is_name ? found.what : found.where];
+            if (++problem.proposals == 1) problem.text = (is_name ? "" : found.where + ": ") + found.what;
+        }
+    }
+    for (const auto& [key, problem] : problems) {
+        const std::string share = problem.proposals == proposals.size() ? ""
+                                                                        : " (in " + std::to_string(problem.proposals) + " of " +
+                                                                              std::to_string(proposals.size()) + " proposals)";
+        texts.push_back(trainer_place(settings, info) + problem.text + share);
+    }
+    return texts;
+}
+
+std::optional<std::string> unsuitable_change(const Settings& settings, const TrainerInfo& info, const ParamSet& changed) {
+    if (info.parameters.empty()) return std::nullopt;  // it takes whatever it is given
+    TrainerJob job;
+    job.options = {settings.description().trainer_options.begin(), settings.description().trainer_options.end()};
+    for (const Param& param : changed) job.params.emplace(param.name, param.value());
+    const auto problems = hpo::Settings::problems(info, job);
+    if (problems.empty()) return std::nullopt;
+    const TrainerProblem& first = problems.front();
+    return (first.what.starts_with("unknown ") ? "" : first.where + ": ") + first.what;
+}
+
+RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
+    const script::StudyDescription& study = settings.description();
+    if (!study.has_on_oom && !study.has_on_failure) return {};
+    const script::StudyScript rules = settings.fresh_script();
+    const History nothing{study.name, {}, {}, {}};
+    RuleProblems problems;
+    std::set<std::string> errors;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+    const auto ask = [&](const ParamSet& params, const ExecutionPlan& plan, const Failure& failure) {
+        if (std::chrono::steady_clock::now() > deadline) return;  // of rules that need their whole time, a few answers are enough
+        Trial trial;
+        trial.number = 0;
+        trial.params = params;
+        trial.attempts.emplace_back();
+        trial.attempts.back().plan = plan;
+        trial.attempts.back().failure = failure;
+        std::optional<Recovery> answer;
+        try {
+            answer = rules.answer({trial, trial.attempts.back(), failure, nothing});
+        } catch (const Error& error) {
+            if (errors.insert(error.what()).second)
+                problems.failing.insert("a rule of the script fails when it is asked about " + shown_failure(failure) + ": " +
+                                        error.what());
+        }
+        if (!answer || answer->action != Recovery::Action::retry) return;
+        if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
+            problems.impossible.insert(trainer_place(settings, info) +
+                                       "a rule of the script retries with a change of the plan: " + *missing);
+        }
+        if (const auto wrong = answer->params ? unsuitable_change(settings, info, *answer->params) : std::nullopt)
+            problems.impossible.insert(trainer_place(settings, info) + "a rule of the script retries with changed parameters: " + *wrong);
+        if (answer->plan.device == plan.device) return;
+        try {
+            (void)usable_device(settings.arguments().script + ": hpo.retry: device", answer->plan.device, info);
+        } catch (const Error& error) {
+            problems.impossible.insert(error.what());
+        }
+    };
+    for (const ParamSet& params : representatives(proposals)) {
+        ExecutionPlan whole = first_plan(settings, info, params, "cpu");
+        ExecutionPlan least = whole;
+        if (whole.effective_batch) least.micro_batch = 1;
+        for (const Failure& failure : made_up_failures()) {
+            ask(params, whole, failure);
+            ask(params, least, failure);
+        }
+    }
+    return problems;
+}
+
+std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
+    std::set<std::string> shown;
+    std::vector<ParamSet> chosen;
+    for (const ParamSet& params : drawn) {
+        bool adds = chosen.empty();
+        for (const Param& param : params) {
+            if (!holds<CategoricalDistribution>(*param.distribution)) continue;
+            adds = shown.insert(param.name + "=" + json_text(param.value())).second || adds;
+        }
+        if (adds) chosen.push_back(params);
+    }
+    return chosen;
+}
+
+std::optional<std::int64_t> unsearched_batch(const Settings& settings, const TrainerInfo& info) {
+    const auto& options = settings.description().trainer_options;
+    Value batch;
+    for (const TrainerParameter& parameter : info.parameters) {
+        if (parameter.name == info.effective_batch_parameter) batch = parameter.standard;
+    }
+    if (const auto given = options.find(info.effective_batch_parameter); given != options.end()) batch = given->second;
+    const auto* const whole = get_if<std::int64_t>(&batch);
+    return whole && *whole > 0 ? std::optional{*whole} : std::nullopt;
+}
+
+ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, const ParamSet& params, const std::string& device) {
+    ExecutionPlan plan = settings.plan();
+    plan.device = device;
+    inherit_allocator_settings(plan);
+    plan.effective_batch = unsearched_batch(settings, info);
+    if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
+    return plan;
+}
+
+}  // namespace hpo::tune

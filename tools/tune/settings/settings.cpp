@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+#include "tune/settings/settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+
+#include "hpo/allocator/trace_file.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/core/plan_text.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/trainer/objectives.hpp"
+#include "support/json.hpp"
+#include "tune/display/cards.hpp"
+#include "tune/display/text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+struct Word {
+    const char* name;
+    const char* standard;
+    const char* value;  ///< how the value is shown in --help
+    const char* help;
+};
+
+constexpr Word known_words[] = {
+    {"store", "hpo.db", "PATH", "SQLite file of the study"},
+    {"study", "", "NAME", "name of the study (default: the script's)"},
+    {"trials", "100", "N", "trials in all, including those that the study already has"},
+    {"time", "", "DURATION", "start no trial after this: 45s, 90min, 1h30min"},
+    {"device", "auto", "auto|cpu|cuda|cuda:N", "where trials run"},
+    {"device-memory", "", "SIZE", "how much memory all trials together may hold on the device: 600MiB"},
+    {"compute-capability", "", "N.N", "compute capability of the GPU to predict for: 9.0 is Hopper (default: the driver's answer)"},
+    {"ledger", "auto", "auto|FILE", "file in which runs reserve memory of the device; the same file for all runs that share it"},
+    {"workers", "auto", "auto|N", "trials at once"},
+    {"threads", "auto", "auto|N", "threads of each worker"},
+    {"target-share", "auto", "auto|SHARE",
+     "a trial that must shrink is shrunk to this share of the device's memory (above 0, at most 1), if a quarter of its micro-batch "
+     "is enough for that; auto: nearly half if trials share the device"},
+    {"seed", "0", "N", "root of all randomness of the study"},
+    {"sampler", "tpe", "NAME[:key=value,...]", "see hpo-tune policies sampler"},
+    {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},
+    {"guard", "auto", "auto|NAME[:key=value,...]",
+     "see hpo-tune policies guard; auto: calibrated if the device's memory is known, else unlimited"},
+    {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
+    {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
+    {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; without a folder beside the store"},
+    {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
+};
+
+/// The levers that are set, in words.
+std::string plan_text(const ExecutionPlan& plan) {
+    std::string text;
+    each_plan_field([&](const auto& field) {
+        const std::string words = field.role == PlanRole::lever ? plan_words(field, plan.*field.member) : "";
+        const ExecutionPlan nothing;
+        if (!words.empty() && plan.*field.member != nothing.*field.member) text += (text.empty() ? "" : ", ") + words;
+    });
+    return text;
+}
+
+script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
+    if (allocator::begins_as_trace(arguments.script)) {
+        throw Error{Errc::script,
+                    arguments.script + ": an allocation trace and no study script; hpo-tune trace " + arguments.script + " shows it"};
+    }
+    script::ScriptOptions options;
+    options.print = std::move(print);
+    for (const std::string& assignment : arguments.set) {
+        const auto equals = assignment.find('=');
+        if (equals == std::string::npos || equals == 0) throw bad_value("--set", "'" + assignment + "'", "NAME=VALUE");
+        options.set[assignment.substr(0, equals)] = assignment.substr(equals + 1);
+    }
+    for (const std::string& assignment : arguments.trainer_option) {
+        auto [name, value] = parse_assignment("--trainer-option", assignment);
+        options.trainer_options.insert_or_assign(std::move(name), std::move(value));
+    }
+    try {
+        return script::StudyScript::load(arguments.script, std::move(options));
+    } catch (const Error& error) {
+        if (error.code() != Errc::unknown_name) throw;  // else a --set that the script does not declare
+        throw Error{Errc::unknown_name, std::string{error.what()} + "; an option of the trainer is set by --trainer-option NAME=VALUE"};
+    }
+}
+
+/// Whether there is a size to hold predictions against: the user's, or a GPU's.
+bool knows_device_memory(const std::map<std::string, Settings::Setting>& settings) {
+    if (!settings.at("device-memory").text.empty()) return true;
+    const std::string& device = settings.at("device").text;
+    if (device == "cpu") return false;
+    if (device != "auto") {
+        const auto card = card_of(device);
+        return card && card->is_known();
+    }
+    return std::ranges::any_of(visible_cards(), &device::NvidiaDevice::is_known);
+}
+
+}  // namespace
+
+void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments>& arguments, const std::vector<std::string>& words) {
+    command->add_option("SCRIPT", arguments->script, "the study script (Lua)")->required();
+    command->add_option("--set", arguments->set, "NAME=VALUE of an hpo.option of the script (repeatable)");
+    command->add_option("--trainer-option", arguments->trainer_option,
+                        "NAME=VALUE of an option of the trainer, such as epochs (repeatable)");
+    command->add_option("--fix", arguments->fix, "NAME=VALUE of a parameter that is then not searched (repeatable)");
+    command->add_option("--plan", arguments->plan, "KEY=VALUE of a lever that first attempts begin with: micro_batch=8 (repeatable)");
+    command->add_option("--plugin-dir", arguments->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)")
+        ->allow_extra_args(false);
+    if (std::find(words.begin(), words.end(), "accept-changed-options") != words.end()) {
+        command->add_flag("--accept-changed-options", arguments->accept_changed_options,
+                          "accept a study whose trials have other options of the trainer");
+    }
+    for (const Word& word : known_words) {
+        if (std::find(words.begin(), words.end(), word.name) == words.end()) continue;
+        if (std::string_view{word.name} == "save-best") {  // a flag, so that it never takes the script for its folder
+            command->add_flag("--save-best{true}", arguments->save_best, word.help);
+            continue;
+        }
+        auto* option = command->add_option_function<std::string>(
+            std::string{"--"} + word.name,
+            [arguments, name = std::string{word.name}](const std::string& text) { arguments->words[name] = text; }, word.help);
+        option->type_name(word.value)->check(not_empty(word.value));
+        if (*word.standard != '\0') option->default_str(word.standard);
+    }
+}
+
+CLI::Validator not_empty(const std::string& expected) {
+    return {[expected](const std::string& text) { return text.empty() ? "got ''; expected " + expected : std::string{}; }, ""};
+}
+
+Settings::Settings(StudyArguments arguments)
+    : arguments_{std::move(arguments)},
+      script_{load(arguments_, [](std::string_view line) { std::cerr << line << "\n"; })},
+      silent_{load(arguments_, {})} {
+    const script::StudyDescription& study = description();
+    if (!arguments_.save_best.empty()) arguments_.words["save-best"] = arguments_.save_best;
+    std::map<std::string, std::string> from_script{study.run_options.begin(), study.run_options.end()};
+    const auto adopt = [&](const char* name, const std::optional<std::string>& spec) {
+        if (spec) from_script[name] = *spec;
+    };
+    adopt("sampler", study.sampler);
+    adopt("pruner", study.pruner);
+    adopt("guard", study.guard);
+    adopt("recovery", study.recovery);
+    if (const auto folder = from_script.extract("plugin-dir")) arguments_.plugin_dirs.push_back(folder.mapped());
+
+    std::vector<std::string> names;
+    for (const Word& word : known_words) {
+        names.emplace_back(word.name);
+        Setting setting{word.standard, "default"};
+        if (const auto given = from_script.find(word.name); given != from_script.end()) setting = {given->second, arguments_.script};
+        if (const auto given = arguments_.words.find(word.name); given != arguments_.words.end()) setting = {given->second, "command line"};
+        settings_[word.name] = setting;
+    }
+    for (const auto& [name, text] : from_script) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name(arguments_.script, "option", name, names);
+    }
+    if (description().trainer.empty()) throw Error{Errc::script, arguments_.script + ": got an empty trainer; expected trainer = \"name\""};
+    if (settings_["guard"].text.starts_with("auto:"))
+        throw bad_value(place("guard"), "'" + settings_["guard"].text + "'", "auto, which has no options, or a guard's name with them");
+    if (Setting& guard = settings_["guard"]; guard.text == "auto") guard.text = knows_device_memory(settings_) ? "calibrated" : "unlimited";
+    if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
+    if (study.objectives.size() > 1) {
+        for (const auto& [word, only] : {std::pair{"sampler", "random"}, std::pair{"pruner", "none"}}) {
+            if (settings_[word].origin == "default") settings_[word] = {only, "several objectives"};
+        }
+    }
+    if (settings_["study"].text.empty()) settings_["study"] = {study.name, arguments_.script};
+    const std::string& progress = settings_["progress"].text;
+    if (progress != "auto" && progress != "bar" && progress != "plain" && progress != "none")
+        throw bad_value(place("progress"), "'" + progress + "'", "auto, bar, plain or none");
+    static_cast<void>(compute_capability());
+    static_cast<void>(target_share());
+}
+
+script::StudyScript Settings::fresh_script() const { return load(arguments_, {}); }
+
+std::string Settings::place(const std::string& word) const {
+    return settings_.at(word).origin == "command line" ? "--" + word : arguments_.script + ": " + word;
+}
+
+std::int64_t Settings::whole(const std::string& word, std::int64_t least, std::int64_t greatest) const {
+    const auto value = field_traits<std::int64_t>::parse(text(word));
+    if (value && *value >= least && *value <= greatest) return *value;
+    const bool bounded = greatest < std::numeric_limits<std::int64_t>::max();
+    throw bad_value(place(word), "'" + text(word) + "'",
+                    bounded ? "a whole number from " + std::to_string(least) + " to " + std::to_string(greatest)
+                            : "a whole number of at least " + std::to_string(least));
+}
+
+std::optional<std::int64_t> Settings::bytes(const std::string& word) const {
+    if (text(word).empty()) return std::nullopt;
+    return require_bytes(place(word), text(word));
+}
+
+std::optional<double> Settings::time_seconds() const {
+    if (text("time").empty()) return std::nullopt;
+    const double seconds = require_seconds(place("time"), text("time"));
+    if (seconds <= 0) throw bad_value(place("time"), "'" + text("time") + "'", "a duration above 0, such as 8h");
+    return seconds;
+}
+
+std::optional<allocator::ComputeCapability> Settings::compute_capability() const {
+    const std::string& given = text("compute-capability");
+    if (given.empty()) return std::nullopt;
+    const auto capability = allocator::parse_compute_capability(given);
+    std::vector<std::string> known;
+    for (const allocator::ComputeCapability each : allocator::known_compute_capabilities) {
+        if (capability == each) return each;
+        known.push_back(to_text(each));
+    }
+    throw bad_value(place("compute-capability"), "'" + given + "'", "one that LibTorch knows: " + join_names(known));
+}
+
+std::optional<double> Settings::target_share() const {
+    const std::string& given = text("target-share");
+    if (given == "auto") return std::nullopt;
+    const auto share = field_traits<double>::parse(given);
+    if (!share || !(*share > 0 && *share <= 1)) throw bad_value(place("target-share"), "'" + given + "'", "auto, or above 0 to 1");
+    return share;
+}
+
+std::chrono::milliseconds Settings::plugin_timeout() const { return require_timeout(place("plugin-timeout"), text("plugin-timeout")); }
+
+std::vector<Direction> Settings::directions() const {
+    std::vector<Direction> directions;
+    for (const script::Objective& objective : description().objectives) directions.push_back(objective.direction);
+    return directions;
+}
+
+std::vector<std::string> Settings::objectives() const {
+    std::vector<std::string> objectives;
+    for (const script::Objective& objective : description().objectives) objectives.push_back(objective.metric);
+    return objectives;
+}
+
+std::string Settings::metric_text() const {
+    std::string text;
+    for (const std::string& metric : objectives()) text += (text.empty() ? "" : ", ") + metric;
+    return text;
+}
+
+std::size_t Settings::reported_objective() const {
+    const std::vector<std::string> all = objectives();
+    const auto found = std::find(all.begin(), all.end(), reported_metric(all));
+    return found == all.end() ? 0 : static_cast<std::size_t>(found - all.begin());
+}
+
+void Settings::require_for_objectives() const {
+    if (description().objectives.size() < 2) return;
+    const auto require = [&](const char* word, std::string_view least, const char* why) {
+        const std::string name = text(word).substr(0, text(word).find(':'));
+        if (name != least) throw bad_value(place(word), "'" + name + "' for several objectives", std::string{least} + ": " + why);
+    };
+    require("pruner", "none", "running trials are compared by one value");
+    if (text("sampler").substr(0, text("sampler").find(':')) == "tpe") require("sampler", "random", "tpe learns from one value");
+    if (!text("save-best").empty()) throw bad_value(place("save-best"), "several objectives", "one: several have no best trial");
+}
+
+std::vector<std::pair<std::string, Value>> Settings::fixed() const {
+    std::vector<std::pair<std::string, Value>> fixed;
+    for (const std::string& assignment : arguments_.fix) {
+        auto given = parse_assignment("--fix", assignment);
+        const auto earlier = std::find_if(fixed.begin(), fixed.end(), [&](const auto& each) { return each.first == given.first; });
+        if (earlier != fixed.end())
+            throw bad_value("--fix " + given.first, display_text(earlier->second) + " and " + display_text(given.second), "one value");
+        fixed.push_back(std::move(given));
+    }
+    for (const auto& [name, value] : description().fixed_params) {
+        if (std::none_of(fixed.begin(), fixed.end(), [&](const auto& given) { return given.first == name; }))
+            fixed.emplace_back(name, value);
+    }
+    return fixed;
+}
+
+ExecutionPlan Settings::with_levers(ExecutionPlan plan) const {
+    for (const std::string& assignment : arguments_.plan) set_lever(plan, "--plan", assignment);
+    return plan;
+}
+
+std::filesystem::path Settings::best_model_folder(std::int64_t study_id) const {
+    const std::string& folder = text("save-best");
+    if (folder != "true") return folder;
+    return std::filesystem::path{store::file_of(text("store")) + ".best"} / ("study-" + std::to_string(study_id));
+}
+
+AnyPolicies Settings::policies() const {
+    require_for_objectives();
+    const registry::Registries registries = registry::builtin_registries();
+    const auto make = [&](const auto& kind, const char* word) {
+        return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)));
+    };
+    return {make(registries.samplers, "sampler"), make(registries.pruners, "pruner"), make(registries.guards, "guard"),
+            script::ScriptRecovery<registry::AnyRecovery>{script_, make(registries.recoveries, "recovery")}};
+}
+
+std::string Settings::json() const {
+    tools::Json json;
+    json["script"] = arguments_.script;
+    for (const auto& [word, setting] : settings_) json[word] = setting.text;
+    for (const script::ScriptOption& option : description().options) json["set." + option.name] = tools::to_json(option.value);
+    for (const auto& [name, value] : description().trainer_options) json["trainer_option." + name] = tools::to_json(value);
+    if (const std::string levers = plan_text(plan()); !levers.empty()) json["plan"] = levers;
+    return tools::one_line_text(json);
+}
+
+std::string Settings::report() const {
+    std::vector<std::vector<std::string>> rows;
+    for (const Word& word : known_words) {
+        const Setting& setting = settings_.at(word.name);
+        rows.push_back({word.name, setting.text.empty() ? "none" : setting.text, setting.origin});
+    }
+    for (const script::ScriptOption& option : description().options) {
+        rows.push_back(
+            {"set " + option.name, display_text(option.value), option.value == option.standard ? arguments_.script : "command line"});
+    }
+    if (const std::string levers = plan_text(plan()); !levers.empty())
+        rows.push_back({"plan", levers, arguments_.plan.empty() ? arguments_.script : "command line"});
+    for (const auto& [name, value] : description().trainer_options) {
+        const bool typed =
+            std::ranges::any_of(arguments_.trainer_option, [&](const std::string& text) { return text.starts_with(name + "="); });
+        rows.push_back({"trainer option " + name, display_text(value), typed ? "command line" : arguments_.script});
+    }
+    for (const auto& [name, value] : fixed()) rows.push_back({"fix " + name, display_text(value), "fixed"});
+    return table({"setting", "value", "from"}, rows);
+}
+
+std::optional<double> parse_duration_seconds(std::string_view text) {
+    double seconds = 0;
+    if (text.empty()) return std::nullopt;
+    while (!text.empty()) {
+        double value = 0;
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+        if (status != std::errc{} || value < 0) return std::nullopt;
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+        const auto letters = std::min(text.find_first_not_of("hmins"), text.size());
+        const std::string_view unit = text.substr(0, letters);
+        text.remove_prefix(letters);
+        if (unit == "h") seconds += value * 3600;
+        else if (unit == "min" || unit == "m") seconds += value * 60;
+        else if (unit == "s" || unit.empty()) seconds += value;
+        else if (unit == "ms") seconds += value / 1000;
+        else return std::nullopt;
+        if (unit.empty() && !text.empty()) return std::nullopt;
+    }
+    if (seconds > 1e12) return std::nullopt;
+    return seconds;
+}
+
+double require_seconds(const std::string& place, const std::string& text) {
+    if (const auto seconds = parse_duration_seconds(text)) return *seconds;
+    throw bad_value(place, "'" + text + "'", "a duration such as 45s, 90min, 1h30min");
+}
+
+std::chrono::milliseconds require_timeout(const std::string& place, const std::string& text) {
+    const double seconds = require_seconds(place, text);
+    if (seconds < 0.001 || seconds > 24 * 3600) throw bad_value(place, "'" + text + "'", "a duration from 1ms to 24h");
+    return std::chrono::milliseconds{std::llround(seconds * 1000)};
+}
+
+std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw bad_value(place, "'" + text + "'", "NAME=VALUE");
+    const std::string value = text.substr(equals + 1);
+    const std::string name = text.substr(0, equals);
+    if (const auto whole = field_traits<std::int64_t>::parse(value)) return {name, *whole};
+    if (const auto number = field_traits<double>::parse(value)) return {name, *number};
+    if (value == "true" || value == "false") return {name, value == "true"};
+    return {name, value};
+}
+
+}  // namespace hpo::tune

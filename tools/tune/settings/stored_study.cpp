@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "tune/settings/stored_study.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "hpo/base/error.hpp"
+#include "hpo/space/known_distributions.hpp"
+#include "hpo/store/json_text.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/store/sqlite/study_attributes.hpp"
+#include "support/json.hpp"
+
+namespace hpo::tune {
+
+namespace {
+
+/// Where a file is that a path names through symbolic links: there SQLite keeps its journal.
+std::filesystem::path behind_links(std::filesystem::path path) {
+    constexpr int most_links = 40;  // as the kernel has it
+    std::error_code failed;
+    for (int links = 0; links < most_links && std::filesystem::is_symlink(path, failed); ++links) {
+        path = path.parent_path() / std::filesystem::read_symlink(path, failed);  // an absolute one replaces all of it
+        if (failed) break;
+    }
+    return path;
+}
+
+/// The number that an option is; the texts of infinities count too, since JSON keeps these as texts.
+std::optional<double> number_of(const Value& option) {
+    if (const auto* whole = get_if<std::int64_t>(&option)) return static_cast<double>(*whole);
+    if (const auto* real = get_if<double>(&option)) return *real;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    for (const double number : {infinity, -infinity}) {
+        if (option == Value{number_text(number)}) return number;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+void require_writable_store(const std::string& file) {
+    store::require_openable(file, true);
+    const auto refuse = [&](const std::string& what) { throw Error{Errc::store, "store '" + file + "': " + what}; };
+    if (std::filesystem::exists(file) && ::access(file.c_str(), W_OK) != 0) refuse("cannot be written");
+    const auto parent = behind_links(file).parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder);
+}
+
+std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {
+    return {{{"trainer", settings.description().trainer}, {"metric", settings.metric_text()}}};
+}
+
+void require_same_identity(const Study& stored, const Settings& settings) {
+    for (const auto& [key, value] : identity(settings)) {
+        const auto has = stored.user_attributes.find(key);
+        if (has == stored.user_attributes.end() || has->second == json_quote(value)) continue;
+        throw bad_value(settings.place("study"), key + " \"" + value + "\" for study " + stored.name,
+                        key + " " + has->second + ", which its trials have; or another --study");
+    }
+}
+
+std::string trainer_options_text(const Settings& settings) {
+    return tools::one_line_text(tools::named_values(settings.description().trainer_options));
+}
+
+void require_same_options(const Study& stored, const std::vector<Trial>& trials, const Settings& settings, const TrainerInfo& info) {
+    const bool none_began = std::ranges::all_of(trials, [](const Trial& trial) { return trial.state == TrialState::waiting; });
+    if (settings.arguments().accept_changed_options || none_began) return;
+    const auto kept = stored.user_attributes.find(trainer_options_attribute);
+    if (kept == stored.user_attributes.end()) return;
+    const store::Json json = store::parse_json(kept->second);
+    if (!json.is_object()) return;
+    const auto& now = settings.description().trainer_options;
+    std::map<std::string, Value, std::less<>> then;
+    for (const auto& [name, value] : json.items()) then[name] = store::json_value(value);
+
+    std::vector<std::string> has;
+    std::vector<std::string> had;
+    const auto compare = [&](const std::string& name) {
+        const auto value_in = [&](const auto& options) {
+            if (const auto found = options.find(name); found != options.end()) return found->second;
+            for (const TrainerParameter& parameter : info.parameters) {
+                if (parameter.name == name) return parameter.standard;
+            }
+            return Value{};
+        };
+        const Value a = value_in(then);
+        const Value b = value_in(now);
+        if (a == b || (number_of(a) && number_of(a) == number_of(b))) return;
+        had.push_back(name + " = " + (a.is_null() ? "none" : display_text(a)));
+        has.push_back(name + " = " + (b.is_null() ? "none" : display_text(b)));
+    };
+    for (const auto& [name, value] : then) compare(name);
+    for (const auto& [name, value] : now) {
+        if (!then.contains(name)) compare(name);
+    }
+    if (had.empty()) return;
+    throw bad_value(
+        settings.place("study"), "trainer options " + join_names(has) + " for study " + stored.name,
+        join_names(had) + ", which its latest trials have; or another --study; or --accept-changed-options, to compare unlike trials");
+}
+
+void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info) {
+    const std::string text = trainer_options_text(settings);
+    if (settings.arguments().accept_changed_options) return store.set_study_user_attribute(stored.id, trainer_options_attribute, text);
+    const auto read = stored.user_attributes.find(trainer_options_attribute);
+    const auto expected = read == stored.user_attributes.end() ? std::nullopt : std::optional{read->second};
+    store::Connection connection{file, store::Connection::Options{.write = true}};
+    if (store::replace_study_attribute(connection, stored.id, trainer_options_attribute, expected, text)) return;
+    std::vector<Trial> trials;
+    store.refresh(stored.id, trials);
+    for (const Study& study : store.studies()) {
+        if (study.id == stored.id) require_same_options(study, trials, settings, info);
+    }
+}
+
+void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals) {
+    KnownDistributions known;
+    for (const Trial& trial : stored) {
+        try {
+            known.admit(trial.params);
+        } catch (const Error&) {  // another program mixed them; new trials are held against the latest
+        }
+    }
+    for (const ParamSet& params : proposals) known.admit(params);
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/core/param_set.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/core/trial.hpp"
+#include "hpo/store/store.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "tune/settings/settings.hpp"
+
+namespace hpo::tune {
+
+/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is made.
+void require_writable_store(const std::string& file);
+
+/// What a study keeps in its user attributes for all its trials, since values of different ones cannot be compared: key and value.
+[[nodiscard]] std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings);
+
+/// Throws bad_value where the stored study has another trainer or metric than the script.
+void require_same_identity(const Study& stored, const Settings& settings);
+
+/// The options of the study's trainer as the study keeps them, in the user attribute `trainer_options`: JSON text.
+[[nodiscard]] std::string trainer_options_text(const Settings& settings);
+inline constexpr const char* trainer_options_attribute = "trainer_options";
+
+/// Throws bad_value where the stored study's trials have other options of the trainer than the script, unless that is accepted. An option
+/// that one of them leaves out has the trainer's standard. A study that does not tell its options, as those of earlier versions, and one
+/// of which no trial has begun have none that could differ.
+void require_same_options(const Study& stored, const std::vector<Trial>& trials, const Settings& settings, const TrainerInfo& info);
+
+/// Writes the options to the study in the store's file when a trial begins with them. Throws as require_same_options where another run has
+/// begun trials with other options since `stored` was read.
+void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info);
+
+/// Throws bad_value where the script's parameters do not go with those of the study's trials.
+void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals);
+
+}  // namespace hpo::tune

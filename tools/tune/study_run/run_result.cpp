@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "tune/study_run/run_result.hpp"
+
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/analysis/best.hpp"
+#include "hpo/analysis/changed_params.hpp"
+#include "hpo/analysis/study_counts.hpp"
+#include "support/counts_text.hpp"
+#include "support/json.hpp"
+#include "tune/display/text.hpp"
+#include "tune/settings/printed_command.hpp"
+
+namespace hpo::tune {
+namespace {
+
+using tools::Json;
+
+/// The trials that no other one beats in every objective, in order of number.
+void print_front(const TuneResult& result, const Settings& settings) {
+    const auto front = analysis::best_trials(result.trials, result.study.directions);
+    if (front.empty()) {
+        std::cout << "Pareto front: no trial yet\n";
+        return;
+    }
+    std::vector<std::string> head{"  trial"};
+    for (const std::string& metric : settings.objectives()) head.push_back(metric);
+    std::vector<std::vector<std::string>> rows;
+    for (const Trial* trial : front) {
+        rows.push_back({"  " + std::to_string(trial->number)});
+        for (const double value : trial->values) rows.back().push_back(number(value));
+    }
+    std::cout << "Pareto front: " << tools::counted(front.size(), "trial") << " (parameters: hpo-analyze best --store "
+              << shell_quoted(settings.text("store")) << " --study " << shell_quoted(result.study.name) << ")\n"
+              << table(head, rows);
+}
+
+void print_text(const TuneResult& result, const Settings& settings) {
+    const analysis::StudyCounts counts = analysis::count(result.trials);
+    std::cout << "study " << tools::on_one_line(result.study.name) << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts)
+              << "\n";
+    if (result.study.directions.size() > 1) {
+        print_front(result, settings);
+    } else if (const Trial* best = result.best()) {
+        std::cout << "best: " << settings.description().objectives[0].metric << " " << number(best->values[0]) << " in trial "
+                  << best->number << "\n";
+        std::vector<std::vector<std::string>> rows;
+        for (const Param& param : best->params) rows.push_back({"  " + param.name, display_text(param.value())});
+        std::cout << table({"  parameter", "value"}, rows);
+        if (const Attempt* ran = analysis::last_attempt(*best)) {
+            if (const std::string changed = analysis::changes_text(*best, *ran); !changed.empty())
+                std::cout << "  ran with " << tools::on_one_line(changed) << "\n";
+            const ExecutionPlan& plan = ran->plan;
+            if (const auto micro = plan.effective_micro_batch(); micro && plan.effective_batch)
+                std::cout << "  run as " << plan.accumulation_steps() << " x micro-batch " << *micro << "\n";
+        }
+    } else {
+        std::cout << "best: none yet\n";
+    }
+    const bool only_others = counts.oom_attempts == 0 && counts.failed > 0;
+    std::cout << "explain: hpo-analyze " << (only_others ? "failures" : "oom") << " --store " << shell_quoted(settings.text("store"))
+              << " --study " << shell_quoted(result.study.name) << "\n";
+}
+
+void print_model(const KeptModel& kept, const TuneResult& result, const Settings& settings) {
+    const std::string folder = shell_quoted(kept.folder.string());
+    if (const auto& model = kept.manifest) {
+        std::cout << "model: " << folder << " (trial " << model->trial << ", " << model->metric << " " << number(model->value)
+                  << "); measure it again: " << evaluate_command(kept.folder.string(), settings.arguments().plugin_dirs) << "\n";
+    }
+    const Trial* best = result.best();
+    if (!best || kept.is_of(best)) return;
+    std::cout << "the model of the best trial was not kept; train it again: hpo-tune try " << shell_quoted(settings.arguments().script);
+    for (const char* word : {"store", "study", "seed"}) {
+        const Settings::Setting& setting = settings.all().at(word);
+        if (setting.origin == "command line") std::cout << " --" << word << " " << shell_quoted(setting.text);
+    }
+    for (const std::string& assignment : settings.arguments().set) std::cout << " --set " << shell_quoted(assignment);
+    std::cout << plugin_dir_words(settings.arguments().plugin_dirs) << " --trial " << best->number << " --save FOLDER\n";
+}
+
+/// The parameters that gave the trial's value where a rule changed them; else null.
+Json changed_params_json(const Trial& trial) {
+    const Attempt* last = analysis::last_attempt(trial);
+    return last && last->changed_params ? tools::to_json(*last->changed_params) : Json(nullptr);
+}
+
+Json best_json(const Trial& best) {
+    return {{"trial", best.number},
+            {"value", tools::to_json(best.values[0])},
+            {"params", tools::to_json(best.params)},
+            {"changed_params", changed_params_json(best)}};
+}
+
+/// A trial of the Pareto front.
+Json front_json(const Trial& trial) {
+    Json values = Json::array();
+    for (const double value : trial.values) values.push_back(tools::to_json(value));
+    return {{"trial", trial.number},
+            {"values", std::move(values)},
+            {"params", tools::to_json(trial.params)},
+            {"changed_params", changed_params_json(trial)}};
+}
+
+Json model_json(const std::optional<KeptModel>& kept) {
+    if (!kept || !kept->manifest) return nullptr;
+    return {{"folder", kept->folder.string()}, {"trial", kept->manifest->trial}};
+}
+
+void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {
+    const analysis::StudyCounts counts = analysis::count(result.trials);
+    const Trial* best = result.best();
+    Json json{{"study", result.study.name},
+              {"store", settings.text("store")},
+              {"interrupted", result.interrupted},
+              {"complete", counts.complete},
+              {"pruned", counts.pruned},
+              {"infeasible", counts.infeasible},
+              {"failed", counts.failed},
+              {"interrupted_trials", counts.interrupted},
+              {"oom_attempts", counts.oom_attempts},
+              {"oom_trials", counts.oom_trials},
+              {"recovered_trials", counts.recovered_trials},
+              {"best", best ? best_json(*best) : Json(nullptr)}};
+    if (result.study.directions.size() > 1) {
+        Json& front = json["front"] = Json::array();
+        for (const Trial* trial : analysis::best_trials(result.trials, result.study.directions)) front.push_back(front_json(*trial));
+    }
+    json["model"] = model_json(kept);
+    tools::print(json);
+}
+
+}  // namespace
+
+void print_result(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept, bool as_json) {
+    if (as_json) return print_json(result, settings, kept);
+    print_text(result, settings);
+    if (kept) print_model(*kept, result, settings);
+}
+
+int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) {
+    if (result.interrupted) return exit_code(Errc::interrupted);
+    if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {
+        std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << tools::on_one_line(kept->problem) << "\n";
+        return exit_code(Errc::store);
+    }
+    const analysis::StudyCounts counts = analysis::count(result.trials);
+    if (counts.failed > 0 && counts.failed == counts.ended()) {
+        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name)
+                  << (counts.failed == 1 ? ": its trial failed" : ": each of its " + std::to_string(counts.failed) + " trials failed")
+                  << "\n";
+        return exit_code(Errc::check_failed);
+    }
+    return 0;
+}
+
+}  // namespace hpo::tune

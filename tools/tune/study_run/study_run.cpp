@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "tune/study_run/study_run.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <utility>
+
+#include "hpo/analysis/study_counts.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/trainer/levers.hpp"
+#include "hpo/tuner.hpp"
+#include "support/terminal.hpp"
+#include "tune/prediction/least_memory.hpp"
+#include "tune/settings/fixed_parameters.hpp"
+#include "tune/settings/proposals.hpp"
+#include "tune/settings/stored_study.hpp"
+#include "tune/study_run/interrupts.hpp"
+#include "tune/study_run/run_result.hpp"
+
+namespace hpo::tune {
+namespace {
+
+ProgressStyle progress_style(const Settings& settings) {
+    const std::string& text = settings.text("progress");
+    const bool redraws = tools::takes_escapes(STDERR_FILENO);
+    // Another program may draw what a pipe gets; a terminal that cannot is not asked to.
+    if (text == "bar") return redraws || isatty(STDERR_FILENO) == 0 ? ProgressStyle::bar : ProgressStyle::plain;
+    if (text == "plain") return ProgressStyle::plain;
+    if (text == "none") return ProgressStyle::none;
+    return redraws ? ProgressStyle::bar : ProgressStyle::plain;
+}
+
+/// What to say of a limited device after a complete trial that measured nothing of it: the limit does not hold for this trainer.
+std::optional<std::string> unmeasured_budget(const Settings& settings, const TrainerInfo& info, const Trial& trial) {
+    if (trial.state != TrialState::complete || trial.attempts.empty() || !device_budget(settings)) return std::nullopt;
+    const Attempt& last = trial.attempts.back();
+    const auto measured = [](const MemoryMark& mark) { return mark.name != "admission" && mark.reading.allocated; };
+    if (last.peak_allocated || last.peak_reserved || std::ranges::any_of(last.memory, measured)) return std::nullopt;
+    return settings.place("device-memory") + ": trainer " + info.name + " has measured no memory in trial " + std::to_string(trial.number) +
+           ": the limit does not bound what its trials take";
+}
+
+/// The study, new or as it is stored; a new one is told its trainer and metric.
+Study open_same_study(Store& store, const Settings& settings) {
+    const Study study = store.open_study(settings.text("study"), settings.directions(), Store::Open::create_or_resume);
+    require_same_identity(study, settings);
+    for (const auto& [key, value] : identity(settings)) {
+        if (!study.user_attributes.contains(key)) store.set_study_user_attribute(study.id, key, json_quote(value));
+    }
+    return study;
+}
+
+/// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
+/// that does not suffice is no reason to stop: each trial has its guard and its recovery.
+std::vector<std::string> problems_before_start(worker::Pool& pool, const std::string& trainer, const ParamSet& params,
+                                               const ExecutionPlan& plan) {
+    std::vector<TrainerProblem> found;
+    try {
+        found = pool.check(params, plan).problems;
+    } catch (const Error& error) {  // the worker died or was slow: a trial that meets the same is recorded with what is known of it
+        std::cerr << "hpo-tune: note: " << tools::on_one_line(error.what()) << "\n";
+    }
+    std::vector<std::string> problems;
+    for (const TrainerProblem& problem : found) {
+        if (is_memory(classify_text({.message = problem.what}).kind)) continue;
+        problems.push_back("trainer " + trainer + ": " + (problem.where.empty() ? "" : problem.where + ": ") + problem.what);
+    }
+    return problems;
+}
+
+/// Says what is wrong; true when something is.
+bool refused(const std::vector<std::string>& problems) {
+    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
+    return !problems.empty();
+}
+
+}  // namespace
+
+StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options)
+    : options_{options},
+      settings_{arguments},
+      policies_{settings_.policies()},
+      style_{progress_style(settings_)},
+      tune_{.trials = settings_.whole("trials", 1),
+            .directions = settings_.directions(),
+            .seed = static_cast<std::uint64_t>(settings_.whole("seed", 0)),
+            .time_seconds = settings_.time_seconds(),
+            .fixed = settings_.fixed(),
+            .plan = settings_.plan()} {}
+
+StudyRun::~StudyRun() {
+    if (progress_) progress_->finish();
+}
+
+int StudyRun::run() {
+    const int refusal = exit_code(Errc::bad_value);
+    try_out_script();
+    ask_trainer();
+    if (trainer_refuses_script()) return refusal;
+    measure_device();
+    start_workers();
+    if (trainer_refuses_first_proposal()) return refusal;
+    is_new_ = !std::filesystem::exists(store::file_of(settings_.text("store")));
+    if (is_new_ && device_is_too_small_for({})) return refusal;
+    open_store();
+    show_progress();
+    tell_tuner_of_trainer();
+    tell_tuner_of_interrupts();
+    open_study();
+    if (!is_new_ && device_is_too_small_for_stored_study()) return refusal;
+    keep_checkpoints();
+    keep_best_model();
+    return conclude(tune());
+}
+
+void StudyRun::try_out_script() {
+    require_writable_store(store::file_of(settings_.text("store")));
+    require_fixed(settings_);
+    proposals_ = draw_proposals(settings_);
+    for (const std::string& name : never_asked(settings_, proposals_)) {
+        std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals_.size()
+                  << " proposals\n";
+    }
+}
+
+void StudyRun::ask_trainer() {
+    info_ = describe_trainer(settings_);
+    require_known_to_trainer(settings_, info_);
+    require_plan(settings_, info_);
+    if (!settings_.text("save-best").empty()) require_saves_models(settings_.place("save-best"), info_);
+    device_.name = chosen_device(settings_, info_);
+}
+
+bool StudyRun::trainer_refuses_script() const {
+    const RuleProblems rules = rule_problems(settings_, info_, proposals_);
+    return refused(unsuitable_parameters(settings_, info_, proposals_)) || refused({rules.impossible.begin(), rules.impossible.end()}) ||
+           refused({rules.failing.begin(), rules.failing.end()});
+}
+
+void StudyRun::measure_device() {
+    device_.capacity_bytes = device_capacity(settings_, device_.name);
+    device_.parallel = parallelism(settings_, device_.name);
+    if (!options_.verbose) return;
+    std::cerr << settings_.report();
+    std::cerr << "trainer " << info_.name << (info_.libtorch_version.empty() ? "" : " on LibTorch " + info_.libtorch_version) << ", device "
+              << device_.name << ", " << device_.parallel.workers << " workers of " << device_.parallel.threads << " threads\n";
+}
+
+void StudyRun::start_workers() {
+    workers_.emplace(settings_, info_, device_, [this](const std::string& text) { note(text); });
+    workers_->share_device(settings_, info_, device_, policies_.guard.looks(), tune_);
+}
+
+bool StudyRun::trainer_refuses_first_proposal() {
+    const ParamSet& first = proposals_.front();
+    return refused(problems_before_start(workers_->pool(), info_.name, first, first_plan(settings_, info_, first, device_.name)));
+}
+
+bool StudyRun::device_is_too_small_for(const History& learned) {
+    if (!device_.capacity_bytes) return false;
+    const auto problem =
+        nothing_fits(settings_, info_, workers_->pool(), policies_.guard, {device_.name, *device_.capacity_bytes, learned});
+    return problem && refused({*problem});
+}
+
+void StudyRun::open_store() {
+    store_.emplace(settings_.text("store"));
+    workers_->keep_predictions_in(settings_.text("store"));
+}
+
+void StudyRun::show_progress() {
+    std::function<std::vector<device::LedgerEntry>()> ledger;
+    if (workers_->shares_device()) ledger = [this] { return workers_->ledger_entries(); };
+    progress_.emplace(Progress::Settings{.style = style_,
+                                         .trials = tune_.trials,
+                                         .metrics = settings_.objectives(),
+                                         .device = device_.name,
+                                         .capacity_bytes = device_.capacity_bytes,
+                                         .occupancy = [this] { return workers_->pool().occupancy(); },
+                                         .ledger = std::move(ledger),
+                                         .trial_finished = [this](const Trial& trial) { trial_finished(trial); },
+                                         .attempt_started = [this] { attempt_started(); }});
+}
+
+void StudyRun::tell_tuner_of_trainer() {
+    tune_.plan.device = device_.name;
+    inherit_allocator_settings(tune_.plan);
+    tune_.plan.effective_batch = unsearched_batch(settings_, info_);
+    tune_.effective_batch_parameter = info_.effective_batch_parameter;
+    tune_.refuses_plan = [this](const ExecutionPlan& from, const ExecutionPlan& to) { return missing_lever(from, to, info_.levers); };
+    tune_.refuses_params = [this](const ParamSet& params) { return unsuitable_change(settings_, info_, params); };
+    if (std::find(info_.levers.begin(), info_.levers.end(), "micro_batch") == info_.levers.end()) {
+        tune_.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
+    }
+    tune_.run = Run{.configuration = settings_.json()};
+}
+
+void StudyRun::tell_tuner_of_interrupts() {
+    tune_.stop_requested = [this] { return stop_requested(); };
+    watch_interrupts();
+}
+
+void StudyRun::open_study() {
+    study_ = open_same_study(*store_, settings_);
+    store_->refresh(study_.id, stored_);
+    require_same_parameters(stored_, proposals_);  // before a trial is begun in vain
+    require_same_options(study_, stored_, settings_, info_);
+}
+
+bool StudyRun::device_is_too_small_for_stored_study() {
+    std::vector<Attempt> elsewhere;
+    if (policies_.guard.carries())
+        elsewhere = tuner::Bookkeeping::attempts_of_other_studies(*store_, study_.id, workers_->pool().runs_on().device_name);
+    return device_is_too_small_for({study_.name, study_.directions, stored_, {}, elsewhere});
+}
+
+void StudyRun::keep_checkpoints() {
+    if (!info_.checkpoints) return;
+    checkpoints_.emplace(store::file_of(settings_.text("store")), study_.id, checkpoint_conditions(settings_, info_));
+    tune_.checkpoint_folder = [this](const Trial& trial) { return checkpoints_->make(trial); };
+    tune_.left_checkpoints = [this](const Trial& lost) { return checkpoints_->left_by(lost); };
+}
+
+void StudyRun::keep_best_model() {
+    if (settings_.text("save-best").empty()) return;
+    const auto read_stored = [this] {
+        store_->refresh(study_.id, stored_);
+        return stored_;
+    };
+    models_.emplace(
+        BestModel::Settings{
+            .folder = settings_.best_model_folder(study_.id), .about = model_of_study(settings_, info_), .metrics = info_.metrics},
+        read_stored, [this](const std::string& text) { note(text); });
+    tune_.model_folder = [this](std::int64_t trial) { return models_->make(trial); };
+}
+
+TuneResult StudyRun::tune() {
+    const Space space = settings_.script().space();
+    Tuner tuner{std::move(policies_.sampler), std::move(policies_.pruner), std::move(policies_.guard), std::move(policies_.recovery)};
+    TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, workers_->pool(), tune_, *progress_);
+    progress_->finish();
+    return result;
+}
+
+int StudyRun::conclude(const TuneResult& result) {
+    if (checkpoints_) {
+        const auto ended = static_cast<std::int64_t>(analysis::count(result.trials).ended());
+        checkpoints_->settle(result.trials, !result.interrupted && ended >= tune_.trials);
+    }
+    const auto kept = models_ ? std::optional{models_->settle(result.trials)} : std::nullopt;
+    print_result(result, settings_, kept, options_.json);
+    return exit_status(result, kept);
+}
+
+void StudyRun::note(const std::string& text) {
+    if (progress_) progress_->note(text);
+}
+
+void StudyRun::attempt_started() {
+    if (!std::exchange(has_kept_options_, true)) keep_trainer_options(*store_, store_->path(), study_, settings_, info_);
+}
+
+void StudyRun::trial_finished(const Trial& trial) {
+    if (const auto unmeasured = has_told_unmeasured_ ? std::nullopt : unmeasured_budget(settings_, info_, trial)) {
+        has_told_unmeasured_ = true;
+        note(*unmeasured);
+    }
+    if (checkpoints_) checkpoints_->finished(trial);
+    if (models_) models_->finished(trial);
+}
+
+bool StudyRun::stop_requested() {
+    if (!was_interrupted()) return false;
+    if (!std::exchange(has_told_interrupt_, true)) note("interrupted: ending the running trials; again to leave at once");
+    return true;
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/core/param_set.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/core/trial.hpp"
+#include "hpo/store/sqlite.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "hpo/tuner/options.hpp"
+#include "tune/display/progress.hpp"
+#include "tune/models/checkpoint_folders.hpp"
+#include "tune/settings/settings.hpp"
+#include "tune/study_run/model_keeper.hpp"
+#include "tune/study_run/study_workers.hpp"
+
+namespace hpo::tune {
+
+struct RunOptions {
+    bool json = false;
+    bool verbose = false;
+};
+
+/// One run of a study, from what a person typed to the exit status. Whatever can be found wrong is found before the store is made, and the
+/// rest of it before a trial begins.
+///
+/// Design note: the tuner, the pool and the progress display call functions that refer to this object, so it is not moved. A member that
+/// calls stands after those that it calls, and ends before them. There are two exceptions. Only `tune` follows the functions in `tune_`.
+/// The progress display asks the workers while it draws, and is cleared before they end.
+class StudyRun {
+public:
+    /// Reads the settings. Throws Error for anything that is wrong with the command line or the script.
+    StudyRun(const StudyArguments& arguments, const RunOptions& options);
+    StudyRun(const StudyRun&) = delete;
+    StudyRun& operator=(const StudyRun&) = delete;
+    /// Clears the progress display before the workers end, which takes a while.
+    ~StudyRun();
+
+    /// Runs the study, and returns the exit status. Throws Error. Call it once.
+    [[nodiscard]] int run();
+
+private:
+    /// @name The steps, in their order. Those that return a bool have said what is wrong if it is true.
+    /// @{
+    void try_out_script();
+    void ask_trainer();
+    [[nodiscard]] bool trainer_refuses_script() const;
+    void measure_device();
+    void start_workers();
+    [[nodiscard]] bool trainer_refuses_first_proposal();
+    [[nodiscard]] bool device_is_too_small_for(const History& learned);
+    void open_store();
+    void show_progress();
+    void tell_tuner_of_trainer();
+    void tell_tuner_of_interrupts();
+    void open_study();
+    [[nodiscard]] bool device_is_too_small_for_stored_study();
+    void keep_checkpoints();
+    void keep_best_model();
+    [[nodiscard]] TuneResult tune();
+    [[nodiscard]] int conclude(const TuneResult& result);
+    /// @}
+
+    /// @name What the workers, the tuner and the progress display call
+    /// @{
+    void note(const std::string& text);
+    void attempt_started();
+    void trial_finished(const Trial& trial);
+    [[nodiscard]] bool stop_requested();
+    /// @}
+
+    RunOptions options_;
+    Settings settings_;
+    AnyPolicies policies_;  ///< until the tuner has them
+    ProgressStyle style_;
+    TuneOptions tune_;
+    std::vector<ParamSet> proposals_;  ///< random ones, for looking at
+    TrainerInfo info_;
+    RunDevice device_;
+    bool has_told_unmeasured_ = false;
+    bool has_told_interrupt_ = false;
+    bool has_kept_options_ = false;  ///< of the trainer, in the study
+
+    std::optional<Progress> progress_;
+    std::optional<StudyWorkers> workers_;
+    bool is_new_ = false;  ///< the store
+    std::optional<store::Sqlite> store_;
+    Study study_;
+    std::vector<Trial> stored_;  ///< trials of the study, before the tuner reads them
+    std::optional<CheckpointFolders> checkpoints_;
+    std::optional<ModelKeeper> models_;
+};
+
+}  // namespace hpo::tune
