@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Plugins that were written when hpo::libtorch was hpo::torch compile as they are, and LibTorch is `torch` inside namespace hpo.
+// The name hpo::torch and the headers that pages and examples named before headers got rooms are still there, and LibTorch is `torch`
+// inside namespace hpo.
 #include <torch/torch.h>
 
 #include <memory>
 #include <type_traits>
 
+#include "hpo/core/error.hpp"
+#include "hpo/text/encoder_config.hpp"
+#include "hpo/text/write_model_folder.hpp"
+#include "hpo/torch/adapted_linear.hpp"
+#include "hpo/torch/checkpointing.hpp"
 #include "hpo/torch/classification.hpp"
+#include "hpo/torch/encoder.hpp"
+#include "hpo/torch/evaluation.hpp"
+#include "hpo/torch/length_buckets.hpp"
+#include "hpo/torch/read_encoder.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "hpo/torch/training_plan.hpp"
 #include "support/catch.hpp"
 
 static_assert(std::is_same_v<hpo::torch::Task, hpo::libtorch::Task>);

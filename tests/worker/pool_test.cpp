@@ -315,7 +315,7 @@ TEST_CASE("a profile is measured outside the device's budget, however small that
     CHECK_FALSE(run(pool, fault_job(0)).attributes.at("metered_device") == "\"\"");  // training is inside
 }
 
-TEST_CASE("profile and check are answered by an idle worker, by a scout while all are busy, and not for ever") {
+TEST_CASE("profile and check are answered by an idle worker, by a question worker while all are busy, and not for ever") {
     auto config = fault_config();
     config.profile_timeout = 5000ms;
     worker::Pool pool{config};
