@@ -18,6 +18,13 @@ if(HPO_SANITIZE_THREAD)
   target_link_options(hpo_development INTERFACE -fsanitize=thread)
 endif()
 
+# hpo_precompile(TARGET HEADERS...): these headers are compiled once for all files of the target. With -fpch-preprocess ccache can keep what
+# includes them, where its own settings have sloppiness = pch_defines,time_macros.
+function(hpo_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
+
 # hpo_add_program(NAME SOURCES ... LIBRARIES ... [TOOL]): a program, in bin/. TOOL: what it computes is compiled in hpo::runtime, so its own
 # code is optimised less in a release.
 function(hpo_add_program name)
@@ -37,6 +44,7 @@ function(hpo_add_renamed_trainers target)
     set(arg_LIBRARY ${target}_source)
     add_library(${arg_LIBRARY} MODULE ${arg_SOURCE})
     target_link_libraries(${arg_LIBRARY} PRIVATE hpo::plugin hpo::runtime ${CMAKE_DL_LIBS} hpo_development)
+    target_include_directories(${arg_LIBRARY} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_options(${arg_LIBRARY} PRIVATE $<$<CONFIG:Release>:-O0>)
     set_target_properties(${arg_LIBRARY} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()

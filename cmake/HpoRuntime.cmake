@@ -41,9 +41,7 @@ add_library(hpo::runtime ALIAS hpo_runtime)
 # hpo::torch_runtime: the same for include/hpo/torch/, for one LibTorch.
 if(TARGET hpo::torch AND NOT hpo_runtime_missing)
   hpo_add_runtime(hpo_torch_runtime FOLDERS torch LIBRARIES hpo::torch hpo::runtime)
-  target_precompile_headers(hpo_torch_runtime PRIVATE <torch/torch.h>)
-  # With it ccache can keep what includes the precompiled header, where its own settings have sloppiness = pch_defines,time_macros.
-  target_compile_options(hpo_torch_runtime PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  hpo_precompile(hpo_torch_runtime <torch/torch.h>)
 else()
   add_library(hpo_torch_runtime INTERFACE)
 endif()

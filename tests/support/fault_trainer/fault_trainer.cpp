@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A trainer without LibTorch that fails in every way that a trainer can, on request.
-#include <dlfcn.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -8,7 +7,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -22,6 +20,7 @@
 #include "hpo/device/metered_device.hpp"
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
+#include "support/own_trainer_name.hpp"
 
 namespace {
 
@@ -30,15 +29,6 @@ using hpo::OutcomeKind;
 using hpo::TrainerJob;
 
 volatile std::sig_atomic_t terminated = 0;
-
-/// NAME of the file that this library was loaded from, libhpo_trainer_NAME.so.
-std::string own_name() {
-    static const char here = 0;
-    Dl_info info{};
-    if (dladdr(&here, &info) == 0 || !info.dli_fname) std::abort();
-    const std::string stem = std::filesystem::path{info.dli_fname}.stem().string();
-    return stem.substr(std::string{"libhpo_trainer_"}.size());
-}
 
 [[noreturn]] void refuse_memory() {
     throw std::runtime_error(
@@ -49,7 +39,7 @@ std::string own_name() {
 class FaultTrainer final : public hpo::Trainer {
 public:
     [[nodiscard]] hpo::TrainerInfo info() const override {
-        const std::string name = own_name();
+        const std::string name = hpo::tests::own_trainer_name();
         const bool uses_cuda = name == "cuda_fault";
         return {.name = name,
                 .summary = "Fails on request, for tests of everything above it; without a fault the value is (x - 0.3)^2",

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A library that the plugin loader must refuse, or take, as its own file name says: libhpo_trainer_REASON.so. It is compiled once and lies
 // under one name for each reason.
-#include <dlfcn.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -13,20 +11,12 @@
 #include <thread>
 
 #include "hpo/trainer/plugin.hpp"
+#include "support/own_trainer_name.hpp"
 
 namespace {
 
 /// REASON of the name that this library was loaded by.
-std::string own_reason() {
-    static const char here = 0;
-    Dl_info info{};
-    if (dladdr(&here, &info) == 0 || !info.dli_fname) std::abort();
-    const std::string stem = std::filesystem::path{info.dli_fname}.stem().string();
-    const std::string prefix = "libhpo_trainer_";
-    return stem.starts_with(prefix) ? stem.substr(prefix.size()) : stem;
-}
-
-const std::string reason = own_reason();
+const std::string reason = hpo::tests::own_trainer_name();
 
 /// What some reasons do while they are loaded.
 [[maybe_unused]] const int on_load = [] {
