@@ -214,10 +214,10 @@ void StudyRun::open_study() {
 }
 
 bool StudyRun::device_is_too_small_for_stored_study() {
-    std::vector<Attempt> elsewhere;
+    std::vector<Attempt> other_studies;
     if (policies_.guard.carries())
-        elsewhere = tuner::Bookkeeping::attempts_of_other_studies(*store_, study_.id, workers_->pool().runs_on().device_name);
-    return device_is_too_small_for({study_.name, study_.directions, stored_, {}, elsewhere});
+        other_studies = tuner::Bookkeeping::attempts_of_other_studies(*store_, study_.id, workers_->pool().runs_on().device_name);
+    return device_is_too_small_for({study_.name, study_.directions, stored_, {}, other_studies});
 }
 
 void StudyRun::keep_checkpoints() {
