@@ -5,10 +5,23 @@ include(CMakePackageConfigHelpers)
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY scripts/lua/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/lua FILES_MATCHING PATTERN "*.lua")
 
+# What is no template, compiled: for plugins that are built outside of this tree. A library of a sanitizer, or of a LibTorch whose version
+# CMake cannot compare, is of no use there.
+if(NOT HPO_SANITIZE_ADDRESS AND NOT HPO_SANITIZE_THREAD)
+  foreach(compiled IN ITEMS hpo_runtime hpo_torch_runtime)
+    get_target_property(kind ${compiled} TYPE)
+    if(kind STREQUAL "STATIC_LIBRARY" AND NOT (compiled STREQUAL "hpo_torch_runtime" AND HPO_TORCH_WHEEL))
+      install(TARGETS ${compiled} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+    endif()
+  endforeach()
+endif()
+
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(DIRECTORY examples/plugins DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
 
 set(hpo_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hpo)
+list(TRANSFORM hpo_runtime_components REPLACE "^hpo::" "" OUTPUT_VARIABLE hpo_runtime_targets)
+list(JOIN hpo_runtime_targets " hpo::" hpo_runtime_targets)
 configure_package_config_file(cmake/hpoConfig.cmake.in ${PROJECT_BINARY_DIR}/hpoConfig.cmake INSTALL_DESTINATION ${hpo_config_dir}
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hpoConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)

@@ -41,7 +41,6 @@ add_library(hpo::runtime ALIAS hpo_runtime)
 # hpo::torch_runtime: the same for include/hpo/torch/, for one LibTorch.
 if(TARGET hpo::torch AND NOT hpo_runtime_missing)
   hpo_add_runtime(hpo_torch_runtime FOLDERS torch LIBRARIES hpo::torch hpo::runtime)
-  hpo_precompile(hpo_torch_runtime <torch/torch.h>)
 else()
   add_library(hpo_torch_runtime INTERFACE)
 endif()

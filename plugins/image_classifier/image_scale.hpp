@@ -30,7 +30,7 @@ inline constexpr const char* scale_file = "pixel_scale.json";
 inline void write_scale(const PixelScale& scale, const std::filesystem::path& folder) {
     const std::string file = (folder / scale_file).string();
     std::ofstream out{file};
-    out << hpo::json_line(hpo::encode(scale)) << "\n";
+    out << hpo::record_line(scale) << "\n";
     if (!out.flush()) throw hpo::Error{hpo::Errc::store, file + ": cannot be written"};
 }
 
@@ -40,7 +40,7 @@ inline void write_scale(const PixelScale& scale, const std::filesystem::path& fo
     std::ifstream in{file};
     if (!in) throw hpo::Error{hpo::Errc::bad_value, file + ": cannot be read; expected the scale of a saved model's pixels"};
     const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    const auto scale = hpo::decoded<PixelScale>(hpo::parse_json(text, file), file);
+    const auto scale = hpo::read_record<PixelScale>(text, file);
     if (!(scale.deviation > 0)) throw hpo::bad_value(file + ": deviation", hpo::number_text(scale.deviation), "a number above 0");
     return scale;
 }

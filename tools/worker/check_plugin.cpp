@@ -16,6 +16,7 @@
 
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
+#include "hpo/trainer/json.hpp"
 #include "hpo/trainer/phase_news.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/supervisor/plugin_report.hpp"
@@ -110,7 +111,7 @@ public:
         lines_.emplace_back(line);
     }
     void tell(std::string_view json) override {
-        const auto news = decoded<PhaseNews>(parse_json(json, "news"), "news");
+        const auto news = read_record<PhaseNews>(json, "news");
         if (!news.phase.empty()) enter_(news.phase);
     }
     [[nodiscard]] std::vector<std::string> lines() {
@@ -161,7 +162,7 @@ void check_plugin_here(const std::string& name, const PluginFolders& folders, co
         report.error = error.what();
         report.status = exit_code(error.code());
     }
-    channel.send(json_line(encode(report)) + '\n');
+    channel.send(record_line(report) + '\n');
 }
 
 }  // namespace hpo::tools

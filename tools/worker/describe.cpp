@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "hpo/trainer/json.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/supervisor/last_line.hpp"
 #include "hpo/worker/supervisor/log_file.hpp"
@@ -30,7 +31,7 @@ worker::PluginDescription describe_file(const PluginFile& plugin, std::chrono::m
     const worker::Heard heard = worker::hear_out(process, sockets.ours.get(), limit);
     const worker::LastLine last{heard.text};
     try {
-        if (!last.answer.empty()) return decoded<worker::PluginDescription>(parse_json(last.answer, "description"), "description");
+        if (!last.answer.empty()) return read_record<worker::PluginDescription>(last.answer, "description");
         const std::string how = heard.exit ? worker::exit_text(*heard.exit) : "no answer within " + worker::seconds_text(limit);
         std::string words = output.tail(400);
         while (words.ends_with('\n')) words.pop_back();
@@ -58,7 +59,7 @@ void describe_here(const std::string& name, const PluginFolders& folders, int de
     } catch (const Error& error) {
         description.error = error.what();
     }
-    channel.send(encode(description).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+    channel.send(record_line(description) + '\n');
 }
 
 std::vector<worker::PluginDescription> describe_apart(const std::string& name, const PluginFolders& folders,

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "hpo/trainer/json.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "hpo/worker/child/worker_loop.hpp"
 #include "support/terminal.hpp"

@@ -18,6 +18,7 @@
 #include "hpo/torch/recording/trace_recorder.hpp"
 #include "hpo/torch/threads.hpp"
 #include "hpo/trainer/phase_news.hpp"
+#include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -47,7 +48,7 @@ public:
     void enter(std::string_view phase) {
         phase_ = phase;
         TraceRecorder::instance().enter(phase);
-        if (tells_phases_) progress_.tell(json_line(encode(PhaseNews{std::string{phase}})));
+        if (tells_phases_) progress_.tell(record_line(PhaseNews{std::string{phase}}));
     }
     /// From now on each phase is also sent as news, so that a crash or a hang has a place.
     void tell_phases() { tells_phases_ = true; }

@@ -16,27 +16,12 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/value.hpp"
+#include "hpo/trainer/json_members.hpp"
+#include "hpo/trainer/record_line.hpp"
 
 namespace hpo {
 
 using Json = nlohmann::json;
-
-/// A member of a record and its key in JSON.
-template <class Record, class T>
-struct JsonMember {
-    std::string_view key;
-    T Record::*member;
-};
-template <class Record, class T>
-JsonMember(std::string_view, T Record::*) -> JsonMember<Record, T>;
-
-/// Specialised for each record that travels as JSON: `static constexpr std::tuple list{JsonMember{...}, ...}`.
-template <class Record>
-struct JsonMembers;
-
-/// Specialised for each enumeration that travels as JSON: `static constexpr auto& names` in the order of its values.
-template <class Enum>
-struct JsonNames;
 
 template <class T>
 concept JsonRecord = requires {
@@ -181,6 +166,16 @@ template <class T>
 /// Reads JSON text. Throws Error{bad_value} that names the place. Text with more than 64 levels is refused, because each level would take a
 /// stack frame when it is copied or written.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& place);
+
+template <class Record>
+std::string record_line(const Record& record) {
+    return json_line(encode(record));
+}
+
+template <class Record>
+Record read_record(std::string_view text, const std::string& place) {
+    return decoded<Record>(parse_json(text, place), place);
+}
 
 }  // namespace hpo
 

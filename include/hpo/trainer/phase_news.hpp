@@ -4,7 +4,7 @@
 #include <string>
 #include <tuple>
 
-#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/json_members.hpp"
 
 namespace hpo {
 

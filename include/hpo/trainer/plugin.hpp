@@ -11,8 +11,9 @@
 #include "hpo/base/error.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/stack_frames.hpp"
-#include "hpo/trainer/json.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
+#include "hpo/trainer/record_line.hpp"
+#include "hpo/trainer/records.hpp"
 #include "hpo/trainer/thrown.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -42,9 +43,9 @@ public:
     explicit HostProgress(const Host& host) : host_{whole(host)} {}
     [[nodiscard]] bool report(std::int64_t step, double value) override { return host_.report(host_.context, step, value) != 0; }
     [[nodiscard]] bool stop_requested() const override { return host_.stop_requested(host_.context) != 0; }
-    void memory(const MemoryMark& mark) override { host_.memory(host_.context, as_text(json_line(encode(mark)))); }
-    void last_step(std::int64_t step) override { tell(json_line(encode(News{.last_step = step}))); }
-    void checkpointed(std::int64_t step) override { tell(json_line(encode(News{.checkpoint = step}))); }
+    void memory(const MemoryMark& mark) override { host_.memory(host_.context, as_text(record_line(mark))); }
+    void last_step(std::int64_t step) override { tell(record_line(News{.last_step = step})); }
+    void checkpointed(std::int64_t step) override { tell(record_line(News{.checkpoint = step})); }
     void log(std::string_view line) override { host_.log(host_.context, as_text(line)); }
     void tell(std::string_view json) override {
         if (host_.tell) host_.tell(host_.context, as_text(json));
@@ -58,41 +59,41 @@ private:
 template <std::derived_from<Trainer> T>
 struct Exported {
     static std::int32_t create(void** trainer, Sink sink) noexcept {
-        return answered(sink, [&]() -> Json {
+        return answered(sink, [&]() -> std::string {
             *trainer = static_cast<Trainer*>(new T{});
-            return nullptr;
+            return "null";
         });
     }
     static void destroy(void* trainer) noexcept { delete static_cast<Trainer*>(trainer); }
     static std::int32_t info(void* trainer, Sink sink) noexcept {
-        return answered(sink, [&] { return encode(self(trainer).info()); });
+        return answered(sink, [&] { return record_line(self(trainer).info()); });
     }
     static std::int32_t run(void* trainer, Text job, const Host* host, Sink sink) noexcept {
         return answered(sink, [&] {
             HostProgress progress{*host};
-            return encode(outcome_of([&] { return self(trainer).run(job_of(job), progress); }));
+            return record_line(outcome_of([&] { return self(trainer).run(job_of(job), progress); }));
         });
     }
     static std::int32_t profile(void* trainer, Text job, const Host* host, Sink sink) noexcept {
         return answered(sink, [&] {
             HostProgress progress{*host};
-            return encode(self(trainer).stoppable_profile(job_of(job), progress));
+            return record_line(self(trainer).stoppable_profile(job_of(job), progress));
         });
     }
     static std::int32_t check(void* trainer, Text job, const Host* host, Sink sink) noexcept {
         return answered(sink, [&] {
             HostProgress progress{*host};
-            return encode(self(trainer).stoppable_check(job_of(job), progress));
+            return record_line(self(trainer).stoppable_check(job_of(job), progress));
         });
     }
     static std::int32_t ask(void* trainer, Text question, Text job, const Host* host, Sink sink) noexcept {
         return answered(sink, [&] {
             HostProgress progress{*host};
             if (as_view(question) == evaluate_question)
-                return encode(outcome_of([&] { return self(trainer).evaluate(job_of(job), progress); }));
+                return record_line(outcome_of([&] { return self(trainer).evaluate(job_of(job), progress); }));
             std::vector<std::string> known{evaluate_question};
             for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
-                if (as_view(question) == to_text(source)) return encode(self(trainer).predict(job_of(job), source, progress));
+                if (as_view(question) == to_text(source)) return record_line(self(trainer).predict(job_of(job), source, progress));
                 known.emplace_back(to_text(source));
             }
             throw unknown_name("", "question", as_view(question), known);
@@ -116,12 +117,12 @@ struct Exported {
 
 private:
     static Trainer& self(void* trainer) { return *static_cast<Trainer*>(trainer); }
-    static TrainerJob job_of(Text text) { return decoded<TrainerJob>(parse_json(as_view(text), "job"), "job"); }
+    static TrainerJob job_of(Text text) { return read_record<TrainerJob>(as_view(text), "job"); }
 
     template <class F>
     static std::int32_t answered(Sink sink, F&& answer) noexcept {
         try {
-            sink.write(sink.context, as_text(json_line(answer())));
+            sink.write(sink.context, as_text(answer()));
             return done;
         } catch (const std::bad_alloc& error) {
             sink.write(sink.context, as_text(error.what()));

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "hpo/trainer/json_codec.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -42,9 +41,9 @@ public:
     /// Throws Error{plugin} with the plugin's own reason alone, because the caller knows which plugin it asked. Throws bad_alloc if the
     /// host memory did not suffice.
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) override;
-    /// The answer to any other question. Throws Error{plugin} if the plugin does not know the question.
-    [[nodiscard]] Json ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
-        return parse_json(require_done("ask", put(question, job, progress)), std::string{question});
+    /// The answer to any other question, as JSON text. Throws Error{plugin} if the plugin does not know the question.
+    [[nodiscard]] std::string ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
+        return require_done("ask", put(question, job, progress));
     }
 
 private:

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <set>
 
+#include "hpo/trainer/json.hpp"
 #include "hpo/worker/supervisor/plugin_report.hpp"
 #include "support/json.hpp"
 #include "support/terminal.hpp"

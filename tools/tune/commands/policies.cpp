@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "hpo/registry/builtins.hpp"
+#include "hpo/trainer/json.hpp"
 #include "support/json.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/device/surroundings.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "hpo/torch/training/state.hpp"
-#include "hpo/trainer/json_codec.hpp"
+#include "hpo/trainer/json_members.hpp"
 
 namespace hpo::libtorch::inline training {
 

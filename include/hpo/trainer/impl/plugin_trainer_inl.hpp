@@ -10,8 +10,9 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
-#include "hpo/trainer/json.hpp"
 #include "hpo/trainer/plugin_trainer.hpp"
+#include "hpo/trainer/record_line.hpp"
+#include "hpo/trainer/records.hpp"
 
 namespace hpo {
 
@@ -51,7 +52,7 @@ HPO_INLINE std::vector<TrainerProblem> PluginTrainer::stoppable_check(const Trai
 
 HPO_INLINE AttemptOutcome PluginTrainer::evaluate(const TrainerJob& job, Progress& progress) {
     try {
-        return decoded<AttemptOutcome>(ask(abi::evaluate_question, job, progress), abi::evaluate_question);
+        return read_record<AttemptOutcome>(ask(abi::evaluate_question, job, progress), abi::evaluate_question);
     } catch (const Error& error) {
         return {.failure = Failure{.kind = FailureKind::trainer_error, .message = error.what()}};
     }
@@ -62,7 +63,7 @@ HPO_INLINE PeakPrediction PluginTrainer::predict(const TrainerJob& job, PeakSour
     const Said said = put(question, job, progress);
     if (said.status == abi::no_memory) throw std::bad_alloc{};
     if (said.status != abi::done) throw Error{Errc::plugin, said.text};
-    return decoded<PeakPrediction>(parse_json(said.text, question), question);
+    return read_record<PeakPrediction>(said.text, question);
 }
 
 template <class F>
@@ -77,7 +78,7 @@ PluginTrainer::Said PluginTrainer::said_by(F&& function) {
 HPO_INLINE PluginTrainer::Said PluginTrainer::put(std::string_view question, const TrainerJob& job, Progress& progress) const {
     if (!entry_.ask) return {.text = unknown_name("", "question", question, {}).what()};
     const abi::Host host = lend(progress);
-    const std::string job_text = json_line(encode(job));
+    const std::string job_text = record_line(job);
     return said_by([&](abi::Sink sink) {
         return entry_.ask(trainer_, {question.data(), question.size()}, {job_text.data(), job_text.size()}, &host, sink);
     });
@@ -97,7 +98,7 @@ template <class Answer, class F>
 Answer PluginTrainer::answer(const std::string& what, F&& function) const {
     const std::string text = call(what, function);
     try {
-        return decoded<Answer>(parse_json(text, what), what);
+        return read_record<Answer>(text, what);
     } catch (const Error& error) {
         throw Error{Errc::plugin, "trainer " + name_ + ": " + error.what()};
     }
@@ -105,14 +106,14 @@ Answer PluginTrainer::answer(const std::string& what, F&& function) const {
 
 template <class Answer, class F>
 Answer PluginTrainer::asked(const std::string& what, const TrainerJob& job, F&& function) const {
-    const std::string text = json_line(encode(job));
+    const std::string text = record_line(job);
     return answer<Answer>(what, [&](abi::Sink sink) { return function(abi::Text{text.data(), text.size()}, sink); });
 }
 
 HPO_INLINE void PluginTrainer::memory(void* context, abi::Text mark) noexcept {
     try {
         const std::string place = "memory mark";
-        static_cast<Progress*>(context)->memory(decoded<MemoryMark>(parse_json({mark.data, mark.size}, place), place));
+        static_cast<Progress*>(context)->memory(read_record<MemoryMark>({mark.data, mark.size}, place));
     } catch (const Error& error) {
         static_cast<Progress*>(context)->log(error.what());
     }
@@ -122,7 +123,7 @@ HPO_INLINE void PluginTrainer::tell(void* context, abi::Text json) noexcept {
     auto& progress = *static_cast<Progress*>(context);
     try {
         const std::string place = "news";
-        const News news = decoded<News>(parse_json({json.data, json.size}, place), place);
+        const News news = read_record<News>({json.data, json.size}, place);
         if (news.checkpoint) progress.checkpointed(*news.checkpoint);
         else if (news.last_step) progress.last_step(*news.last_step);
         else progress.tell({json.data, json.size});

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/records.hpp"
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/supervisor/hear_out.hpp"
 #include "hpo/worker/supervisor/process.hpp"
@@ -66,26 +66,10 @@ namespace hpo::worker::inline supervisor {
 
 /// Asks `hpo-worker --describe`, so that a supervisor never loads a plugin itself. A plugin that cannot be used, crashes or hangs gets an
 /// entry with an error that names its file, even if it was asked for by name. Throws Error{plugin} if the program's answer cannot be read.
-[[nodiscard]] inline WorkerDescription describe_plugins(const DescriptionRequest& request) {
-    SocketPair sockets = SocketPair::make();
-    ProcessSpec spec{.program = request.worker_program,
-                     .arguments = {"--parent", std::to_string(::getpid()), "--time-limit",
-                                   number_text(std::chrono::duration<double>(request.plugin_timeout).count()), "--describe"},
-                     .environment = request.environment,
-                     .output = sockets.theirs.get()};
-    if (!request.trainer.empty()) spec.arguments.push_back(request.trainer);
-    for (const auto& folder : request.plugin_folders) {
-        spec.arguments.push_back("--plugin-dir");
-        spec.arguments.push_back(folder.string());
-    }
-    Process process = Process::start(spec);
-    sockets.theirs = Descriptor{};
-    const Heard heard = hear_out(process, sockets.ours.get(), std::nullopt);  // the program itself limits each plugin's time
-    try {
-        return decoded<WorkerDescription>(parse_json(heard.text, "description"), "description");
-    } catch (const Error& error) {
-        throw Error{Errc::plugin, request.worker_program.string() + " --describe: " + exit_text(*heard.exit) + ": " + error.what()};
-    }
-}
+[[nodiscard]] WorkerDescription describe_plugins(const DescriptionRequest& request);
 
 }  // namespace hpo::worker::supervisor
+
+#ifndef HPO_COMPILED
+#include "hpo/worker/supervisor/impl/describe_inl.hpp"
+#endif

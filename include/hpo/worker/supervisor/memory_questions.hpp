@@ -12,6 +12,7 @@
 #include "hpo/base/time.hpp"
 #include "hpo/core/memory_evidence.hpp"
 #include "hpo/trainer/prediction_key.hpp"
+#include "hpo/trainer/record_line.hpp"
 #include "hpo/worker/supervisor/known_predictions.hpp"
 #include "hpo/worker/supervisor/pool_config.hpp"
 #include "hpo/worker/supervisor/prediction_limit.hpp"
@@ -134,7 +135,7 @@ private:
     template <class Ask>
     std::optional<Profile> profile_of_any_batch(TrainerJob job, const Ask& ask) {
         job.plan.micro_batch.reset();
-        std::string key = json_line(encode(job));
+        std::string key = record_line(job);
         if (key != latest_job_) {
             latest_profile_ = profile(job, ask);
             latest_job_ = std::move(key);

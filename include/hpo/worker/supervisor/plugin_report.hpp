@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/records.hpp"
 #include "hpo/worker/environment.hpp"
 
 namespace hpo::worker::inline supervisor {

@@ -17,6 +17,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/training/checkpoint.hpp"
+#include "hpo/trainer/json_codec.hpp"
 
 namespace hpo::libtorch::inline training {
 
@@ -96,7 +97,7 @@ HPO_INLINE void Checkpoints::write(const std::filesystem::path& folder, Training
                                       .good_steps = scale.good_steps};
     const std::string file = (folder / "counters.json").string();
     std::ofstream out{file};
-    out << json_line(encode(counters)) << "\n";
+    out << record_line(counters) << "\n";
     if (!out.flush()) throw Error{Errc::store, file + ": cannot be written"};
 }
 
@@ -105,7 +106,7 @@ HPO_INLINE void Checkpoints::read(const std::filesystem::path& folder, TrainingS
     std::ifstream in{file};
     if (!in) throw Error{Errc::bad_value, file + ": cannot be read; expected the checkpoint that the attempt goes on from"};
     const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    auto counters = decoded<CheckpointCounters>(parse_json(text, file), file);
+    auto counters = read_record<CheckpointCounters>(text, file);
     const torch::NoGradGuard no_gradients;
     {
         std::vector<torch::Tensor> tensors = changing_tensors(*state.model);

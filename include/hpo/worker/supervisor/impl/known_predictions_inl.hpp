@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "hpo/base/inline.hpp"
-#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/record_line.hpp"
+#include "hpo/trainer/records.hpp"
 #include "hpo/worker/supervisor/known_predictions.hpp"
 
 namespace hpo::worker::inline supervisor {
@@ -29,7 +30,7 @@ HPO_INLINE std::optional<PeakPrediction> KnownPredictions::find(const std::strin
     const auto text = recall_ ? recall_(key) : std::nullopt;
     if (!text) return std::nullopt;
     try {
-        auto prediction = decoded<PeakPrediction>(parse_json(*text, "prediction"), "prediction");
+        auto prediction = read_record<PeakPrediction>(*text, "prediction");
         if (!nonsense_in(prediction).empty()) return std::nullopt;
         return known_.emplace(key, std::move(prediction)).first->second;
     } catch (const Error&) {
@@ -42,7 +43,7 @@ HPO_INLINE void KnownPredictions::keep(const std::string& key, const PeakPredict
     ++kept_;
     if (!keep_) return;
     try {
-        keep_(key, json_line(encode(prediction)));
+        keep_(key, record_line(prediction));
     } catch (const Error&) {  // no reason to end a study: the prediction can be made again
     }
 }

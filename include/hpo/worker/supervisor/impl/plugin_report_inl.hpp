@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/trainer/json.hpp"
 #include "hpo/worker/supervisor/hear_out.hpp"
 #include "hpo/worker/supervisor/last_line.hpp"
 #include "hpo/worker/supervisor/log_file.hpp"
@@ -33,7 +34,7 @@ HPO_INLINE PluginReport report_on_plugin(const PluginReportRequest& request) {
     sockets.theirs = Descriptor{};
     const Heard heard = hear_out(process, sockets.ours.get(), request.time_limit);
     const LastLine last{heard.text};
-    if (!last.answer.empty()) return decoded<PluginReport>(parse_json(last.answer, "report"), "report");
+    if (!last.answer.empty()) return read_record<PluginReport>(last.answer, "report");
     PluginReport report{.name = request.trainer};
     const std::string how =
         heard.exit ? "the process ended: " + exit_text(*heard.exit) : "no answer within " + seconds_text(request.time_limit);
