@@ -57,13 +57,12 @@ function(hpo_add_renamed_trainers target)
   add_custom_target(${target} DEPENDS ${copies})
 endfunction()
 
-# hpo_add_test(FOLDER [LIBRARIES ...] [LABELS ...] [WHOLE [IF_THERE file]] [SERIAL] [OPTIMISED]): one executable of all *_test.cpp in tests/FOLDER. Each
-# case is a CTest test; with WHOLE the executable is one (for those whose start-up is dear). SERIAL: nothing else runs
-# beside them (for those that measure time or wait for processes). What they test is compiled in hpo::runtime, so their own code is compiled
-# without optimisation in a release. OPTIMISED: they compute much in templates or by themselves.
-# IF_THERE: skipped without this file, which another test makes.
+# hpo_add_test(FOLDER [LIBRARIES ...] [LABELS ...] [WHOLE [IF_THERE file]] [OPTIMISED]): one executable of all *_test.cpp in tests/FOLDER. Each
+# case is a CTest test; with WHOLE the executable is one (for those whose start-up is dear), and begins before the others. What they test is
+# compiled in hpo::runtime, so their own code is compiled without optimisation in a release. OPTIMISED: they compute much in templates or by
+# themselves. IF_THERE: skipped without this file, which another test makes.
 function(hpo_add_test folder)
-  cmake_parse_arguments(arg "WHOLE;SERIAL;OPTIMISED" "IF_THERE" "LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE;OPTIMISED" "IF_THERE" "LIBRARIES;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   if(NOT sources)
     return()
@@ -85,9 +84,9 @@ function(hpo_add_test folder)
       set(only ${PROJECT_SOURCE_DIR}/scripts/if-there ${arg_IF_THERE})
     endif()
     add_test(NAME ${folder} COMMAND ${only} $<TARGET_FILE:${target}>)
-    set_tests_properties(${folder} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 RUN_SERIAL ${arg_SERIAL} SKIP_RETURN_CODE 77)
+    set_tests_properties(${folder} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 COST 100 SKIP_RETURN_CODE 77)
   else()
-    catch_discover_tests(${target} TEST_PREFIX "${folder}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 RUN_SERIAL ${arg_SERIAL})
+    catch_discover_tests(${target} TEST_PREFIX "${folder}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
   endif()
 endfunction()
 

@@ -9,8 +9,11 @@ install(DIRECTORY scripts/lua/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/lua FILE
 # CMake cannot compare, is of no use there.
 if(NOT HPO_SANITIZE_ADDRESS AND NOT HPO_SANITIZE_THREAD)
   foreach(compiled IN ITEMS hpo_runtime hpo_torch_runtime)
+    if(NOT TARGET ${compiled} OR (compiled STREQUAL "hpo_torch_runtime" AND HPO_TORCH_WHEEL))
+      continue()
+    endif()
     get_target_property(kind ${compiled} TYPE)
-    if(kind STREQUAL "STATIC_LIBRARY" AND NOT (compiled STREQUAL "hpo_torch_runtime" AND HPO_TORCH_WHEEL))
+    if(kind STREQUAL "STATIC_LIBRARY")
       install(TARGETS ${compiled} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
     endif()
   endforeach()

@@ -1,5 +1,6 @@
 # hpo::runtime: what is no template, compiled once. It has the bodies of include/hpo/**/*_inl.hpp; who links it gets HPO_COMPILED, and the
 # headers then only declare. Where a package is missing it is empty, and everything is header-only.
+set(HPO_COMPILED_DIR "" CACHE PATH "Folder of another build of these sources, whose libhpo_runtime.a is linked instead of compiling it in this build too")
 set(hpo_runtime_folders base core allocator space failure sampler pruner memory recovery registry store device trainer worker script tuner analysis dataset text weights)
 set(hpo_runtime_components maths enumeration sqlite lua plugin dataset text weights)
 set(hpo_runtime_missing "")
@@ -32,11 +33,17 @@ endfunction()
 if(hpo_runtime_missing)
   message(STATUS "hpo::runtime is off: ${hpo_runtime_missing} are not there; every program compiles what it uses")
   add_library(hpo_runtime INTERFACE)
+  add_library(hpo::runtime ALIAS hpo_runtime)
 else()
   list(TRANSFORM hpo_runtime_components PREPEND hpo::)
-  hpo_add_runtime(hpo_runtime FOLDERS ${hpo_runtime_folders} LIBRARIES ${hpo_runtime_components})
+  if(HPO_COMPILED_DIR)
+    set(hpo_LIBRARY_DIR ${HPO_COMPILED_DIR})
+    hpo_import_compiled(runtime ${hpo_runtime_components})
+  else()
+    hpo_add_runtime(hpo_runtime FOLDERS ${hpo_runtime_folders} LIBRARIES ${hpo_runtime_components})
+    add_library(hpo::runtime ALIAS hpo_runtime)
+  endif()
 endif()
-add_library(hpo::runtime ALIAS hpo_runtime)
 
 # hpo::torch_runtime: the same for include/hpo/torch/, for one LibTorch.
 if(TARGET hpo::torch AND NOT hpo_runtime_missing)
