@@ -6,7 +6,6 @@ find_package(Boost 1.74 QUIET)
 find_package(SQLiteCpp QUIET)
 find_package(range-v3 QUIET)
 find_package(nlohmann_json QUIET)
-find_package(Eigen3 QUIET NO_MODULE)
 find_package(CLI11 QUIET)
 find_package(ZLIB QUIET)
 
@@ -20,9 +19,9 @@ find_path(HPO_UTF8PROC_INCLUDE_DIR utf8proc.h)
 find_library(HPO_UTF8PROC_LIBRARY NAMES utf8proc)
 mark_as_advanced(HPO_UTF8PROC_INCLUDE_DIR HPO_UTF8PROC_LIBRARY)
 
-add_library(hpo_boost INTERFACE)
 if(TARGET Boost::headers)
   # Boost.DLL on std::filesystem: no compiled Boost library is linked.
+  add_library(hpo_boost INTERFACE)
   target_compile_definitions(hpo_boost INTERFACE BOOST_DLL_USE_STD_FS)
   target_link_libraries(hpo_boost INTERFACE Boost::headers Threads::Threads ${CMAKE_DL_LIBS})
 endif()

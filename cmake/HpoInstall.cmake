@@ -1,5 +1,5 @@
-# cmake --install, and what find_package(hpo) gives: hpo::core and, where their packages are found again, hpo::sqlite,
-# hpo::lua, hpo::plugin and the others. hpo::torch for who asks: find_package(hpo COMPONENTS torch).
+# cmake --install, and what find_package(hpo) gives: hpo::core and, where their packages are found again, hpo::sqlite, hpo::lua, hpo::plugin,
+# hpo::runtime and the others. hpo::torch and hpo::torch_runtime for who asks: find_package(hpo COMPONENTS torch).
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
@@ -23,8 +23,7 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTE
 install(DIRECTORY examples/plugins DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
 
 set(hpo_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hpo)
-list(TRANSFORM hpo_runtime_components REPLACE "^hpo::" "" OUTPUT_VARIABLE hpo_runtime_targets)
-list(JOIN hpo_runtime_targets " hpo::" hpo_runtime_targets)
+list(JOIN hpo_runtime_components " " hpo_runtime_targets)
 configure_package_config_file(cmake/hpoConfig.cmake.in ${PROJECT_BINARY_DIR}/hpoConfig.cmake INSTALL_DESTINATION ${hpo_config_dir}
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hpoConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)

@@ -1,8 +1,8 @@
-# hpo::runtime: what is no template, compiled once. It has the bodies of include/hpo/**/*_inl.hpp; who links it gets HPO_COMPILED, and the
+# hpo::runtime: what is no template, compiled once. It has the bodies of include/hpo/**/*_inl.hpp without torch/; who links it gets HPO_COMPILED, and the
 # headers then only declare. Where a package is missing it is empty, and everything is header-only.
 set(HPO_COMPILED_DIR "" CACHE PATH "Folder of another build of these sources, whose libhpo_runtime.a is linked instead of compiling it in this build too")
 set(hpo_runtime_folders base core allocator space failure sampler pruner memory recovery registry store device trainer worker script tuner analysis dataset text weights)
-set(hpo_runtime_components maths enumeration sqlite lua plugin dataset text weights)
+set(hpo_runtime_components enumeration sqlite lua plugin dataset text weights)
 set(hpo_runtime_missing "")
 foreach(component IN LISTS hpo_runtime_components)
   if(NOT TARGET hpo::${component})
@@ -39,6 +39,9 @@ else()
   if(HPO_COMPILED_DIR)
     set(hpo_LIBRARY_DIR ${HPO_COMPILED_DIR})
     hpo_import_compiled(runtime ${hpo_runtime_components})
+    if(NOT TARGET hpo::runtime)
+      message(FATAL_ERROR "HPO_COMPILED_DIR: no libhpo_runtime.a in ${HPO_COMPILED_DIR}; build the target hpo_runtime there")
+    endif()
   else()
     hpo_add_runtime(hpo_runtime FOLDERS ${hpo_runtime_folders} LIBRARIES ${hpo_runtime_components})
     add_library(hpo::runtime ALIAS hpo_runtime)

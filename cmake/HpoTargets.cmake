@@ -1,5 +1,5 @@
-# The header-only library as INTERFACE targets: each names what its headers include, and nothing else. Read by our own
-# build and by find_package(hpo); hpo_INCLUDE_DIR says where the headers are.
+# The library as INTERFACE targets: each names what its headers include, and nothing else. Read by our own build and by find_package(hpo).
+# hpo_INCLUDE_DIR says where the headers are, hpo_LIBRARY_DIR where what is already compiled is.
 add_library(hpo_core INTERFACE)
 add_library(hpo::core ALIAS hpo_core)
 target_compile_features(hpo_core INTERFACE cxx_std_20)
@@ -18,8 +18,8 @@ function(hpo_component name)
   target_link_libraries(hpo_${name} INTERFACE hpo_core ${ARGN})
 endfunction()
 
-hpo_component(maths Eigen3::Eigen Boost::headers)                                   # sampler/ files that need linear algebra
-hpo_component(enumeration range-v3::range-v3)                                       # space/count, analysis/
+hpo_component(maths)                                                                # a former name: it needs no package
+hpo_component(enumeration range-v3::range-v3)                                       # space/, analysis/
 hpo_component(sqlite SQLiteCpp sqlite3 nlohmann_json::nlohmann_json)                # store/sqlite
 hpo_component(plugin hpo_boost nlohmann_json::nlohmann_json)                        # trainer/, worker/, device/
 hpo_component(dataset ZLIB::ZLIB nlohmann_json::nlohmann_json)                       # dataset/
@@ -43,17 +43,22 @@ if(TARGET hpo_libtorch)
   hpo_component(torch hpo_plugin hpo_libtorch)
 endif()
 
-# hpo_import_compiled(NAME target...): target hpo::NAME, if libhpo_NAME.a is installed and every target that it needs exists.
+# hpo_import_compiled(NAME target...): target hpo::NAME of the file libhpo_NAME.a, if that is there and every target that it needs exists.
 function(hpo_import_compiled name)
   set(archive ${hpo_LIBRARY_DIR}/libhpo_${name}.a)
-  if(NOT EXISTS ${archive})
-    return()
-  endif()
+  set(missing "")
   foreach(target IN LISTS ARGN)
     if(NOT TARGET ${target})
-      return()
+      list(APPEND missing ${target})
     endif()
   endforeach()
+  if(NOT EXISTS ${archive})
+    set(missing ${archive})
+  endif()
+  if(missing)
+    message(STATUS "hpo::${name} is off, its bodies are compiled from the headers: ${missing} is not there")
+    return()
+  endif()
   add_library(hpo::${name} STATIC IMPORTED)
   set_target_properties(hpo::${name} PROPERTIES IMPORTED_LOCATION ${archive} INTERFACE_COMPILE_DEFINITIONS HPO_COMPILED INTERFACE_LINK_LIBRARIES "${ARGN}")
 endfunction()

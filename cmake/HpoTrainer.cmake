@@ -1,5 +1,6 @@
 # hpo_add_trainer(NAME SOURCES ... LIBRARIES ...): the plugin libhpo_trainer_NAME.so, in lib/hpo/trainers/ of the build tree,
-# installed beside hpo's own trainers. Also what a plugin project outside this tree calls.
+# installed beside hpo's own trainers. It links what is already compiled (hpo::runtime, hpo::torch_runtime), if that is there. Also what a
+# plugin project outside this tree calls.
 function(hpo_add_trainer name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(hpo_trainer_${name} MODULE ${arg_SOURCES})

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/allocator/conf.hpp"
-#include "hpo/base/error.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/base/error.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/allocator/cuda_overheads.hpp"
-#include "hpo/allocator/cublas_workspace.hpp"
 
 #include <numeric>
 
+#include "hpo/allocator/cublas_workspace.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 #include "support/catch.hpp"
 

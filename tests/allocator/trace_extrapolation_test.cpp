@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/allocator/trace_extrapolation.hpp"
-#include "hpo/allocator/trace_peak.hpp"
 
 #include <cstdint>
 #include <vector>
 
+#include "hpo/allocator/trace_peak.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo::allocator;

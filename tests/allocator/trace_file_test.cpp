@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/allocator/trace_file.hpp"
-#include "hpo/core/seed.hpp"
 
 #include <sys/stat.h>
 
@@ -9,6 +8,7 @@
 
 #include "allocator/random_trace.hpp"
 #include "hpo/allocator/replay.hpp"
+#include "hpo/core/seed.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 

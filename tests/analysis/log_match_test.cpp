@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/logs/log_match.hpp"
-#include "hpo/analysis/silent/running_trials.hpp"
 
 #include <random>
 #include <string>
 #include <vector>
 
 #include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/silent/running_trials.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "support/catch.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/memory_report.hpp"
-#include "hpo/failure/cause.hpp"
 
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "hpo/analysis/oom.hpp"
+#include "hpo/failure/cause.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -102,7 +102,7 @@ TEST_CASE("a prediction is exceeded by more than a thousandth of it, whatever th
     CHECK(hpo::analysis::exceeds_prediction(most, 1 << 20));
 }
 
-TEST_CASE("what was taken between need and comfort was predicted") {
+TEST_CASE("a measurement between what is required and what keeps the cache was predicted") {
     Trial trial = ran(0, 1, 500, 800);
     trial.attempts[0].estimate->comfort = 700 * mebibyte;
     trial.attempts[0].estimate->parts.clear();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/oom.hpp"
-#include "hpo/failure/cause.hpp"
-#include "hpo/failure/classify.hpp"
-#include "hpo/script/recovery_answer.hpp"
 
 #include <chrono>
 #include <ctime>
 #include <random>
 #include <string>
 
+#include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/script/recovery_answer.hpp"
 #include "hpo/script/study_script.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/failure/cause.hpp"
-#include "hpo/failure/classify.hpp"
 
 #include <string>
 
+#include "hpo/failure/classify.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/failure/classify.hpp"
-#include "hpo/failure/cuda_codes.hpp"
-#include "hpo/failure/stack_frames.hpp"
 
 #include <set>
 #include <string>
 
+#include "hpo/failure/cuda_codes.hpp"
+#include "hpo/failure/stack_frames.hpp"
 #include "support/catch.hpp"
 
 using hpo::classify_exit;

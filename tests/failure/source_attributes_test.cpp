@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/failure/source_attributes.hpp"
-#include "hpo/failure/classify.hpp"
 
 #include <string>
 
 #include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
 #include "support/catch.hpp"
 
 namespace {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/calibration/model_family.hpp"
-#include "hpo/memory/calibration/risk_budget.hpp"
-#include "hpo/memory/predicted_estimate.hpp"
 
 #include <cmath>
 #include <string>
@@ -10,6 +7,9 @@
 
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/admission.hpp"
+#include "hpo/memory/calibration/model_family.hpp"
+#include "hpo/memory/calibration/risk_budget.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 #include "support/catch.hpp"
 
 using namespace hpo;
@@ -269,7 +269,7 @@ TEST_CASE("what a process keeps after an attempt may be no need of it, so it mak
     CHECK(ratio(ask(guard, trials, "base", 40 * mebibyte), 40 * mebibyte) < 1.2);
 }
 
-TEST_CASE("what was taken between need and comfort came about as predicted") {
+TEST_CASE("a measurement between what is required and what keeps the cache confirms the prediction") {
     Trial trial = finished(0, {});
     Attempt& attempt = trial.attempts[0];
     attempt.estimate = memory::predicted_estimate(predicted(1000, 1500), 0);

@@ -36,7 +36,7 @@ TEST_CASE("an exact prediction is the estimate") {
     CHECK(found.parts == std::vector<EstimatePart>{{"weights", 400}, {"activations", 500}, {"allocator", 100}});
 }
 
-TEST_CASE("uncertainty and margin are added to need and comfort, and named as a part") {
+TEST_CASE("uncertainty and margin are added to what is required and to what keeps the cache, and named as a part") {
     hpo::PeakPrediction prediction = thousand();
     prediction.uncertainty = 0.05;
     prediction.source = hpo::PeakSource::probe;  // which answered in its place

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/script/pattern.hpp"
-#include "hpo/script/lua_state.hpp"
 
 #include <chrono>
 #include <string>
 #include <utility>
 
 #include "hpo/core/seed.hpp"
+#include "hpo/script/lua_state.hpp"
 #include "hpo/script/string_library.hpp"
 #include "support/catch.hpp"
 

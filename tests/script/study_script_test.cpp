@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/script/study_script.hpp"
-#include "hpo/script/study_reader.hpp"
 
 #include <ctime>
 #include <map>
 #include <string>
 
 #include "hpo/script/recovery_rules.hpp"
+#include "hpo/script/study_reader.hpp"
 #include "hpo/testing/sample_trial.hpp"
 #include "support/catch.hpp"
 

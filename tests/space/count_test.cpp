@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/space/count.hpp"
-#include "hpo/core/seed.hpp"
-#include "hpo/space/enumeration.hpp"
 
 #include <cstdint>
 #include <ctime>
 #include <string>
 #include <vector>
 
+#include "hpo/core/seed.hpp"
+#include "hpo/space/enumeration.hpp"
 #include "hpo/space/fixed_space.hpp"
 #include "support/catch.hpp"
 

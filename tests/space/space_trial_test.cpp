@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/space/space_trial.hpp"
-#include "hpo/base/error.hpp"
 
+#include "hpo/base/error.hpp"
 #include "support/catch.hpp"
 
 using hpo::SpaceTrial;

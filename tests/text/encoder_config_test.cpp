@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/text/stored/encoder_config.hpp"
-#include "hpo/base/error.hpp"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "hpo/base/error.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 

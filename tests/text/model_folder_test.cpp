@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/text/model_folder.hpp"
-#include "hpo/text/json_file.hpp"
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "hpo/text/json_file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/tiny_encoders.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/text/tokenizer.hpp"
-#include "hpo/text/pieces/byte_level_words.hpp"
-#include "hpo/text/pieces/byte_symbols.hpp"
 
 #include <string>
 #include <thread>
@@ -10,6 +8,8 @@
 #include "hpo/core/seed.hpp"
 #include "hpo/text/padding.hpp"
 #include "hpo/text/pieces/byte_level_bpe.hpp"
+#include "hpo/text/pieces/byte_level_words.hpp"
+#include "hpo/text/pieces/byte_symbols.hpp"
 #include "hpo/text/pieces/sentence_piece.hpp"
 #include "hpo/text/pieces/word_piece.hpp"
 #include "support/catch.hpp"

@@ -56,8 +56,8 @@ TEST_CASE("a plugin that an earlier version compiled is loaded and trains") {
         words.insert(words.end(), folder.begin(), folder.end());
         return asked(workshop, "hpo-tune", words);
     };
-    const auto policies = with({"doctor"});
-    CHECK_THAT(policies.out, Contains((before / "libhpo_trainer_quadratic.so").string()));
+    const auto doctor = with({"doctor"});
+    CHECK_THAT(doctor.out, Contains((before / "libhpo_trainer_quadratic.so").string()));
     const auto run = with({"run", "bowl.lua", "--trials", "4", "--progress", "plain", "--save-best=false"});
     INFO(run.error);
     CHECK(run.status == 0);

@@ -211,10 +211,12 @@ TEST_CASE("estimate of a space says what its predictions say of themselves") {
     const auto text = tune(workshop, words);
     INFO(text.error);
     CHECK(text.status == 0);
-    CHECK_THAT(text.out, Contains("predictions: probed with real steps instead of a dry run; nothing to do (") && !Contains("no dry_run"));
+    CHECK_THAT(text.out,
+               Contains("predictions: probed with real steps instead of a dry run; no action is needed (") && !Contains("no dry_run"));
     CHECK(text.out.find("predictions: ") == text.out.rfind("predictions: "));
     const auto counted = tune(workshop, {"space", "s.lua", "--device-memory", "1MiB", "--set", "fault=throw_in_dry_run"});
-    CHECK_THAT(counted.out, Contains(" keeps ") && Contains("\npredictions: probed with real steps instead of a dry run; nothing to do ("));
+    CHECK_THAT(counted.out,
+               Contains(" keeps ") && Contains("\npredictions: probed with real steps instead of a dry run; no action is needed ("));
 }
 
 TEST_CASE("estimate gives a plugin as long for an answer as --plugin-timeout says") {
@@ -282,7 +284,7 @@ TEST_CASE("estimate answers for a device that this machine lacks, and from a wea
     const json probed = estimate(workshop, {"--set", "fault=throw_in_dry_run", "--fix", "weights=100"});
     CHECK(probed["source"] == "probe");
     CHECK(probed["need_bytes"] == 198);  // a tenth more is possible
-    CHECK_THAT(probed["remark"].get<std::string>(), Contains("probed with real steps instead of a dry run; nothing to do ("));
+    CHECK_THAT(probed["remark"].get<std::string>(), Contains("probed with real steps instead of a dry run; no action is needed ("));
     CHECK(estimate(workshop, {"--set", "fault=throw_in_predict", "--fix", "weights=100"})["source"] == "formula");
     CHECK(estimate(workshop, {"--guard", "formula", "--fix", "weights=100"})["source"] == "formula");
     CHECK(tune(workshop, {"estimate", "s.lua", "--guard", "nonsense"}).status == 2);

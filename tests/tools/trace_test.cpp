@@ -87,7 +87,7 @@ TEST_CASE("a script's dry run is recorded by a worker") {
     REQUIRE(shown.status == 0);
     CHECK_THAT(shown.out,
                Contains("trainer fault") && Contains("trace written to kept.trace") && Contains("peak 130 bytes after event 2, forward"));
-    CHECK_THAT(shown.out, Contains("the trainer predicts a need of 130 bytes and comfort at 130 bytes"));
+    CHECK_THAT(shown.out, Contains("the trainer predicts that 130 bytes are required, and 130 bytes without emptying the cache"));
     CHECK(hpo::allocator::read_trace(workshop.path("kept.trace")).blocks.size() == 2);
     const auto again = trace(workshop, {"kept.trace", "--json"});
     CHECK(json::parse(again.out)["peak"]["bytes"] == 130);

@@ -149,6 +149,7 @@ TEST_CASE("wrong use is one line that says where, what and what would be right")
     };
     const std::vector<Mistake> mistakes{
         {{"rum", "bowl.lua"}, 2, "unknown command 'rum'; did you mean 'run'?"},
+        {{"rum", "--help"}, 2, "unknown command 'rum'; did you mean 'run'?"},
         {{"run"}, 2, "SCRIPT is required"},
         {{"run", "missing.lua"}, 2, "missing.lua: cannot be read"},
         {{"run", "bowl.lua", "--sampler", "tpee"}, 2, "--sampler: unknown sampler 'tpee'; did you mean 'tpe'?"},

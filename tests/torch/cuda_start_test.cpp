@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <exception>
 #include <string>
 
 #include "hpo/torch/memory_reading.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 const c10::Device card{c10::DeviceType::CUDA, 0};
 
-/// What `ask` throws; empty where it throws nothing.
+/// What `ask` throws; empty if it throws nothing.
 template <class Ask>
 std::string said_by(const Ask& ask) {
     try {

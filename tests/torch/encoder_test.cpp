@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/core/value.hpp"
-#include "hpo/torch/encoder/distance_rows.hpp"
-#include "hpo/torch/encoder/read_encoder.hpp"
-#include "hpo/torch/load_weights.hpp"
-#include "hpo/torch/training/batch_checks.hpp"
-#include "hpo/weights/weights.hpp"
-
 #include <torch/torch.h>
 
 #include <cstdlib>
@@ -21,7 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/value.hpp"
 #include "hpo/text/model_folder.hpp"
+#include "hpo/torch/encoder/distance_rows.hpp"
+#include "hpo/torch/encoder/read_encoder.hpp"
+#include "hpo/torch/load_weights.hpp"
+#include "hpo/torch/training/batch_checks.hpp"
+#include "hpo/weights/weights.hpp"
 #include "hpo/weights/write_safetensors.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"

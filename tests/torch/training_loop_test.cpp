@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/torch/prediction/dry_run.hpp"
-#include "hpo/torch/training/loop.hpp"
-#include "hpo/torch/training/step.hpp"
 
 #include <torch/torch.h>
 
@@ -15,6 +13,8 @@
 #include "hpo/torch/torch_trainer.hpp"
 #include "hpo/torch/training/checkpointing.hpp"
 #include "hpo/torch/training/evaluation.hpp"
+#include "hpo/torch/training/loop.hpp"
+#include "hpo/torch/training/step.hpp"
 #include "points.hpp"
 #include "support/catch.hpp"
 

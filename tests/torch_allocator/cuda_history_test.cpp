@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LibTorch's own history of its caching allocator, over a CUDA runtime that only counts. No card is needed.
 #include "hpo/torch/prediction/cuda_history.hpp"
-#include "hpo/base/error.hpp"
-#include "hpo/torch/recording/trace_recorder.hpp"
 
 #include <cstdint>
 #include <iostream>
@@ -16,8 +14,10 @@
 #include "torch_allocator/native_replay.hpp"
 
 // LibTorch's large libraries are not linked here, so hpo::torch_runtime is not either: these two bodies are compiled with the test.
+#include "hpo/base/error.hpp"
 #include "hpo/torch/prediction/impl/cuda_history_inl.hpp"
 #include "hpo/torch/recording/impl/trace_recorder_inl.hpp"
+#include "hpo/torch/recording/trace_recorder.hpp"
 
 using namespace hpo::tests;
 using hpo::allocator::AllocationTrace;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/trainer/plugin_loader.hpp"
-#include "hpo/trainer/plugin_trainer.hpp"
 
 #include "hpo/trainer/plugin.hpp"
 
@@ -8,6 +7,7 @@
 
 #include <fstream>
 
+#include "hpo/trainer/plugin_trainer.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 

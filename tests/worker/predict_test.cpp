@@ -77,10 +77,11 @@ TEST_CASE("where a dry run throws a probe is asked, then the model's shape, and 
         REQUIRE(found.prediction);
         CHECK(found.prediction->source == PeakSource::probe);
         CHECK(found.prediction->remark ==
-              "probed with real steps instead of a dry run; nothing to do (std::runtime_error: no meta kernel for aten::frob of trial 0)");
+              "probed with real steps instead of a dry run; no action is needed (std::runtime_error: no meta kernel for aten::frob of "
+              "trial 0)");
     }
     CHECK(noted.notes ==
-          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do "
+          std::vector<std::string>{"trainer fault: this configuration is probed with real steps instead of a dry run; no action is needed "
                                    "(std::runtime_error: no meta kernel for aten::frob of trial 0)"});
     const MemoryEvidence shape = pool.evidence(fault("throw_in_predict"), batch(8), Evidence::dry_run);
     CHECK_FALSE(shape.prediction);
@@ -157,9 +158,10 @@ TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains 
     const auto begin = std::chrono::steady_clock::now();
     CHECK(pool.evidence(fault("terabyte_in_dry_run"), batch(8), Evidence::dry_run).prediction->source == PeakSource::probe);
     CHECK(std::chrono::steady_clock::now() - begin < 60s);
-    CHECK(noted.notes == std::vector<std::string>{
-                             "trainer fault: this configuration is probed with real steps instead of a dry run; nothing to do (more host "
-                             "memory was asked for than the 1.00 GiB that a prediction may take)"});
+    CHECK(noted.notes ==
+          std::vector<std::string>{
+              "trainer fault: this configuration is probed with real steps instead of a dry run; no action is needed (more host "
+              "memory was asked for than the 1.00 GiB that a prediction may take)"});
     CHECK(run(pool, fault_job(1)).kind == OutcomeKind::complete);
 }
 

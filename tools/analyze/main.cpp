@@ -21,7 +21,7 @@ int refuse(const std::string& what, int status) {
 }
 
 /// A first word that is no subcommand, named with the nearest that is.
-std::string explain(const CLI::ParseError& error, int argc, char** argv) {
+std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
     static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "failures", "memory", "compare"};
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
@@ -33,7 +33,9 @@ std::string explain(const CLI::ParseError& error, int argc, char** argv) {
         if (std::find(known.begin(), known.end(), word) == known.end()) return hpo::unknown_name("", "command", word, known).what();
         break;
     }
-    return std::string{error.what()} + "; see hpo-analyze --help";
+    std::string which;
+    for (const CLI::App* command : app.get_subcommands()) which = command->get_name() + " ";
+    return std::string{error.what()} + "; see hpo-analyze " + which + "--help";
 }
 
 }  // namespace
@@ -41,7 +43,7 @@ std::string explain(const CLI::ParseError& error, int argc, char** argv) {
 int main(int argc, char** argv) {
     using namespace hpo_analyze;
     const hpo::tools::VisibleStreams streams;
-    CLI::App app{"Explains studies from their store: ours, or any Optuna SQLite file. Never writes to it.", "hpo-analyze"};
+    CLI::App app{"Explains studies from their store: ours, or an Optuna SQLite file. Never writes to it.", "hpo-analyze"};
     app.set_version_flag("--version", std::string{HPO_VERSION});
     app.require_subcommand(1);
     app.fallthrough();
@@ -129,8 +131,9 @@ int main(int argc, char** argv) {
         std::cout.flush();
         return std::cout ? 0 : refuse("standard output: cannot be written", 1);
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error);
-        return refuse(explain(error, argc, argv), 2);
+        // --help, --version. The help of a command that there is not is no answer.
+        if (error.get_exit_code() == 0 && (argc < 2 || argv[1][0] == '-' || !app.get_subcommands().empty())) return app.exit(error);
+        return refuse(explain(app, error, argc, argv), 2);
     } catch (const hpo::Error& error) {
         return refuse(error.what(), exit_code(error.code()));
     } catch (const std::exception& error) {

@@ -12,9 +12,9 @@ namespace hpo::tools {
 
 /// The last lines of a terminal as a block that is redrawn in place, while other lines scroll by above it.
 ///
-/// A frame is one write, within a synchronised update (DEC mode 2026, which terminals that do not know it pass over), and erases nothing
-/// before it has written over it: no flicker. Sizes are asked before each frame, so that a terminal may be
-/// resized at any time. One at a time. Thread safety: none.
+/// A frame is one write, within a synchronised update (DEC mode 2026; other terminals ignore it). It erases nothing before it has written
+/// over it, so nothing flickers. Sizes are asked before each frame, so a terminal may be resized at any time. One at a time. Thread safety:
+/// none.
 class Screen {
 public:
     explicit Screen(int descriptor) : descriptor_{descriptor} { current = this; }

@@ -9,8 +9,8 @@
 
 namespace hpo::tools {
 
-/// The text as a terminal may get it, whoever wrote it: control characters other than tabs and line ends as in JSON (`\u001b`), bytes
-/// that are no UTF-8 as a backslash, x and two hexadecimal digits.
+/// The text as a terminal may get it, whoever wrote it. Control characters other than tabs and line ends are written as in JSON (`\u001b`).
+/// Bytes that are no UTF-8 become a backslash, x and two hexadecimal digits.
 [[nodiscard]] std::string visible(std::string_view text);
 /// The same on one line: tabs and line ends as `\t`, `\n`, `\r`, too.
 [[nodiscard]] std::string on_one_line(std::string_view text);

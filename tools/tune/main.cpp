@@ -76,7 +76,8 @@ int main(int argc, char** argv) {
         if (!std::cout) throw hpo::Error{hpo::Errc::usage, "standard output: cannot be written; the result is not there in full"};
         return status;
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+        // --help, --version. The help of a command that there is not is no answer.
+        if (error.get_exit_code() == 0 && (argc < 2 || argv[1][0] == '-' || !app.get_subcommands().empty())) return app.exit(error);
         return refuse(usage_error(app, error, argc, argv), 2);
     } catch (const hpo::Error& error) {
         return refuse(error.what(), hpo::exit_code(error.code()));

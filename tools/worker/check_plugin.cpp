@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "worker/check_plugin.hpp"
-#include "hpo/trainer/parameter_type.hpp"
 
 #include <dlfcn.h>
 
@@ -17,6 +16,7 @@
 #include "hpo/testing/saving_contract.hpp"
 #include "hpo/testing/trainer_contract.hpp"
 #include "hpo/trainer/json.hpp"
+#include "hpo/trainer/parameter_type.hpp"
 #include "hpo/trainer/phase_news.hpp"
 #include "hpo/worker/channel.hpp"
 #include "hpo/worker/supervisor/plugin_report.hpp"

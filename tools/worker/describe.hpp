@@ -9,12 +9,12 @@
 
 namespace hpo::tools {
 
-/// Loads a plugin into this process and describes it to `descriptor`: a line before each step that may crash or hang,
-/// then the description as one line of JSON.
+/// Loads a plugin into this process and describes it to `descriptor`. It writes a line before each step that may crash or hang, then the
+/// description as one line of JSON.
 void describe_here(const std::string& name, const PluginFolders& folders, int descriptor);
 
-/// One plugin, or every one in the folders when the name is empty; each loaded by a process of its own: one that
-/// crashes, hangs for longer than `limit`, prints, or brings another LibTorch, costs its own entry alone.
+/// One plugin, or every one in the folders if the name is empty. A process of its own loads each. So a plugin that crashes, hangs for
+/// longer than `limit`, prints or brings another LibTorch costs its own entry alone.
 [[nodiscard]] std::vector<worker::PluginDescription> describe_apart(const std::string& name, const PluginFolders& folders,
                                                                     std::chrono::milliseconds limit);
 

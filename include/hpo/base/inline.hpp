@@ -2,7 +2,8 @@
 #pragma once
 
 /// Stands before each function whose body is in an `*_inl.hpp`. Where `HPO_COMPILED` is defined, the headers only declare these functions,
-/// and the library hpo::runtime contains their bodies. Elsewhere each header includes the bodies, and no library has to be linked.
+/// and the libraries hpo::runtime and hpo::torch_runtime contain their bodies. Elsewhere each header includes the bodies, and no library
+/// has to be linked.
 #ifdef HPO_COMPILED
 #define HPO_INLINE
 #else

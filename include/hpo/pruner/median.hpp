@@ -5,8 +5,8 @@
 
 namespace hpo::pruner {
 
-/// Prunes a trial whose best value so far is worse than the median of the complete trials' values at the same step:
-/// the percentile pruner at 50, known as the median stopping rule (Golovin et al. 2017, Google Vizier).
+/// Prunes a trial whose best value so far is worse than the median of the complete trials' values at the same step. It is the percentile
+/// pruner at 50, known as the median stopping rule (Golovin et al. 2017, Google Vizier).
 class Median {
 public:
     static constexpr std::string_view name = "median";

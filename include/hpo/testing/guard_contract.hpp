@@ -61,7 +61,7 @@ requires MemoryGuard<std::invoke_result_t<Make>>
                     report.expect(!estimate.source.empty(), "an estimate names its source");
                     report.expect(!estimate.need || *estimate.need >= 0, "a need is not negative");
                     report.expect(!estimate.need || !estimate.comfort || *estimate.comfort >= *estimate.need,
-                                  "comfort is at least the need");
+                                  "what keeps the cache is at least what is required");
                     report.expect(estimate.confidence >= 0 && estimate.confidence <= 1, "a confidence is a probability");
                     report.expect(!estimate.cap_bytes || *estimate.cap_bytes > 0, "a cap is above 0");
                     std::int64_t sum = 0;

@@ -212,12 +212,12 @@ inline void check_store_runs(Store& store) {
         CHECK(here.id >= 0);
         CHECK_FALSE(here.host.empty());
         CHECK_FALSE(here.started_ticks.empty());
-        const Run elsewhere =
+        const Run on_another_host =
             store.begin_run(study.id, {.id = -1, .host = "another-host", .pid = 1, .started_ticks = "1", .configuration = "{}"});
         const Run recycled =
             store.begin_run(study.id, {.id = -1, .host = here.host, .pid = here.pid, .started_ticks = "1", .configuration = "{}"});
         const Trial own = store.begin_trial(study.id, here.id);
-        const Trial remote = store.begin_trial(study.id, elsewhere.id);
+        const Trial remote = store.begin_trial(study.id, on_another_host.id);
         const Trial lost = store.begin_trial(study.id, recycled.id);
         const Trial nobodys = store.begin_trial(study.id, std::nullopt);
         Attempt attempt;
@@ -238,7 +238,7 @@ inline void check_store_runs(Store& store) {
         CHECK(settled.attempts.at(0).outcome == OutcomeKind::interrupted);
         REQUIRE(settled.attempts.at(0).failure);
         CHECK(settled.attempts.at(0).failure->kind == FailureKind::lost_worker);
-        store.heartbeat(elsewhere);
+        store.heartbeat(on_another_host);
         CHECK(store.settle_lost_trials(study.id, 3600) == 0);
         CHECK(store.settle_lost_trials(study.id, -1) == 1);
         CHECK(all_trials(store, study).at(remote.number).state == TrialState::fail);

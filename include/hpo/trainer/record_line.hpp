@@ -6,8 +6,8 @@
 
 namespace hpo {
 
-/// The record as one line of JSON, without a line end. Bytes that are not UTF-8 become U+FFFD. For the records of trainer/records.hpp it
-/// needs no JSON library here. For records of your own include trainer/json_codec.hpp.
+/// The record as one line of JSON, without a line end. Bytes that are not UTF-8 become U+FFFD. If hpo::runtime is linked, the records that
+/// impl/record_line_inl.hpp lists need no JSON library. For any other record include trainer/json.hpp.
 template <class Record>
 [[nodiscard]] std::string record_line(const Record& record);
 

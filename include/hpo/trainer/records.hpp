@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
 #include "hpo/core/outcome.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/core/plan_fields.hpp"
@@ -9,7 +15,7 @@
 #include "hpo/trainer/trainer.hpp"
 
 /// The records that cross the borders of processes and of plugins as JSON, by `record_line(x)` and `read_record<X>(text, place)`. If you
-/// add a member to one of these records, add it here too. The round-trip test counts the members.
+/// add a member to one of these records, add it here too.
 namespace hpo {
 
 template <>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/analysis/memory_report.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <system_error>
 
 #include "analyze/commands/commands.hpp"
+#include "hpo/analysis/memory_report.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "support/json.hpp"

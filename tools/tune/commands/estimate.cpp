@@ -80,9 +80,9 @@ double within_seconds(const EstimateOptions& options) {
 }
 
 /// The answer of the command, as text on standard output and as JSON.
-class Report {
+class EstimateReport {
 public:
-    Report(const Settings& settings, const TrainerInfo& info, Estimator& estimator)
+    EstimateReport(const Settings& settings, const TrainerInfo& info, Estimator& estimator)
         : settings_{settings}, info_{info}, estimator_{estimator}, capacity_{estimator.options().capacity_bytes} {
         json_ = {{"study", settings.description().name},
                  {"trainer", info.name},
@@ -121,8 +121,9 @@ public:
         for (const Param& param : params) text_ += "  " + param.name + " = " + display_text(param.value()) + "\n";
         if (const auto micro = plan.effective_micro_batch(); micro && plan.effective_batch)
             text_ += "  run as " + std::to_string(plan.accumulation_steps()) + " x micro-batch " + std::to_string(*micro) + "\n";
-        if (estimate.need) rows.push_back({"need", format_bytes(*estimate.need), capacity_ ? of_device(*estimate.need) : ""});
-        if (estimate.comfort) rows.push_back({"comfort", format_bytes(*estimate.comfort), capacity_ ? of_device(*estimate.comfort) : ""});
+        if (estimate.need) rows.push_back({"required", format_bytes(*estimate.need), capacity_ ? of_device(*estimate.need) : ""});
+        if (estimate.comfort)
+            rows.push_back({"cache kept", format_bytes(*estimate.comfort), capacity_ ? of_device(*estimate.comfort) : ""});
         if (!rows.empty()) text_ += "\n" + table({"part", "bytes", ""}, rows);
         text_ += origin(forecast, info_, estimator_.options().guard) + "\n";
         if (!capacity_ || !estimate.need) return;
@@ -165,7 +166,7 @@ public:
             has_several_passes = has_several_passes || passes(largest, plan) > 1;
         }
         json_["per"] = {{"parameter", name}, {"rows", std::move(rows)}};
-        text_ += "\n" + table({name, "need", capacity_ ? "largest micro-batch" : ""}, lines);
+        text_ += "\n" + table({name, "required", capacity_ ? "largest micro-batch" : ""}, lines);
         if (has_several_passes) text_ += several_passes;
     }
 
@@ -325,7 +326,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
                          .note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; },
                          .kept = kept.get(),
                          .measured = [&](const std::string& name) { return measured(settings, name); }}};
-    Report report{settings, info, estimator};
+    EstimateReport report{settings, info, estimator};
     const bool whole = options.space || (options.per.empty() && arguments.fix.empty() && estimator.options().capacity_bytes);
     if (options.space && !options.per.empty()) throw Error{Errc::usage, "--space and --per exclude each other"};
     if (!whole && !options.by.empty()) throw Error{Errc::usage, "--by lists the whole space: give --space"};

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/space/count.hpp"
-
 #include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/space/count.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"

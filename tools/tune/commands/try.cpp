@@ -44,19 +44,17 @@ struct TryOptions {
     bool verbose = false;
 };
 
-int try_one(const StudyArguments& arguments, const TryOptions& options) {
-    const Settings settings{arguments};
-    const script::StudyDescription& study = settings.description();
-    const auto folders = plugin_folders(arguments.plugin_dirs);
-    const worker::WorkerDescription described = describe_own_trainer(settings);
-    const TrainerInfo& info = *described.plugins.front().info;
-    require_known_to_trainer(settings, info);
-    require_plan(settings, info);
-    require_fixed(settings);
-    if (!options.save.empty()) require_saves_models("--save", info);
-    const std::string device = chosen_device(settings, info);
+Seed seed_of(const Settings& settings) { return Seed{static_cast<std::uint64_t>(settings.whole("seed", 0))}; }
 
-    // Values that are not fixed come from the stored trial, else at random.
+/// What `try` runs.
+struct ChosenTrial {
+    std::int64_t number = 0;
+    ParamSet params;
+    ExecutionPlan plan;
+};
+
+/// Values that are not fixed come from the stored trial, else at random.
+ChosenTrial chosen_trial(const Settings& settings, const TryOptions& options, const TrainerInfo& info, const std::string& device) {
     FixedValues fixed = settings.fixed();
     ExecutionPlan plan = settings.plan();
     std::int64_t trial_number = 0;
@@ -70,10 +68,9 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
         }
         if (!stored.attempts.empty()) plan = settings.with_levers(stored.attempts.back().plan);
     }
-    const Seed seed{static_cast<std::uint64_t>(settings.whole("seed", 0))};
     sampler::Random random;
-    const History nothing{study.name, {}, {}, {}};
-    ParamSet params = suggest_params(random, settings.script().space(), TrialContext{trial_number, nothing}, seed, fixed);
+    const History nothing{settings.description().name, {}, {}, {}};
+    ParamSet params = suggest_params(random, settings.script().space(), TrialContext{trial_number, nothing}, seed_of(settings), fixed);
     for (const Param& param : set_by_rule) {
         if (!params.find(param.name)) params.set(param);
     }
@@ -82,6 +79,22 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     if (!plan.effective_batch) plan.effective_batch = unsearched_batch(settings, info);
     if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
     if (options.micro_batch > 0) plan.micro_batch = options.micro_batch;
+    return {trial_number, std::move(params), std::move(plan)};
+}
+
+int try_one(const StudyArguments& arguments, const TryOptions& options) {
+    const Settings settings{arguments};
+    const script::StudyDescription& study = settings.description();
+    const auto folders = plugin_folders(arguments.plugin_dirs);
+    const worker::WorkerDescription described = describe_own_trainer(settings);
+    const TrainerInfo& info = *described.plugins.front().info;
+    require_known_to_trainer(settings, info);
+    require_plan(settings, info);
+    require_fixed(settings);
+    if (!options.save.empty()) require_saves_models("--save", info);
+    const std::string device = chosen_device(settings, info);
+
+    const auto [trial_number, params, plan] = chosen_trial(settings, options, info, device);
 
     TrainerJob job{.study = settings.text("study"),
                    .trial = trial_number,
@@ -89,7 +102,7 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
                    .metric = study.objectives[settings.reported_objective()].metric,
                    .objectives = several_objectives(settings),
                    .plan = plan,
-                   .seed = seed.derive(static_cast<std::uint64_t>(trial_number)).derive("trainer").value};
+                   .seed = seed_of(settings).derive(static_cast<std::uint64_t>(trial_number)).derive("trainer").value};
     for (const Param& param : params) job.params.emplace(param.name, param.value());
     std::optional<device::MeteredDevice> metered;
     if (const auto budget = device_budget(settings); budget && device == "cpu") {

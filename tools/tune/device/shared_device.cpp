@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "tune/device/shared_device.hpp"
-#include "hpo/base/error.hpp"
 
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cctype>
 #include <utility>
 
+#include "hpo/base/error.hpp"
 #include "hpo/device/orphaned_files.hpp"
 #include "hpo/store/location.hpp"
 #include "tune/display/cards.hpp"

@@ -90,8 +90,8 @@ struct Parallelism {
     std::size_t workers = 1;
     int threads = 1;
 };
-/// By `--workers` and `--threads`. Automatically, a GPU whose memory a guard plans gets as many workers as the host bears, since memory
-/// then decides how many of them work at a time; otherwise it gets one.
+/// By `--workers` and `--threads`. Without them, a GPU whose memory a guard plans gets as many workers as the host bears: memory then
+/// decides how many of them work at a time. Any other GPU gets one.
 [[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device);
 
 }  // namespace hpo::tune

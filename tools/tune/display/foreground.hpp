@@ -22,8 +22,8 @@ struct ForegroundOptions {
     std::vector<std::string> plugin_dirs{};                  ///< for the command that measures the model again
 };
 
-/// Runs one attempt in this process, says what the trainer tells and what came of it, and returns the exit status: 0, or 1 when a
-/// study would call the trial failed. A trainer that ends the process itself is such a failure: then this does not return.
+/// Runs one attempt in this process, and says what the trainer tells and how it ended. Returns the exit status: 0, or 1 if a study would
+/// call the trial failed. If the trainer ends the process itself, this does not return. That is such a failure, too.
 [[nodiscard]] int run_in_foreground(Trainer& trainer, const TrainerJob& job, const ParamSet& params, const ForegroundOptions& options);
 
 }  // namespace hpo::tune

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "tune/display/progress.hpp"
-#include "hpo/core/history.hpp"
-#include "hpo/core/study.hpp"
-#include "hpo/store/store.hpp"
 
 #include <unistd.h>
 
@@ -13,7 +10,10 @@
 
 #include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/core/history.hpp"
 #include "hpo/core/memory_leak.hpp"
+#include "hpo/core/study.hpp"
+#include "hpo/store/store.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {

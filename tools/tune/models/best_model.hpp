@@ -14,9 +14,9 @@
 
 namespace hpo::tune {
 
-/// Keeps the model of a study's best trial in one folder, whole at every moment: trials write beside it, and the better model takes the
-/// folder's name in one step of the file system. Any number of processes may work at the study, and any of them may be killed: what one
-/// leaves is settled by the next.
+/// Keeps the model of a study's best trial in one folder, which is whole at every moment. Trials write beside it, and the better model
+/// takes the folder's name in one step of the file system. Any number of processes may work at the study, and any of them may be killed.
+/// The next one settles what it left.
 ///
 /// Design note: beside FOLDER stands `.FOLDER.pending` with `trial-N`, the model of a trial that runs or has just ended, and
 /// `trial-N.json`, the manifest as far as it is known before the end. A trial that is complete in the store has written all of its

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tune/prediction/shown_trace.hpp"
-#include "hpo/base/error.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -165,8 +165,9 @@ void print_text(const ShownTrace& shown, const TraceFigures& figures, const Trac
                   (shown.measured->peak_reserved ? ", reserved " + format_bytes(*shown.measured->peak_reserved) : ""));
     }
     if (const auto& prediction = shown.prediction) {
-        page.paragraph("the trainer predicts a need of " + format_bytes(prediction->need) + " and comfort at " +
-                       format_bytes(prediction->comfort) + (prediction->remark.empty() ? "" : ": " + prediction->remark));
+        page.paragraph("the trainer predicts that " + format_bytes(prediction->need) + " are required, and " +
+                       format_bytes(prediction->comfort) + " without emptying the cache" +
+                       (prediction->remark.empty() ? "" : ": " + prediction->remark));
     }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tune/prediction/survey.hpp"
-#include "hpo/space/enumeration.hpp"
 
 #include <algorithm>
 
 #include "hpo/base/time.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/space/enumeration.hpp"
 #include "hpo/space/fixed_space.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 

@@ -74,7 +74,8 @@ HPO_INLINE std::filesystem::path find_plugin(std::string_view name, const Plugin
     std::string text = "trainer " + std::string{name} + ": no libhpo_trainer_" + std::string{name} + ".so";
     if (const std::string command = detail::build_command(name, folders); !command.empty()) text += "; it is not built yet: " + command;
     else if (const auto near = nearest_name(name, known); !near.empty()) text += "; did you mean '" + std::string{near} + "'?";
-    throw Error{Errc::plugin, text + "; known: " + join_names(known) + "; searched: " + (searched.empty() ? "no folders" : searched)};
+    throw Error{Errc::plugin, text + "; known: " + join_names(known) + "; searched: " + (searched.empty() ? "no folders" : searched) +
+                                  " (--plugin-dir adds a folder)"};
 }
 
 HPO_INLINE abi::Entry load_plugin(const std::filesystem::path& path, const PluginDemands& demands) {

@@ -125,9 +125,9 @@ private:
     }
     /// The note that says what is asked instead, and why.
     [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const;
-    /// Why a source did not answer. For a limit it also says that there is nothing to do.
+    /// Why a source did not answer. For a limit it also says that no action is needed.
     [[nodiscard]] static std::string without(const Told& told) {
-        return (told.kind == Told::Kind::limit ? "; nothing to do (" : " (") + told.why_not + ")";
+        return (told.kind == Told::Kind::limit ? "; no action is needed (" : " (") + told.why_not + ")";
     }
     Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::limit);
     [[nodiscard]] std::string problem_in(const Answered& answer) const;

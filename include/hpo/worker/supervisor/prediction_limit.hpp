@@ -7,9 +7,8 @@
 
 namespace hpo::worker::inline supervisor {
 
-/// True if a trainer's reason for no prediction is a limit of dry runs or probes themselves: a limit of LibTorch, or a model that reads
-/// numbers, which a dry run does not have. There is nothing to do about it. Other reasons may be the model's own mistake, such as shapes
-/// that do not fit.
+/// True if a trainer's reason for no prediction is a limit of dry runs or probes: a limit of LibTorch, or a model that reads numbers, which
+/// a dry run does not have. No action is needed. Other reasons may be the model's own mistake, such as shapes that do not fit.
 [[nodiscard]] inline bool is_prediction_limit(std::string_view reason) {
     constexpr std::array<std::string_view, 9> limits{"only a probe",    " meta ",           " meta!",           "Meta",
                                                      "without numbers", "a dry run cannot", "in another order", "not grow evenly",
