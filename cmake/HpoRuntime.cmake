@@ -1,7 +1,8 @@
 # hpo::runtime: what is no template, compiled once. It has the bodies of include/hpo/**/*_inl.hpp without torch/; who links it gets HPO_COMPILED, and the
 # headers then only declare. Where a package is missing it is empty, and everything is header-only.
 set(HPO_COMPILED_DIR "" CACHE PATH "Folder of another build of these sources, whose libhpo_runtime.a is linked instead of compiling it in this build too")
-set(hpo_runtime_folders base core allocator space failure sampler pruner memory recovery registry store device trainer worker script tuner analysis dataset text weights)
+set(hpo_runtime_folders base core allocator space sampler pruner memory recovery store analysis text weights)
+set(hpo_runtime_light_folders failure registry device trainer worker script tuner dataset)  # they wait for others more than they compute
 set(hpo_runtime_components enumeration sqlite lua plugin dataset text weights)
 set(hpo_runtime_missing "")
 foreach(component IN LISTS hpo_runtime_components)
@@ -10,8 +11,8 @@ foreach(component IN LISTS hpo_runtime_components)
   endif()
 endforeach()
 
-# hpo_add_runtime(NAME FOLDERS ... LIBRARIES ...): a static library of the bodies in these folders, each a source file of its own.
-function(hpo_add_runtime name)
+# hpo_bodies(TARGET KIND FOLDERS ... LIBRARIES ...): a library of the bodies in these folders, each a source file of its own.
+function(hpo_bodies name kind)
   cmake_parse_arguments(arg "" "" "FOLDERS;LIBRARIES" ${ARGN})
   set(sources "")
   foreach(folder IN LISTS arg_FOLDERS)
@@ -24,7 +25,7 @@ function(hpo_add_runtime name)
       list(APPEND sources ${source})
     endforeach()
   endforeach()
-  add_library(${name} STATIC ${sources})
+  add_library(${name} ${kind} ${sources})
   target_compile_definitions(${name} PUBLIC HPO_COMPILED)
   target_link_libraries(${name} PUBLIC ${arg_LIBRARIES} PRIVATE hpo_development)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
@@ -43,14 +44,19 @@ else()
       message(FATAL_ERROR "HPO_COMPILED_DIR: no libhpo_runtime.a in ${HPO_COMPILED_DIR}; build the target hpo_runtime there")
     endif()
   else()
-    hpo_add_runtime(hpo_runtime FOLDERS ${hpo_runtime_folders} LIBRARIES ${hpo_runtime_components})
+    hpo_bodies(hpo_runtime_light OBJECT FOLDERS ${hpo_runtime_light_folders} LIBRARIES ${hpo_runtime_components})
+    target_compile_options(hpo_runtime_light PRIVATE $<$<CONFIG:Release>:-O1>)
+    hpo_bodies(hpo_runtime STATIC FOLDERS ${hpo_runtime_folders} LIBRARIES ${hpo_runtime_components})
+    target_sources(hpo_runtime PRIVATE $<TARGET_OBJECTS:hpo_runtime_light>)
+    set_target_properties(hpo_runtime_light hpo_runtime PROPERTIES UNITY_BUILD_BATCH_SIZE 70)
     add_library(hpo::runtime ALIAS hpo_runtime)
   endif()
 endif()
 
 # hpo::torch_runtime: the same for include/hpo/torch/, for one LibTorch.
 if(TARGET hpo::torch AND NOT hpo_runtime_missing)
-  hpo_add_runtime(hpo_torch_runtime FOLDERS torch LIBRARIES hpo::torch hpo::runtime)
+  hpo_bodies(hpo_torch_runtime STATIC FOLDERS torch LIBRARIES hpo::torch hpo::runtime)
+  target_compile_options(hpo_torch_runtime PRIVATE $<$<CONFIG:Release>:-O1>)  # the time of a step is LibTorch's
 else()
   add_library(hpo_torch_runtime INTERFACE)
 endif()
