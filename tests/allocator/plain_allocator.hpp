@@ -30,17 +30,18 @@ public:
         if (settings.memory_fraction) allowed_ = static_cast<std::int64_t>(*settings.memory_fraction * double(device.total_bytes));
     }
 
-    bool take(std::size_t owner, std::int64_t bytes) {
+    bool take(std::size_t owner, std::int64_t bytes, std::uint32_t stream = 0) {
         const std::int64_t size = sizes_.rounded(bytes);
         const bool small = size <= PlainSizes::kib(1024);
         ++searches_[small];
+        stream_ = stream;
         std::optional<At> at = best(size, small);
         if (!at) {
             if (allowed_ && settings_.garbage_collection_threshold > 0) sweep();
             at = from_device(size, small);
             if (!at && drop_oversize(size, small)) at = from_device(size, small);
             if (!at) {
-                drop_idle();
+                empty_cache();
                 ++retries;
                 at = from_device(size, small);
             }
@@ -69,6 +70,38 @@ public:
             }
         }
     }
+    /// Gives the device back what is idle, of every stream: whole segments, or pages.
+    void empty_cache() {
+        if (!settings_.expandable_segments) {
+            for (std::size_t i = segments_.size(); i > 0; --i) {
+                if (segments_[i - 1].all_idle()) drop(i - 1);
+            }
+            return;
+        }
+        for (Segment& segment : segments_) {
+            const std::int64_t page = segment.small ? PlainSizes::kib(2048) : settings_.large_segment_bytes;
+            std::vector<Piece> pieces;
+            std::int64_t offset = 0;
+            for (const Piece& piece : segment.pieces) {
+                const std::int64_t end = offset + piece.bytes;
+                const std::int64_t first = offset % page == 0 ? offset : offset + page - offset % page;
+                const std::int64_t last = end - end % page;
+                if (piece.kind != Piece::idle || first >= last) {
+                    pieces.push_back(piece);
+                } else {
+                    if (first > offset) pieces.push_back({first - offset, Piece::idle, 0, piece.idle_since});
+                    pieces.push_back({last - first, Piece::hole, 0, 0});
+                    changes.push_back({false, segment.place, segment.stream, first, last - first});
+                    if (end > last) pieces.push_back({end - last, Piece::idle, 0, piece.idle_since});
+                }
+                offset = end;
+            }
+            segment.pieces = pieces;
+            segment.tidy();
+        }
+        std::erase_if(segments_,
+                      [](const Segment& segment) { return segment.pieces.size() == 1 && segment.pieces[0].kind == Piece::hole; });
+    }
     [[nodiscard]] std::int64_t allocated() const {
         std::int64_t sum = 0;
         for (const Segment& segment : segments_) {
@@ -84,15 +117,17 @@ public:
         return sum;
     }
     [[nodiscard]] std::int64_t asked(std::int64_t bytes) const { return sizes_.asked(bytes); }
+    [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
     std::int64_t retries = 0;
     std::int64_t reserved_peak = 0;
+    std::vector<PlainChange> changes;  ///< since the caller emptied it
 
 private:
     /// Every idle piece of a pool, the smallest first, those of one size by address.
     [[nodiscard]] std::vector<At> idle(bool small) const {
         std::vector<At> all;
         for (std::size_t s = 0; s < segments_.size(); ++s) {
-            if (segments_[s].small != small) continue;
+            if (segments_[s].small != small || segments_[s].stream != stream_) continue;
             for (std::size_t p = 0; p < segments_[s].pieces.size(); ++p) {
                 if (segments_[s].pieces[p].kind == Piece::idle) all.push_back({s, p});
             }
@@ -136,7 +171,8 @@ private:
         if (allowed_ && reserved() + segment > *allowed_) return {};
         if (settings_.expandable_segments) return extend(size, small);
         if (reserved() + segment > limit_) return {};
-        segments_.push_back({place(), small, {Piece{segment, Piece::idle, 0, searches_[small]}}});
+        segments_.push_back({place(), stream_, small, {Piece{segment, Piece::idle, 0, searches_[small]}}});
+        changes.push_back({true, segments_.back().place, stream_, 0, segment});
         reserved_peak = std::max(reserved_peak, reserved());
         return At{segments_.size() - 1, 0};
     }
@@ -148,7 +184,7 @@ private:
         const std::int64_t page = small ? PlainSizes::kib(2048) : settings_.large_segment_bytes;
         std::vector<std::size_t> order;
         for (std::size_t s = 0; s < segments_.size(); ++s) {
-            if (segments_[s].small == small) order.push_back(s);
+            if (segments_[s].small == small && segments_[s].stream == stream_) order.push_back(s);
         }
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return segments_[a].place < segments_[b].place; });
         for (const std::size_t s : order) {
@@ -164,7 +200,7 @@ private:
         }
         std::int64_t space = device_.total_bytes + device_.total_bytes / 8;
         if (space % page != 0) space += page - space % page;
-        segments_.push_back({place(), small, {Piece{space, Piece::hole, 0, 0}}});
+        segments_.push_back({place(), stream_, small, {Piece{space, Piece::hole, 0, 0}}});
         return fill({segments_.size() - 1, 0}, size, page);
     }
     /// Maps pages into the holes behind `at` until an idle piece of `size` stands there.
@@ -177,6 +213,9 @@ private:
             std::int64_t mapped = page;
             while (mapped < wanted) mapped += page;
             if (reserved() + mapped > limit_) return {};
+            std::int64_t offset = 0;
+            for (std::size_t p = 0; p < hole; ++p) offset += segment.pieces[p].bytes;
+            changes.push_back({true, segment.place, segment.stream, offset, mapped});
             segment.pieces[hole].bytes -= mapped;
             const Piece fresh{mapped, Piece::idle, 0, searches_[segment.small]};
             if (segment.pieces[hole].bytes == 0) segment.pieces[hole] = fresh;
@@ -186,42 +225,18 @@ private:
         }
         return at;
     }
-    /// Gives the device back what is idle: whole segments, or pages.
-    void drop_idle() {
-        if (!settings_.expandable_segments) {
-            std::erase_if(segments_, [](const Segment& segment) { return segment.all_idle(); });
-            return;
-        }
-        for (Segment& segment : segments_) {
-            const std::int64_t page = segment.small ? PlainSizes::kib(2048) : settings_.large_segment_bytes;
-            std::vector<Piece> pieces;
-            std::int64_t offset = 0;
-            for (const Piece& piece : segment.pieces) {
-                const std::int64_t end = offset + piece.bytes;
-                const std::int64_t first = offset % page == 0 ? offset : offset + page - offset % page;
-                const std::int64_t last = end - end % page;
-                if (piece.kind != Piece::idle || first >= last) {
-                    pieces.push_back(piece);
-                } else {
-                    if (first > offset) pieces.push_back({first - offset, Piece::idle, 0, piece.idle_since});
-                    pieces.push_back({last - first, Piece::hole, 0, 0});
-                    if (end > last) pieces.push_back({end - last, Piece::idle, 0, piece.idle_since});
-                }
-                offset = end;
-            }
-            segment.pieces = pieces;
-            segment.tidy();
-        }
-        std::erase_if(segments_,
-                      [](const Segment& segment) { return segment.pieces.size() == 1 && segment.pieces[0].kind == Piece::hole; });
+    void drop(std::size_t segment) {
+        changes.push_back({false, segments_[segment].place, segments_[segment].stream, 0, segments_[segment].pieces[0].bytes});
+        segments_.erase(segments_.begin() + std::ptrdiff_t(segment));
     }
+
     bool drop_oversize(std::int64_t size, bool small) {
         const std::int64_t limit = settings_.max_split_bytes;
         if (limit == std::numeric_limits<std::int64_t>::max() || settings_.expandable_segments) return false;
         const std::int64_t wanted = std::max(size, limit);
         for (const At at : idle(small)) {
             if (bytes(at) < wanted) continue;
-            segments_.erase(segments_.begin() + std::ptrdiff_t(at.segment));
+            drop(at.segment);
             return true;
         }
         std::int64_t dropped = 0;
@@ -229,7 +244,7 @@ private:
             const std::vector<At> all = idle(small);
             if (all.empty() || bytes(all.back()) < limit) return false;
             dropped += bytes(all.back());
-            segments_.erase(segments_.begin() + std::ptrdiff_t(all.back().segment));
+            drop(all.back().segment);
         }
         return true;
     }
@@ -252,6 +267,7 @@ private:
             std::erase_if(segments_, [&](const Segment& segment) {
                 if (segment.small || !segment.all_idle() || double(searches_[0] - segment.pieces[0].idle_since) < mean) return false;
                 surplus -= segment.pieces[0].bytes;
+                changes.push_back({false, segment.place, segment.stream, 0, segment.pieces[0].bytes});
                 return true;
             });
             if (segments_.size() == before) return;
@@ -264,6 +280,7 @@ private:
     std::int64_t limit_;
     std::optional<std::int64_t> allowed_;
     std::vector<Segment> segments_;
+    std::uint32_t stream_ = 0;  ///< of the request that is served
     std::int64_t searches_[2] = {0, 0};
     std::uint64_t taken_segments_ = 0;
 };

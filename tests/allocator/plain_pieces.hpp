@@ -21,6 +21,7 @@ struct PlainPiece {
 /// What the plain allocator has from the device in one piece, or has addresses for.
 struct PlainSegment {
     std::uint64_t place = 0;
+    std::uint32_t stream = 0;
     bool small = false;
     std::vector<PlainPiece> pieces;
 
@@ -39,6 +40,15 @@ struct PlainSegment {
             pieces.erase(pieces.begin() + std::ptrdiff_t(i));
         }
     }
+};
+
+/// What is taken from the device or given back to it.
+struct PlainChange {
+    bool taken = false;
+    std::uint64_t place = 0;  ///< of the segment
+    std::uint32_t stream = 0;
+    std::int64_t offset = 0;  ///< inside it
+    std::int64_t bytes = 0;
 };
 
 /// Sizes of blocks and of what the device is asked for, counted up to in steps.

@@ -12,8 +12,9 @@ namespace hpo::allocator {
 
 /// A block of device memory that the attempt requested.
 struct TracedBlock {
-    std::int64_t bytes = 0;   ///< requested size, above 0
-    std::uint32_t scope = 0;  ///< index into AllocationTrace::scopes
+    std::int64_t bytes = 0;    ///< requested size, above 0
+    std::uint32_t scope = 0;   ///< index into AllocationTrace::scopes
+    std::uint32_t stream = 0;  ///< only blocks of this stream are used again for it
     friend bool operator==(const TracedBlock&, const TracedBlock&) = default;
 };
 
@@ -26,11 +27,13 @@ struct TracedPhase {
 
 /// Every block of device memory that an attempt took and gave back, in order.
 struct AllocationTrace {
-    std::vector<TracedBlock> blocks;      ///< in the order in which they were taken
-    std::vector<std::int64_t> events;     ///< b: block b was taken; -1 - b: block b was given back
-    std::vector<TracedPhase> phases;      ///< in order; an event before the first belongs to no phase
-    std::vector<std::string> scopes{""};  ///< who took a block: "encoder.layer.0.attention aten::mm"; the first is empty: unknown
-    std::string libtorch{};               ///< LibTorch's version when it was recorded, "1.13.1"; empty: unknown
+    std::vector<TracedBlock> blocks;               ///< in the order in which they were taken
+    std::vector<std::int64_t> events;              ///< b: block b was taken; -1 - b: block b was given back
+    std::vector<TracedPhase> phases;               ///< in order; an event before the first belongs to no phase
+    std::vector<std::string> scopes{""};           ///< who took a block: "encoder.layer.0.attention aten::mm"; the first is empty: unknown
+    std::string libtorch{};                        ///< LibTorch's version when it was recorded, "1.13.1"; empty: unknown
+    std::vector<std::size_t> emptied{};            ///< the cache is emptied before each of these events; in order
+    std::vector<std::uint32_t> private_streams{};  ///< those that keep their segments when it is
 
     /// Records that a block was taken; returns its number.
     std::int64_t take(TracedBlock block) {

@@ -16,11 +16,12 @@ struct AllocatorBlock {
 
     std::int64_t bytes = 0;
     std::int64_t requested_bytes = 0;
-    std::uint64_t segment = 0;  ///< the position of its segment in the order of addresses
+    std::uint64_t segment = 0;  ///< its segment's first address, or only its position in the order of addresses
     std::int64_t offset = 0;    ///< inside the segment
     std::uint64_t since = 0;    ///< the number of searches in its pool when it was last put there
     std::int32_t previous = none;
     std::int32_t next = none;
+    std::uint32_t stream = 0;  ///< its number; a stream takes only blocks of its own
     State state = State::taken;
     bool small = false;
 
@@ -34,20 +35,24 @@ class AllocatorBlocks {
 public:
     using Index = std::int32_t;
     static constexpr Index none = AllocatorBlock::none;
-    struct BestFit {  ///< smallest first, then by address
+    struct BestFit {  ///< by stream, smallest first, then by address
+        std::uint32_t stream = 0;
         std::int64_t bytes = 0;
         std::uint64_t segment = 0;
         std::int64_t offset = 0;
         Index block = none;
         bool operator<(const BestFit& other) const {
-            return std::tie(bytes, segment, offset) < std::tie(other.bytes, other.segment, other.offset);
+            return std::tie(stream, bytes, segment, offset) < std::tie(other.stream, other.bytes, other.segment, other.offset);
         }
     };
-    struct ByAddress {
+    struct ByAddress {  ///< by stream, then by address
+        std::uint32_t stream = 0;
         std::uint64_t segment = 0;
         std::int64_t offset = 0;
         Index block = none;
-        bool operator<(const ByAddress& other) const { return std::tie(segment, offset) < std::tie(other.segment, other.offset); }
+        bool operator<(const ByAddress& other) const {
+            return std::tie(stream, segment, offset) < std::tie(other.stream, other.segment, other.offset);
+        }
     };
     /// The small or the large pool.
     struct Pool {
@@ -59,6 +64,7 @@ public:
     [[nodiscard]] AllocatorBlock& operator[](Index block) { return blocks_[static_cast<std::size_t>(block)]; }
     [[nodiscard]] const AllocatorBlock& operator[](Index block) const { return blocks_[static_cast<std::size_t>(block)]; }
     [[nodiscard]] Pool& pool(bool small) { return small ? small_ : large_; }
+    [[nodiscard]] const Pool& pool(bool small) const { return small ? small_ : large_; }
 
     [[nodiscard]] Index add(const AllocatorBlock& block);
     void drop(Index block) { unused_.push_back(block); }

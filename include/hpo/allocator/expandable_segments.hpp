@@ -3,21 +3,22 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <set>
 
 #include "hpo/allocator/blocks.hpp"
 
 namespace hpo::allocator {
 
 /// One pool's memory with expandable_segments: address space that is reserved once, and pages that are mapped into it when they are needed.
-/// `Ledger` counts the device's bytes. It has `bool take(bytes)`, which returns false if the device has too few, `void give_back(bytes)`
-/// and `uint64_t next_segment()`.
+/// `Ledger` counts the device's bytes. It has `bool take(bytes)`, which returns false if the device has too few, `void give_back(bytes)`,
+/// `uint64_t next_segment()` and `void note(taken, block)`, which is told each change.
 template <class Ledger>
 class ExpandableSegments {
 public:
     using Index = AllocatorBlocks::Index;
     using State = AllocatorBlock::State;
     struct Shape {
+        std::uint32_t stream = 0;
         bool small = false;
         std::int64_t page_bytes = 0;   ///< size of one page
         std::int64_t space_bytes = 0;  ///< size of one segment; rounded up to pages
@@ -28,7 +29,13 @@ public:
     /// mapped until then stay cached.
     [[nodiscard]] Index take(std::int64_t bytes) {
         Index block = room(bytes);
-        if (blocks_[block].state == State::unmapped && !map(block, std::min(blocks_[block].bytes, bytes))) return AllocatorBlocks::none;
+        if (blocks_[block].state == State::unmapped && !map(block, std::min(blocks_[block].bytes, bytes))) {
+            if (blocks_[block].whole_segment()) {  // a new one: the next request may as well make it anew
+                blocks_.take(block);
+                blocks_.drop(block);
+            }
+            return AllocatorBlocks::none;
+        }
         while (blocks_[block].bytes < bytes) {
             const Index behind = blocks_[block].next;
             if (!map(behind, std::min(bytes - blocks_[block].bytes, blocks_[behind].bytes))) return AllocatorBlocks::none;
@@ -37,40 +44,7 @@ public:
         blocks_.take(block);
         return block;
     }
-    /// Unmaps every page without a live block.
-    void release() {
-        std::vector<Index> cached;
-        for (const AllocatorBlocks::BestFit& each : blocks_.pool(shape_.small).cached) cached.push_back(each.block);
-        for (const Index block : cached) unmap(block);
-    }
-
-private:
-    /// The first run of cached and unmapped blocks, by address, that is large enough.
-    [[nodiscard]] Index room(std::int64_t bytes) {
-        for (const AllocatorBlocks::ByAddress& hole : blocks_.pool(shape_.small).unmapped) {
-            const Index before = blocks_[hole.block].previous;
-            const Index first = before != AllocatorBlocks::none && blocks_[before].state == State::cached ? before : hole.block;
-            std::int64_t found = 0;
-            for (Index each = first; found < bytes && each != AllocatorBlocks::none && blocks_[each].state != State::taken;
-                 each = blocks_[each].next) {
-                found += blocks_[each].bytes;
-            }
-            if (found >= bytes) return first;
-        }
-        const std::int64_t space = (shape_.space_bytes + shape_.page_bytes - 1) / shape_.page_bytes * shape_.page_bytes;
-        const Index added = blocks_.add({.bytes = space, .segment = ledger_.next_segment(), .small = shape_.small});
-        blocks_.put(added, State::unmapped);
-        return added;
-    }
-    [[nodiscard]] bool map(Index block, std::int64_t bytes) {
-        const std::int64_t mapped = (bytes + shape_.page_bytes - 1) / shape_.page_bytes * shape_.page_bytes;
-        if (!ledger_.take(mapped)) return false;
-        blocks_.take(block);
-        if (mapped < blocks_[block].bytes) blocks_.put(blocks_.split(block, mapped), State::unmapped);
-        blocks_.merge(block, State::cached);
-        blocks_.put(block, State::cached);
-        return true;
-    }
+    /// Unmaps every page of a cached block.
     void unmap(Index block) {
         const std::int64_t page = shape_.page_bytes;
         const std::int64_t begin = (blocks_[block].offset + page - 1) / page * page;
@@ -84,9 +58,43 @@ private:
         }
         if (end < blocks_[block].offset + blocks_[block].bytes) blocks_.put(blocks_.split(block, end - begin), State::cached);
         ledger_.give_back(end - begin);
+        ledger_.note(false, blocks_[block]);
         blocks_.merge(block, State::unmapped);
         if (blocks_[block].whole_segment()) blocks_.drop(block);
         else blocks_.put(block, State::unmapped);
+    }
+
+private:
+    /// The first run of cached and unmapped blocks, by address, that is large enough.
+    [[nodiscard]] Index room(std::int64_t bytes) {
+        const std::set<AllocatorBlocks::ByAddress>& unmapped = blocks_.pool(shape_.small).unmapped;
+        for (auto at = unmapped.lower_bound({.stream = shape_.stream}); at != unmapped.end(); ++at) {
+            const AllocatorBlocks::ByAddress& hole = *at;
+            if (hole.stream != shape_.stream) break;
+            const Index before = blocks_[hole.block].previous;
+            const Index first = before != AllocatorBlocks::none && blocks_[before].state == State::cached ? before : hole.block;
+            std::int64_t found = 0;
+            for (Index each = first; found < bytes && each != AllocatorBlocks::none && blocks_[each].state != State::taken;
+                 each = blocks_[each].next) {
+                found += blocks_[each].bytes;
+            }
+            if (found >= bytes) return first;
+        }
+        const std::int64_t space = (shape_.space_bytes + shape_.page_bytes - 1) / shape_.page_bytes * shape_.page_bytes;
+        const Index added =
+            blocks_.add({.bytes = space, .segment = ledger_.next_segment(), .stream = shape_.stream, .small = shape_.small});
+        blocks_.put(added, State::unmapped);
+        return added;
+    }
+    [[nodiscard]] bool map(Index block, std::int64_t bytes) {
+        const std::int64_t mapped = (bytes + shape_.page_bytes - 1) / shape_.page_bytes * shape_.page_bytes;
+        if (!ledger_.take(mapped)) return false;
+        blocks_.take(block);
+        if (mapped < blocks_[block].bytes) blocks_.put(blocks_.split(block, mapped), State::unmapped);
+        ledger_.note(true, blocks_[block]);
+        blocks_.merge(block, State::cached);
+        blocks_.put(block, State::cached);
+        return true;
     }
 
     AllocatorBlocks& blocks_;

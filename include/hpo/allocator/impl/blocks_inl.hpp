@@ -24,15 +24,15 @@ HPO_INLINE void AllocatorBlocks::put(Index index, AllocatorBlock::State state) {
     Pool& home = pool(block.small);
     block.state = state;
     block.since = home.searches;
-    if (state == AllocatorBlock::State::cached) home.cached.insert({block.bytes, block.segment, block.offset, index});
-    else home.unmapped.insert({block.segment, block.offset, index});
+    if (state == AllocatorBlock::State::cached) home.cached.insert({block.stream, block.bytes, block.segment, block.offset, index});
+    else home.unmapped.insert({block.stream, block.segment, block.offset, index});
 }
 
 HPO_INLINE void AllocatorBlocks::take(Index index) {
     AllocatorBlock& block = (*this)[index];
     Pool& home = pool(block.small);
-    if (block.state == AllocatorBlock::State::cached) home.cached.erase({block.bytes, block.segment, block.offset, index});
-    else home.unmapped.erase({block.segment, block.offset, index});
+    if (block.state == AllocatorBlock::State::cached) home.cached.erase({block.stream, block.bytes, block.segment, block.offset, index});
+    else home.unmapped.erase({block.stream, block.segment, block.offset, index});
     block.state = AllocatorBlock::State::taken;
 }
 

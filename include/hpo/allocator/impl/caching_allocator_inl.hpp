@@ -7,6 +7,9 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "hpo/allocator/caching_allocator.hpp"
 #include "hpo/base/inline.hpp"
@@ -14,15 +17,15 @@
 
 namespace hpo::allocator {
 
-HPO_INLINE std::optional<CachingAllocator::Index> CachingAllocator::take(std::int64_t bytes) {
+HPO_INLINE std::optional<CachingAllocator::Index> CachingAllocator::take(std::int64_t bytes, std::uint32_t stream) {
     const std::int64_t size = settings_.rounded(bytes);
-    const bool small = size <= largest_small_bytes;
-    Index block = cached(size, small);
-    if (block == AllocatorBlocks::none) block = fresh(size, small);
+    const Place place{.stream = stream, .small = size <= largest_small_bytes};
+    Index block = cached(size, place);
+    if (block == AllocatorBlocks::none) block = fresh(size, place);
     if (block == AllocatorBlocks::none) return std::nullopt;
     const std::int64_t rest = blocks_[block].bytes - size;
-    const bool splits = small || settings_.expandable_segments ? rest >= smallest_block_bytes
-                                                               : size < settings_.max_split_bytes && rest > largest_small_bytes;
+    const bool splits = place.small || settings_.expandable_segments ? rest >= smallest_block_bytes
+                                                                     : size < settings_.max_split_bytes && rest > largest_small_bytes;
     if (splits) blocks_.put(blocks_.split(block, size), State::cached);
     blocks_[block].requested_bytes = bytes;
     counts_.requested += bytes;
@@ -39,6 +42,50 @@ HPO_INLINE void CachingAllocator::give_back(Index block) {
     blocks_.put(block, State::cached);
 }
 
+HPO_INLINE void CachingAllocator::empty_cache() {
+    release(false);
+    release(true);
+}
+
+HPO_INLINE std::vector<CachingAllocator::Index> CachingAllocator::adopt(const AllocatorBlock& segment,
+                                                                        std::span<const AllocatorBlock> blocks) {
+    std::vector<Index> adopted;
+    std::int64_t offset = 0;
+    for (const AllocatorBlock& each : blocks) {
+        AllocatorBlock block = segment;
+        block.bytes = each.bytes;
+        block.offset = offset;
+        block.requested_bytes = each.state == State::taken ? each.requested_bytes : 0;
+        block.state = State::taken;
+        block.previous = adopted.empty() ? AllocatorBlock::none : adopted.back();
+        const Index added = blocks_.add(block);
+        if (!adopted.empty()) blocks_[adopted.back()].next = added;
+        adopted.push_back(added);
+        offset += each.bytes;
+        if (each.state != State::unmapped) ledger_.reserved += each.bytes;
+        if (each.state == State::taken) {
+            counts_.requested += each.requested_bytes;
+            counts_.allocated += each.bytes;
+        } else {
+            blocks_.put(added, each.state);
+        }
+    }
+    ledger_.peak = ledger_.granted = std::max(ledger_.peak, ledger_.reserved);
+    counts_.requested_peak = std::max(counts_.requested_peak, counts_.requested);
+    counts_.allocated_peak = std::max(counts_.allocated_peak, counts_.allocated);
+    return adopted;
+}
+
+HPO_INLINE void CachingAllocator::answer_next(std::vector<bool> answers) {
+    std::reverse(answers.begin(), answers.end());
+    ledger_.answers = std::move(answers);
+}
+
+HPO_INLINE void CachingAllocator::keep(std::uint32_t stream) {
+    if (kept_.size() <= stream) kept_.resize(stream + 1);
+    kept_[stream] = true;
+}
+
 HPO_INLINE AllocatorCounts CachingAllocator::counts() const {
     AllocatorCounts counts = counts_;
     counts.reserved = ledger_.reserved;
@@ -47,10 +94,14 @@ HPO_INLINE AllocatorCounts CachingAllocator::counts() const {
 }
 
 HPO_INLINE bool CachingAllocator::Ledger::take(std::int64_t bytes) {
-    if (reserved + bytes > room) {
+    bool granted_now = reserved + bytes <= room;
+    if (!answers.empty()) {
+        granted_now = answers.back();
+        answers.pop_back();
+    } else if (!granted_now) {
         refused = std::min(refused, reserved + bytes);
-        return false;
     }
+    if (!granted_now) return false;
     reserved += bytes;
     peak = std::max(peak, reserved);
     granted = std::max(granted, reserved);
@@ -58,82 +109,108 @@ HPO_INLINE bool CachingAllocator::Ledger::take(std::int64_t bytes) {
 }
 
 HPO_INLINE std::uint64_t CachingAllocator::Ledger::next_segment() {
+    if (next_address) return *next_address;
     std::uint64_t place = order + ++segments;
     return order == 0 ? place : Rng::split_mix(place);
 }
 
-HPO_INLINE CachingAllocator::Index CachingAllocator::cached(std::int64_t size, bool small) {
-    AllocatorBlocks::Pool& pool = blocks_.pool(small);
-    ++pool.searches;
-    auto found = pool.cached.lower_bound({.bytes = size});
-    if (found == pool.cached.end()) return AllocatorBlocks::none;
+HPO_INLINE bool CachingAllocator::has_cached(std::int64_t bytes, std::uint32_t stream) const {
+    const std::int64_t size = settings_.rounded(bytes);
+    return best_fit(size, {.stream = stream, .small = size <= largest_small_bytes}) != AllocatorBlocks::none;
+}
+
+HPO_INLINE CachingAllocator::Index CachingAllocator::best_fit(std::int64_t size, Place place) const {
+    const std::set<AllocatorBlocks::BestFit>& cached = blocks_.pool(place.small).cached;
+    auto found = cached.lower_bound({.stream = place.stream, .bytes = size});
+    if (found == cached.end() || found->stream != place.stream) return AllocatorBlocks::none;
     if (settings_.expandable_segments) {  // a block before a hole counts together with the hole
-        for (auto next = std::next(found); next != pool.cached.end() && with_hole(next->block) < with_hole(found->block); ++next)
+        for (auto next = std::next(found);
+             next != cached.end() && next->stream == place.stream && with_hole(next->block) < with_hole(found->block); ++next)
             found = next;
     }
     if (size < settings_.max_split_bytes && found->bytes >= settings_.max_split_bytes) return AllocatorBlocks::none;
     if (size >= settings_.max_split_bytes && found->bytes >= size + settings_.max_non_split_rounding_bytes) return AllocatorBlocks::none;
-    const Index block = found->block;
-    blocks_.take(block);
+    return found->block;
+}
+
+HPO_INLINE CachingAllocator::Index CachingAllocator::cached(std::int64_t size, Place place) {
+    ++blocks_.pool(place.small).searches;
+    const Index block = best_fit(size, place);
+    if (block != AllocatorBlocks::none) blocks_.take(block);
     return block;
 }
 
-HPO_INLINE CachingAllocator::Index CachingAllocator::fresh(std::int64_t size, bool small) {
+HPO_INLINE CachingAllocator::Index CachingAllocator::fresh(std::int64_t size, Place place) {
     if (allowed_ && settings_.garbage_collection_threshold > 0) collect_garbage();
-    Index block = asked(size, small);
-    if (block == AllocatorBlocks::none && release_oversize(size, small)) block = asked(size, small);
+    Index block = asked(size, place);
+    if (block == AllocatorBlocks::none && release_oversize(size, place)) block = asked(size, place);
     if (block == AllocatorBlocks::none) {
-        release(false);
-        release(true);
+        empty_cache();
         ++counts_.retries;
-        block = asked(size, small);
+        block = asked(size, place);
     }
     return block;
 }
 
-HPO_INLINE CachingAllocator::Index CachingAllocator::asked(std::int64_t size, bool small) {
+HPO_INLINE CachingAllocator::Index CachingAllocator::asked(std::int64_t size, Place place) {
     const std::int64_t segment = settings_.segment(size);
     if (allowed_ && ledger_.reserved + segment > *allowed_) return AllocatorBlocks::none;
-    if (settings_.expandable_segments) return expandable(small).take(size);
+    if (settings_.expandable_segments) return expandable(place).take(size);
     if (!ledger_.take(segment)) return AllocatorBlocks::none;
-    return blocks_.add({.bytes = segment, .segment = ledger_.next_segment(), .small = small});
+    const Index added = blocks_.add({.bytes = segment, .segment = ledger_.next_segment(), .stream = place.stream, .small = place.small});
+    ledger_.note(true, blocks_[added]);
+    return added;
 }
 
-HPO_INLINE ExpandableSegments<CachingAllocator::Ledger> CachingAllocator::expandable(bool small) {
+HPO_INLINE ExpandableSegments<CachingAllocator::Ledger> CachingAllocator::expandable(Place place) {
     return {blocks_,
             ledger_,
-            {.small = small,
-             .page_bytes = small ? small_segment_bytes : settings_.large_segment_bytes,
+            {.stream = place.stream,
+             .small = place.small,
+             .page_bytes = place.small ? small_segment_bytes : settings_.large_segment_bytes,
              .space_bytes = device_.total_bytes + device_.total_bytes / 8}};
 }
 
 HPO_INLINE void CachingAllocator::release_segment(Index block) {
     blocks_.take(block);
     ledger_.give_back(blocks_[block].bytes);
+    ledger_.note(false, blocks_[block]);
     blocks_.drop(block);
 }
 
 HPO_INLINE void CachingAllocator::release(bool small) {
-    if (settings_.expandable_segments) return expandable(small).release();
     const std::set<AllocatorBlocks::BestFit>& cached = blocks_.pool(small).cached;
+    if (settings_.expandable_segments) {
+        std::vector<Index> blocks;  // what is unmapped changes the set
+        for (const AllocatorBlocks::BestFit& each : cached) blocks.push_back(each.block);
+        for (const Index block : blocks) {
+            if (!kept(block)) expandable({.stream = blocks_[block].stream, .small = small}).unmap(block);
+        }
+        return;
+    }
     for (auto each = cached.begin(); each != cached.end();) {
         const Index block = (each++)->block;
-        if (blocks_[block].whole_segment()) release_segment(block);
+        if (blocks_[block].whole_segment() && !kept(block)) release_segment(block);
     }
 }
 
-HPO_INLINE bool CachingAllocator::release_oversize(std::int64_t size, bool small) {
+HPO_INLINE bool CachingAllocator::release_oversize(std::int64_t size, Place place) {
     if (settings_.max_split_bytes == std::numeric_limits<std::int64_t>::max() || settings_.expandable_segments) return false;
-    const std::set<AllocatorBlocks::BestFit>& cached = blocks_.pool(small).cached;
+    const std::set<AllocatorBlocks::BestFit>& cached = blocks_.pool(place.small).cached;
     const std::int64_t wanted = std::max(size, settings_.max_split_bytes);
-    if (const auto fits = cached.lower_bound({.bytes = wanted}); fits != cached.end()) {
+    const auto fits = cached.lower_bound({.stream = place.stream, .bytes = wanted});
+    if (fits != cached.end() && fits->stream == place.stream) {
         release_segment(fits->block);
         return true;
     }
     std::int64_t released = 0;
-    while (released < wanted && !cached.empty() && std::prev(cached.end())->bytes >= settings_.max_split_bytes) {
-        released += std::prev(cached.end())->bytes;
-        release_segment(std::prev(cached.end())->block);
+    while (released < wanted) {
+        const auto behind = cached.lower_bound({.stream = place.stream, .bytes = std::numeric_limits<std::int64_t>::max()});
+        if (behind == cached.begin()) break;
+        const AllocatorBlocks::BestFit largest = *std::prev(behind);
+        if (largest.stream != place.stream || largest.bytes < settings_.max_split_bytes) break;
+        released += largest.bytes;
+        release_segment(largest.block);
     }
     return released >= wanted;
 }
@@ -143,7 +220,7 @@ HPO_INLINE void CachingAllocator::collect_garbage() {
     if (ledger_.reserved <= threshold) return;
     const std::int64_t target = ledger_.reserved - threshold;
     AllocatorBlocks::Pool& pool = blocks_.pool(false);
-    const auto collectable = [&](Index block) { return !settings_.expandable_segments && blocks_[block].whole_segment(); };
+    const auto collectable = [&](Index block) { return !settings_.expandable_segments && blocks_[block].whole_segment() && !kept(block); };
     const auto age = [&](Index block) { return pool.searches - blocks_[block].since; };
     std::uint64_t ages = 0;
     std::uint64_t count = 0;

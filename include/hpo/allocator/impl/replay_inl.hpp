@@ -15,7 +15,10 @@ HPO_INLINE ReplayedTrace simulate(const AllocationTrace& trace, const AllocatorS
     std::vector<CachingAllocator::Index> held(trace.blocks.size());
     ReplayedTrace result;
     AllocatorCounts before;
+    for (const std::uint32_t stream : trace.private_streams) allocator.keep(stream);
+    auto emptied = trace.emptied.begin();
     for (std::size_t i = 0; i < trace.events.size() && !result.refused; ++i) {
+        for (; emptied != trace.emptied.end() && *emptied <= i; ++emptied) allocator.empty_cache();
         const std::int64_t event = trace.events[i];
         if (event < 0) {
             allocator.give_back(held[static_cast<std::size_t>(-1 - event)]);
@@ -23,7 +26,7 @@ HPO_INLINE ReplayedTrace simulate(const AllocationTrace& trace, const AllocatorS
         }
         const auto block = static_cast<std::size_t>(event);
         const std::int64_t requested = trace.blocks[block].bytes;
-        const auto taken = allocator.take(requested);
+        const auto taken = allocator.take(requested, trace.blocks[block].stream);
         const AllocatorCounts now = allocator.counts();
         if (now.allocated_peak > before.allocated_peak) {
             result.allocated_peak_event = i;
