@@ -22,7 +22,7 @@ int refuse(const std::string& what, int status) {
 
 /// A first word that is no subcommand, named with the nearest that is.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "failures", "memory", "compare"};
+    static const std::vector<std::string> known{"summary", "trials", "trial", "best", "oom", "failures", "memory", "compare", "snapshot"};
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--store" || word == "--study") {
@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
         "  hpo-analyze memory --limit 90%                      predicted against measured, and trials near the edge\n"
         "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
         "  hpo-analyze compare plain guarded                   two studies of hpo.db side by side\n"
+        "  hpo-analyze snapshot memory.pickle                  what to set, from PyTorch's own recording of its memory\n"
         "Exit status: 0 done, 2 wrong use, 3 the store cannot be read.");
 
     Query query;
@@ -115,6 +116,27 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
         ->capture_default_str();
     beside->callback([&] { work = [&] { compare(query, compare_options); }; });
+
+    SnapshotOptions snapshot_options;
+    auto* recorded =
+        app.add_subcommand("snapshot", "a memory snapshot that PyTorch wrote: who holds the peak, and which settings would help");
+    recorded->add_option("FILE", snapshot_options.file, "what torch.cuda.memory._dump_snapshot() wrote")->required();
+    recorded->add_option("--device", snapshot_options.device, "its number (default: the one that ran out of memory, or took most)")
+        ->check(hpo::tools::at_least(0));
+    recorded->add_option("--device-memory", snapshot_options.device_memory,
+                         "would it fit? a size such as 24GiB that the allocator may take");
+    recorded
+        ->add_option("--allocator", snapshot_options.allocator, "settings of your own, as PYTORCH_CUDA_ALLOC_CONF takes them (repeatable)")
+        ->allow_extra_args(false);
+    recorded->add_option("--libtorch", snapshot_options.libtorch, "the version whose rules hold, such as 2.6 (default: the newest)");
+    recorded->add_option("--top", snapshot_options.top, "rows of a list")->check(hpo::tools::at_least(1))->capture_default_str();
+    recorded->add_option("--frames", snapshot_options.frames, "own: the innermost line of your code; all: whole stacks")
+        ->check(CLI::IsMember({"own", "all"}))
+        ->capture_default_str();
+    recorded->add_option("--csv", snapshot_options.csv, "one table as CSV: settings, holders or timeline")
+        ->check(CLI::IsMember({"settings", "holders", "timeline"}));
+    recorded->add_option("--svg", snapshot_options.svg, "draw the live blocks over the events into this file");
+    recorded->callback([&] { work = [&] { snapshot(query, snapshot_options); }; });
 
     for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
         command->footer(

@@ -42,7 +42,8 @@ public:
         std::int64_t offset = 0;
         Index block = none;
         bool operator<(const BestFit& other) const {
-            return std::tie(stream, bytes, segment, offset) < std::tie(other.stream, other.bytes, other.segment, other.offset);
+            return std::tie(stream, bytes, segment, offset, block) <
+                   std::tie(other.stream, other.bytes, other.segment, other.offset, other.block);
         }
     };
     struct ByAddress {  ///< by stream, then by address
@@ -51,7 +52,7 @@ public:
         std::int64_t offset = 0;
         Index block = none;
         bool operator<(const ByAddress& other) const {
-            return std::tie(stream, segment, offset) < std::tie(other.stream, other.segment, other.offset);
+            return std::tie(stream, segment, offset, block) < std::tie(other.stream, other.segment, other.offset, other.block);
         }
     };
     /// The small or the large pool.

@@ -95,9 +95,23 @@ private:
         return beginnings;
     }
 
+    /// The lowest beginning of pages that contain an address.
+    [[nodiscard]] std::uint64_t begin_of_pages(std::uint64_t address) const {
+        std::uint64_t begin = address;
+        for (auto at = std::ranges::upper_bound(events_.pages, address, {}, &MappedPages::from); at != events_.pages.begin();) {
+            --at;
+            if (address < at->behind) begin = std::min(begin, at->from);
+            if (highest_behind_[static_cast<std::size_t>(at - events_.pages.begin())] <= address) break;
+        }
+        return begin;
+    }
+
     /// One expandable segment for each run of addresses of one pool and size class.
     void lay_out_expandable() {
         const std::set<std::uint64_t> beginnings = mapped_beginnings();
+        std::ranges::sort(events_.pages, {}, &MappedPages::from);
+        for (const MappedPages& each : events_.pages)
+            highest_behind_.push_back(highest_behind_.empty() ? each.behind : std::max(highest_behind_.back(), each.behind));
         std::vector<Mark> groups;
         for (const Mark& each : expandable_marks()) {
             bool same = !groups.empty() && groups.back().pool == each.pool && groups.back().small == each.small;
@@ -106,10 +120,8 @@ private:
                 same = next == beginnings.end() || *next > each.address;
             }
             if (same) continue;
-            Mark group = each;  // it begins with the pages that the mark lies in
-            for (const MappedPages& pages : events_.pages) {
-                if (pages.from <= each.address && each.address < pages.behind) group.address = std::min(group.address, pages.from);
-            }
+            Mark group = each;
+            group.address = begin_of_pages(each.address);
             groups.push_back(group);
         }
         for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -117,8 +129,9 @@ private:
             const std::uint64_t end = g + 1 < groups.size() ? groups[g + 1].address : base + (std::uint64_t{1} << 42U);
             std::vector<Part> ranges;
             std::uint64_t done = base;
-            for (const auto& [from, behind] : events_.earlier_pages.all()) {
-                if (from < base || from >= end) continue;
+            const auto& earlier = events_.earlier_pages.all();
+            for (auto at = earlier.lower_bound(base); at != earlier.end() && at->first < end; ++at) {
+                const auto [from, behind] = *at;
                 if (from > done) ranges.push_back({done, from, AllocatorBlock::State::unmapped});
                 done = std::min(behind, end);
                 ranges.push_back({from, done});
@@ -204,6 +217,7 @@ private:
     const AllocatorSettings& settings_;
     DeviceHistory result_;
     std::vector<std::size_t> by_address_;
+    std::vector<std::uint64_t> highest_behind_;  ///< of the pages up to each
 };
 
 }  // namespace hpo::allocator::inline snapshot

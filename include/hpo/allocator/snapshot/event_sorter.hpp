@@ -64,10 +64,10 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t pool_number(RecordedPool pool) {
-        const auto found = std::ranges::find(history_.pools, pool);
-        if (found != history_.pools.end()) return static_cast<std::uint32_t>(found - history_.pools.begin());
-        history_.pools.push_back(pool);
-        return static_cast<std::uint32_t>(history_.pools.size() - 1);
+        const auto [at, added] =
+            pool_numbers_.try_emplace({pool.stream, pool.private_pool}, static_cast<std::uint32_t>(history_.pools.size()));
+        if (added) history_.pools.push_back(pool);
+        return at->second;
     }
 
     /// Private pools are known of the segments that are there at the end.
@@ -272,6 +272,7 @@ private:
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> private_;  ///< from: behind, pool
     std::map<std::uint64_t, std::size_t> live_;                                 ///< by address, of those that were taken
     std::map<std::uint64_t, WholeSegment> taken_segments_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> pool_numbers_;
     AddressRanges mapped_;  ///< mapped in the recording, and not unmapped since
     std::vector<SegmentChange> changes_;
     bool emptied_ = false;    ///< the stack of the changes says so

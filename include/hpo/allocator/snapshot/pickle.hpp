@@ -15,7 +15,7 @@ namespace hpo::allocator::inline snapshot {
 /// Reads a pickle of the protocols 2 to 5. An instruction that would make an object, call a function or import a module is an error: none
 /// is ever carried out.
 ///
-/// Memory: at most 64 MiB and 12 bytes for each byte of the pickle, or an error. Time: O(bytes).
+/// Memory: at most 64 MiB and 6 bytes for each byte of the pickle, and at most 4 GiB, or an error. Time: O(bytes).
 class PickleReader {
 public:
     struct Encoded {

@@ -30,6 +30,7 @@ public:
         stack_of_.assign(data.containers(), unknown);
         stack_numbers_.emplace(std::vector<std::uint32_t>{}, 0);
         text_numbers_.emplace("", 0);
+        pool_numbers_.emplace(result_.private_pools.front(), 0);
     }
 
     [[nodiscard]] Snapshot build() {
@@ -51,6 +52,7 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t highest_address = std::uint64_t{1} << 62U;
     static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
 
     [[nodiscard]] Error not_a_snapshot(const std::string& why) const {
@@ -65,15 +67,20 @@ private:
         if (!found) throw Error{Errc::bad_value, place_ + ": damaged memory snapshot: " + where_ + "no '" + std::string{key} + "'"};
         return *found;
     }
-    [[nodiscard]] std::uint64_t natural(PickleValue in, std::string_view key) const {
+    [[nodiscard]] std::uint64_t address(PickleValue in, std::string_view key) const {
         const auto found = data_.natural(need(in, key));
-        if (!found) throw wrong(std::string{key}, "a number from 0 to 2^64");
+        if (!found || *found > highest_address) throw wrong(std::string{key}, "an address");
         return *found;
     }
     [[nodiscard]] std::int64_t bytes(PickleValue in, std::string_view key) const {
         const auto found = data_.integer(need(in, key));
         if (!found || *found < 0 || *found > largest_traced_bytes) throw wrong(std::string{key}, "a size");
         return *found;
+    }
+    /// Sums of what was recorded never overflow.
+    void add_up(std::int64_t size) {
+        in_all_ += size;
+        if (in_all_ > most_traced_bytes) throw wrong("the sum of all sizes", "at most 2^60 bytes");
     }
     /// A handle that may be written as a negative number.
     [[nodiscard]] std::uint64_t stream(PickleValue in) const {
@@ -128,7 +135,7 @@ private:
         where_ = "segment " + std::to_string(result_.segments.size()) + ": ";
         if (value.kind() != PickleValue::Kind::dictionary) throw not_a_snapshot("a segment is no dictionary");
         Segment segment;
-        segment.address = natural(value, "address");
+        segment.address = address(value, "address");
         segment.bytes = bytes(value, "total_size");
         segment.stream = stream(value);
         segment.device = device(value);
@@ -137,14 +144,16 @@ private:
         const auto expandable = data_.find(value, "is_expandable");
         segment.expandable = expandable && data_.boolean(*expandable).value_or(false);
         segment.private_pool = private_pool(data_.find(value, "segment_pool_id"));
-        std::uint64_t address = segment.address;
+        add_up(segment.bytes);
+        std::uint64_t behind = segment.address;
         const PickleValue blocks = need(value, "blocks");
         if (blocks.kind() != PickleValue::Kind::list) throw wrong("blocks", "a list");
         for (const PickleValue each : data_.list(blocks)) {
-            segment.blocks.push_back(read_block(each, address));
-            address = segment.blocks.back().address + static_cast<std::uint64_t>(segment.blocks.back().bytes);
+            segment.blocks.push_back(read_block(each, behind));
+            behind += static_cast<std::uint64_t>(segment.blocks.back().bytes);
+            if (behind - segment.address > static_cast<std::uint64_t>(segment.bytes)) break;
         }
-        if (!segment.blocks.empty() && address - segment.address != static_cast<std::uint64_t>(segment.bytes))
+        if (!segment.blocks.empty() && behind - segment.address != static_cast<std::uint64_t>(segment.bytes))
             throw wrong("the sum of its blocks", "its size");
         result_.segments.push_back(std::move(segment));
         where_.clear();
@@ -180,11 +189,9 @@ private:
         std::vector<std::uint64_t> numbers;
         for (const PickleValue each : data_.list(*value)) numbers.push_back(data_.natural(each).value_or(0));
         if (numbers.empty()) return 0;
-        std::vector<std::vector<std::uint64_t>>& known = result_.private_pools;
-        const auto found = std::ranges::find(known, numbers);
-        if (found != known.end()) return static_cast<std::uint64_t>(found - known.begin());
-        known.push_back(std::move(numbers));
-        return known.size() - 1;
+        const auto [at, added] = pool_numbers_.try_emplace(numbers, result_.private_pools.size());
+        if (added) result_.private_pools.push_back(std::move(numbers));
+        return at->second;
     }
 
     void read_history(PickleValue values) {
@@ -202,11 +209,12 @@ private:
                 event.bytes = bytes(each, "size");
                 event.stream = stream(each);
                 if (event.action == Event::Action::out_of_memory) event.device_free = bytes(each, "device_free");
-                else event.address = natural(each, "addr");
+                else event.address = address(each, "addr");
+                add_up(event.bytes);
             } catch (const Error&) {
                 where_ = "device " + std::to_string(result_.history.size() - 1) + ", event " + std::to_string(events.size()) + ": ";
                 if (event.action == Event::Action::out_of_memory) static_cast<void>(bytes(each, "device_free"));
-                else static_cast<void>(natural(each, "addr"));
+                else static_cast<void>(address(each, "addr"));
                 throw wrong("size or stream", "a number");
             }
             if (const auto time = data_.find(each, "time_us")) event.time_us = data_.integer(*time).value_or(0);
@@ -268,6 +276,8 @@ private:
     std::unordered_map<std::string_view, std::uint32_t> text_numbers_;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, std::uint32_t> frame_numbers_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> stack_numbers_;
+    std::map<std::vector<std::uint64_t>, std::uint64_t> pool_numbers_;
+    std::int64_t in_all_ = 0;
 };
 
 }  // namespace hpo::allocator::inline snapshot

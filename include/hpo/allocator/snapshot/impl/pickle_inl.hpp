@@ -34,7 +34,7 @@ inline constexpr std::string_view lines{"ILFSVpg"};
 }  // namespace pickle_code
 
 HPO_INLINE PickledData PickleReader::read() {
-    budget_ = (std::size_t{64} << 20U) + 12 * data_.bytes_.size();
+    budget_ = std::min((std::size_t{64} << 20U) + 6 * data_.bytes_.size(), std::size_t{4} << 30U);
     const std::string_view bytes{data_.bytes_};
     if (bytes.size() < 2 || static_cast<unsigned char>(bytes.front()) != pickle_code::protocol)
         throw Error{Errc::bad_value, place_ + ": not a pickle of protocol 2 or later: torch.cuda.memory._dump_snapshot() writes one"};
@@ -276,8 +276,8 @@ HPO_INLINE void PickleReader::recall(std::uint64_t place) {
 
 HPO_INLINE void PickleReader::spend(std::size_t bytes) {
     if (bytes > budget_) {
-        throw damaged("its values would take far more memory than a file of " + std::to_string(data_.bytes_.size()) +
-                      " bytes: no memory snapshot does");
+        throw damaged("its values take more memory than is allowed, 64 MiB and 6 bytes for each byte, at most 4 GiB: no memory snapshot "
+                      "of less than 1 GiB does");
     }
     budget_ -= bytes;
 }

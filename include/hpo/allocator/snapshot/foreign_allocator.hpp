@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hpo/allocator/settings.hpp"
+#include "hpo/allocator/snapshot/snapshot.hpp"
+
+namespace hpo::allocator::inline snapshot {
+
+/// True if a snapshot is not from PyTorch's allocator for CUDA, but from the copy of it for Ascend NPUs. That one adds 32 bytes to each
+/// request before it rounds, which the sizes of small blocks show. Nothing is claimed of such a snapshot.
+[[nodiscard]] inline bool is_from_npu(const Snapshot& snapshot) {
+    std::size_t padded = 0;
+    for (const Segment& segment : snapshot.segments) {
+        if (!segment.small) continue;
+        for (const Block& block : segment.blocks) {
+            if (block.state == Block::State::cached || block.requested_bytes == block.bytes) continue;
+            const auto rounded = [](std::int64_t bytes) {
+                return (bytes + smallest_block_bytes - 1) / smallest_block_bytes * smallest_block_bytes;
+            };
+            if (block.bytes != rounded(block.requested_bytes + 32)) return false;
+            if (block.bytes != rounded(block.requested_bytes)) ++padded;
+        }
+    }
+    return padded > 0;
+}
+
+}  // namespace hpo::allocator::inline snapshot

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "hpo/allocator/snapshot/growth.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::allocator::inline snapshot {
+
+HPO_INLINE std::vector<TracedStep> traced_steps(const AllocationTrace& trace) {
+    std::vector<TracedStep> steps;
+    std::vector<std::size_t> ends;  // where a phase "step" ends and another one begins
+    for (std::size_t i = 0; i + 1 < trace.phases.size(); ++i) {
+        if (trace.phases[i].name == "step") ends.push_back(trace.phases[i + 1].first_event);
+    }
+    if (!trace.phases.empty() && trace.phases.back().name == "step") ends.push_back(trace.events.size());
+    std::int64_t live = 0;
+    std::size_t event = 0;
+    for (const std::size_t end : ends) {
+        TracedStep step{.behind = end};
+        for (; event < end; ++event) {
+            const std::int64_t each = trace.events[event];
+            live +=
+                each >= 0 ? trace.blocks[static_cast<std::size_t>(each)].bytes : -trace.blocks[static_cast<std::size_t>(-1 - each)].bytes;
+            if (live > step.peak) {
+                step.peak = live;
+                step.peak_event = event;
+            }
+        }
+        step.held = live;
+        steps.push_back(step);
+    }
+    return steps;
+}
+
+HPO_INLINE std::vector<GrowingScope> growing_scopes(const AllocationTrace& trace, const std::vector<TracedStep>& steps) {
+    constexpr std::size_t settled = 2;
+    if (steps.size() < settled + 2) return {};
+    std::vector<std::int64_t> held(trace.scopes.size());
+    std::vector<std::int64_t> first(trace.scopes.size());
+    std::vector<std::int64_t> before(trace.scopes.size());
+    std::vector<bool> grows(trace.scopes.size(), true);
+    std::size_t event = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        for (; event < steps[i].behind; ++event) {
+            const std::int64_t each = trace.events[event];
+            const TracedBlock& block = trace.blocks[static_cast<std::size_t>(each >= 0 ? each : -1 - each)];
+            held[block.scope] += each >= 0 ? block.bytes : -block.bytes;
+        }
+        if (i + 1 < settled) continue;
+        if (i + 1 == settled) {
+            first = held;
+        } else {
+            for (std::size_t scope = 0; scope < held.size(); ++scope) grows[scope] = grows[scope] && held[scope] > before[scope];
+        }
+        before = held;
+    }
+    std::vector<GrowingScope> found;
+    const std::size_t compared = steps.size() - settled;
+    for (std::size_t scope = 0; scope < held.size(); ++scope) {
+        if (grows[scope])
+            found.push_back({trace.scopes[scope], (held[scope] - first[scope]) / static_cast<std::int64_t>(compared), compared});
+    }
+    std::ranges::sort(found, std::ranges::greater{}, &GrowingScope::bytes_per_step);
+    return found;
+}
+
+}  // namespace hpo::allocator::inline snapshot

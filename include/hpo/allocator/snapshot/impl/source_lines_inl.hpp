@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/allocator/snapshot/source_lines.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::allocator::inline snapshot {
+
+namespace detail {
+
+[[nodiscard]] HPO_INLINE bool is_own_python(std::string_view file) {
+    std::string path{file};
+    std::ranges::replace(path, '\\', '/');
+    const bool python = path.ends_with(".py") || path.starts_with("<ipython") || path == "<stdin>" || path == "<string>";
+    constexpr std::array<std::string_view, 5> others{"/site-packages/", "/dist-packages/", "/torch/", "/lib/python3", "/Lib/python3"};
+    return python && std::ranges::none_of(others, [&](std::string_view each) { return path.find(each) != std::string::npos; });
+}
+
+}  // namespace detail
+
+HPO_INLINE SourceLines::SourceLines(const Snapshot& snapshot)
+    : snapshot_{snapshot}, own_(snapshot.stacks.size()), parts_(snapshot.stacks.size(), Part::forward) {
+    std::vector<bool> own_file;
+    std::vector<bool> optimizer_file;
+    std::vector<bool> backward_name;
+    for (const std::string& text : snapshot.texts) {
+        own_file.push_back(detail::is_own_python(text));
+        optimizer_file.push_back(text.find("torch/optim/") != std::string::npos || text.find("torch\\optim\\") != std::string::npos);
+        backward_name.push_back(text == "backward" || text == "_engine_run_backward" || text.find("autograd::Engine") != std::string::npos);
+    }
+    for (std::size_t i = 0; i < snapshot.stacks.size(); ++i) {
+        bool step = false;
+        bool backward = false;
+        for (const std::uint32_t number : snapshot.stacks[i]) {
+            const Frame& frame = snapshot.frames[number];
+            if (!own_[i] && own_file[frame.file]) own_[i] = number;
+            step = step || optimizer_file[frame.file];
+            backward = backward || backward_name[frame.function];
+        }
+        if (backward) parts_[i] = Part::backward;
+        else if (step) parts_[i] = Part::step;
+    }
+}
+
+HPO_INLINE std::string SourceLines::text(std::uint32_t number) const {
+    const Frame& frame = snapshot_.frames[number];
+    const std::string_view file = snapshot_.texts[frame.file];
+    std::size_t cut = file.find_last_of("/\\");
+    if (cut != std::string_view::npos && cut > 0) cut = file.find_last_of("/\\", cut - 1);
+    const std::string_view shown = cut == std::string_view::npos ? file : file.substr(cut + 1);
+    return std::string{shown} + ":" + std::to_string(frame.line) + " " + snapshot_.texts[frame.function];
+}
+
+HPO_INLINE std::string SourceLines::holder(const RecordedBlock& block) const {
+    if (const auto line = own(block.stack)) return text(*line);
+    if (block.stack == 0) return block.from_before() ? "(from before the recording)" : "(no stack recorded)";
+    return part(block.stack) == Part::backward ? "(autograd, no line of Python)" : "(no line of your own code)";
+}
+
+HPO_INLINE void describe_trace(AllocationTrace& trace, const DeviceHistory& history, const SourceLines& lines) {
+    std::map<std::string, std::uint32_t, std::less<>> scopes;
+    const bool stacks =
+        std::ranges::any_of(history.blocks, [](const RecordedBlock& each) { return !each.from_before() && each.stack != 0; });
+    for (std::size_t i = 0; i < history.blocks.size(); ++i) {
+        const auto [at, added] = scopes.try_emplace(lines.holder(history.blocks[i]), static_cast<std::uint32_t>(trace.scopes.size()));
+        if (added) trace.scopes.push_back(at->first);
+        trace.blocks[i].scope = at->second;
+    }
+    if (!stacks) return;
+    constexpr std::array<std::string_view, 3> names{"forward", "backward", "step"};
+    std::string_view now;
+    for (std::size_t i = 0; i < trace.events.size(); ++i) {
+        if (trace.events[i] < 0) continue;
+        const RecordedBlock& block = history.blocks[static_cast<std::size_t>(trace.events[i])];
+        const std::string_view name = block.from_before() ? "build" : names[static_cast<std::size_t>(lines.part(block.stack))];
+        if (name == now) continue;
+        trace.phases.push_back({i, std::string{name}});
+        now = name;
+    }
+}
+
+}  // namespace hpo::allocator::inline snapshot

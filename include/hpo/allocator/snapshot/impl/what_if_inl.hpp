@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/allocator/capacity_need.hpp"
+#include "hpo/allocator/conf.hpp"
+#include "hpo/allocator/replay.hpp"
+#include "hpo/allocator/snapshot/what_if.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/base/inline.hpp"
+
+namespace hpo::allocator::inline snapshot {
+
+HPO_INLINE std::vector<std::string> usual_what_ifs(LibTorchVersion version) {
+    std::vector<std::string> texts{""};
+    for (const char* const each :
+         {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:128", "max_split_size_mb:256", "max_split_size_mb:512",
+          "roundup_power2_divisions:4", "roundup_power2_divisions:8", "expandable_segments:True,roundup_power2_divisions:8"}) {
+        try {
+            static_cast<void>(read_allocator_conf(each, version));
+            texts.emplace_back(each);
+        } catch (const Error&) {  // this version does not know it
+        }
+    }
+    return texts;
+}
+
+HPO_INLINE WhatIf what_if(const AllocationTrace& trace, const std::string& conf, const WhatIfQuestion& question) {
+    const AllocatorSettings settings = read_allocator_conf(conf, question.version);
+    const CapacityNeed found = capacity_need(trace, settings);
+    WhatIf row{.conf = conf,
+               .reserved_peak = found.unlimited.counts.reserved_peak,
+               .least_capacity = found.need,
+               .calm_capacity = found.comfort,
+               .fits = {},
+               .retries = {}};
+    if (question.device_bytes) {
+        const ReplayedTrace there = simulate(trace, settings, {.total_bytes = *question.device_bytes});
+        row.fits = there.survived();
+        row.retries = there.counts.retries;
+    }
+    return row;
+}
+
+HPO_INLINE std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows) {
+    const WhatIf& recorded = rows.front();
+    std::optional<std::size_t> best;
+    if (recorded.fits && (!*recorded.fits || *recorded.retries > 0)) {
+        for (std::size_t i = 1; i < rows.size(); ++i) {
+            const WhatIf& row = rows[i];
+            if (!*row.fits) continue;
+            const bool calmer = !best || *row.retries < *rows[*best].retries;
+            const bool smaller = best && *row.retries == *rows[*best].retries && 100 * row.calm_capacity < 99 * rows[*best].calm_capacity;
+            if (calmer || smaller) best = i;
+        }
+        // What fits already is left as it is, unless fewer retries are to be had.
+        if (best && *recorded.fits && *rows[*best].retries >= *recorded.retries) best.reset();
+        return best;
+    }
+    constexpr std::int64_t least_gain = std::int64_t{256} << 20;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        const std::int64_t gain = recorded.calm_capacity - rows[i].calm_capacity;
+        if (gain < least_gain || 50 * gain < recorded.calm_capacity) continue;
+        if (!best || 100 * rows[i].calm_capacity < 99 * rows[*best].calm_capacity) best = i;
+    }
+    return best;
+}
+
+}  // namespace hpo::allocator::inline snapshot

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/allocator/allocation_trace.hpp"
+#include "hpo/allocator/snapshot/device_history.hpp"
+#include "hpo/allocator/snapshot/snapshot.hpp"
+
+namespace hpo::allocator::inline snapshot {
+
+/// What the stacks of a snapshot say: the user's own line, and the part of a training step.
+class SourceLines {
+public:
+    enum class Part : std::uint8_t { forward, backward, step };
+
+    explicit SourceLines(const Snapshot& snapshot);
+
+    /// The innermost line of Python outside PyTorch, site-packages and Python's own library, as an index into Snapshot::frames.
+    [[nodiscard]] std::optional<std::uint32_t> own(std::uint32_t stack) const { return own_[stack]; }
+    /// backward: autograd stands in the stack. step: a file of torch/optim does. forward: neither.
+    [[nodiscard]] Part part(std::uint32_t stack) const { return parts_[stack]; }
+    /// "src/train.py:120 forward", with the last two parts of the path.
+    [[nodiscard]] std::string text(std::uint32_t frame) const;
+    /// The own line of a block, or why there is none: "(autograd, no line of Python)", "(no line of your own code)", "(no stack recorded)",
+    /// "(from before the recording)".
+    [[nodiscard]] std::string holder(const RecordedBlock& block) const;
+
+private:
+    const Snapshot& snapshot_;
+    std::vector<std::optional<std::uint32_t>> own_;  ///< by stack
+    std::vector<Part> parts_;                        ///< by stack
+};
+
+/// Gives each block of a trace from requested_trace() the scope of its line, and the trace its phases: "build" for what was there before,
+/// then "forward", "backward" and "step" as the stacks say. Without stacks there are no phases.
+void describe_trace(AllocationTrace& trace, const DeviceHistory& history, const SourceLines& lines);
+
+}  // namespace hpo::allocator::inline snapshot
+
+#ifndef HPO_COMPILED
+#include "hpo/allocator/snapshot/impl/source_lines_inl.hpp"
+#endif

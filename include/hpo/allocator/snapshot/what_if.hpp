@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/allocator/allocation_trace.hpp"
+#include "hpo/allocator/settings.hpp"
+
+namespace hpo::allocator::inline snapshot {
+
+/// What the same requests would take of a device under other settings of the allocator. All in bytes.
+struct WhatIf {
+    std::string conf;                     ///< PYTORCH_CUDA_ALLOC_CONF; empty: the usual settings
+    std::int64_t reserved_peak = 0;       ///< on a device that never refuses
+    std::int64_t least_capacity = 0;      ///< serves every request, if necessary after retries
+    std::int64_t calm_capacity = 0;       ///< serves every request without a retry
+    std::optional<bool> fits;             ///< on the device of the question
+    std::optional<std::int64_t> retries;  ///< there
+};
+
+/// The question: a device, and how the settings are read.
+struct WhatIfQuestion {
+    LibTorchVersion version{};
+    std::optional<std::int64_t> device_bytes;  ///< what the allocator may take of the device
+};
+
+/// The settings that are tried: the usual ones, expandable segments, limits for splitting, divisions for rounding, and useful pairs. Those
+/// that `version` does not know are left out.
+[[nodiscard]] std::vector<std::string> usual_what_ifs(LibTorchVersion version);
+
+/// Replays a trace under settings. Throws Error for a text that `version` refuses. O(replays * events * log(cached blocks)).
+[[nodiscard]] WhatIf what_if(const AllocationTrace& trace, const std::string& conf, const WhatIfQuestion& question);
+
+/// The index of the row that is worth setting instead of rows[0], which has the recorded settings; nullopt: none is. On a device of the
+/// question, if the recorded settings do not fit or retry: a row that fits, the one with the fewest retries and then the smallest capacity.
+/// Otherwise one that needs at least 2 % and 256 MiB less without a retry. Of rows that differ by less than 1 %, the earliest.
+[[nodiscard]] std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows);
+
+}  // namespace hpo::allocator::inline snapshot
+
+#ifndef HPO_COMPILED
+#include "hpo/allocator/snapshot/impl/what_if_inl.hpp"
+#endif

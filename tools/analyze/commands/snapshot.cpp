@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <span>
+
+#include "analyze/commands/commands.hpp"
+#include "analyze/shown/snapshot_report.hpp"
+#include "hpo/allocator/trace_timeline.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/new_file.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace hpo_analyze {
+
+using namespace hpo::tools;
+using hpo::format_bytes;
+
+namespace {
+
+using hpo::allocator::WhatIf;
+
+/// What a kind of block is called here: of what was there before the recording nobody knows what it was for.
+constexpr std::array<std::string_view, hpo::allocator::trace_part_names.size()> part_words{"from before", "gradients", "optimizer state",
+                                                                                           "activations", "temporaries"};
+
+std::string settings_word(const std::string& conf) { return conf.empty() ? "the usual settings" : conf; }
+
+std::string of_all(std::size_t part, std::size_t all) { return std::to_string(part) + " of " + std::to_string(all); }
+
+std::string replay_text(const SnapshotReport& report) {
+    const auto& replay = report.replay;
+    std::string text = replay.exact() ? "exact: " : "not exact: ";
+    text +=
+        of_all(replay.same_address, replay.allocations) + " allocations at the recorded address, " +
+        of_all(replay.same_changes, replay.segment_changes) + " segments taken or given back as recorded, reserved peak " +
+        (replay.model_peak == replay.recorded_peak ? "the same"
+                                                   : format_bytes(replay.model_peak) + " instead of " + format_bytes(replay.recorded_peak));
+    if (replay.refused > 0) text += ", " + of_all(replay.same_refused, replay.refused) + " refused as recorded";
+    return text;
+}
+
+std::string end_text(const SnapshotReport& report) {
+    if (!report.refused) {
+        const std::size_t retries = report.replay.retries - report.replay.unexplained;
+        std::string text = "the recording ends without running out of memory";
+        if (retries > 0)
+            text += "; " + std::to_string(retries) + (retries == 1 ? " retry" : " retries") +
+                    ": the device refused at first, and the cache was given back to it";
+        return text;
+    }
+    const RefusedEnd& end = *report.refused;
+    std::string text = "out of memory: " + format_bytes(end.requested) + " asked for by " + end.line + ", with " +
+                       format_bytes(end.allocated) + " allocated, " + format_bytes(end.reserved) + " reserved and " +
+                       format_bytes(end.device_free) + " of the device free";
+    if (end.times > 1) text += " (the last of " + counted(end.times, "refusal") + ")";
+    return text;
+}
+
+std::string cause_text(const RefusedEnd& end) {
+    const std::string sum = format_bytes(end.allocated) + " in live blocks and the request are " +
+                            format_bytes(end.allocated + end.requested) + ", the allocator could have " + format_bytes(end.capacity());
+    return std::string{to_text(end.cause)} + ": " + sum +
+           (end.cause == hpo::OomCause::capacity ? "" : "; it would fit, but the unused memory lies in pieces");
+}
+
+/// The line to copy, and what it gains.
+std::string advice_text(const SnapshotReport& report) {
+    const WhatIf& recorded = report.rows.front();
+    if (!report.worth_setting) {
+        if (recorded.fits && !*recorded.fits) {
+            const auto least = std::ranges::min_element(report.rows, {}, &WhatIf::least_capacity);
+            return "none of the settings below serves every request with " + format_bytes(*report.device_bytes) + "; the least is " +
+                   format_bytes(least->least_capacity) + " with " + settings_word(least->conf) + ": take less memory in the lines below";
+        }
+        if (recorded.retries && *recorded.retries > 0) return "nothing: none of the settings below retries less";
+        return "nothing: none of the settings below gains 2 % and 256 MiB";
+    }
+    const WhatIf& best = report.rows[*report.worth_setting];
+    std::string text = best.conf.empty() ? "unset PYTORCH_CUDA_ALLOC_CONF" : "export PYTORCH_CUDA_ALLOC_CONF=" + best.conf;
+    text += "   (";
+    if (recorded.fits && !*recorded.fits) {
+        text += "every request is served with " + format_bytes(*report.device_bytes) +
+                (*best.retries == 0 ? ", without a retry"
+                                    : ", after " + std::to_string(*best.retries) + (*best.retries == 1 ? " retry" : " retries") +
+                                          ", each of which waits for the device");
+    } else if (recorded.retries && *best.retries < *recorded.retries) {
+        text += std::to_string(*best.retries) + " instead of " + std::to_string(*recorded.retries) +
+                " retries, each of which waits for the device";
+    } else {
+        text += format_bytes(best.calm_capacity) + " instead of " + format_bytes(recorded.calm_capacity) + " of the device without a retry";
+    }
+    return text + ")";
+}
+
+void print_head(const Page& page, const SnapshotReport& report) {
+    std::string others;
+    for (const int each : report.devices) {
+        if (each != report.device) others += (others.empty() ? "" : ", ") + std::to_string(each);
+    }
+    page.paragraph(report.file + ": device " + std::to_string(report.device) + (others.empty() ? "" : " (--device for " + others + ")") +
+                       ", " + counted(report.replay.allocations, "allocation") + " recorded with " + settings_word(report.settings_text),
+                   9);
+    std::string peak = "peak     " + format_bytes(report.reserved_peak) + " reserved, with " + format_bytes(report.allocated_then) +
+                       " allocated then, at event " + std::to_string(report.reserved_peak_event + 1) + " of " +
+                       std::to_string(report.events);
+    if (report.peak_seconds) peak += ", " + duration(*report.peak_seconds) + " after the first";
+    if (report.allocated_peak > report.allocated_then) peak += "; " + format_bytes(report.allocated_peak) + " allocated at most";
+    page.paragraph(peak, 9);
+    const std::int64_t unused = report.reserved_peak - report.allocated_then;
+    page.paragraph("unused   " + format_bytes(unused) + " of it (" +
+                       percent(report.reserved_peak > 0 ? static_cast<double>(unused) / static_cast<double>(report.reserved_peak) : 0) +
+                       "): cached blocks that no request fitted, and rests of blocks",
+                   9);
+    page.paragraph("end      " + end_text(report), 9);
+    if (report.refused) page.paragraph("cause    " + cause_text(*report.refused), 9);
+    page.paragraph("set      " + advice_text(report), 9);
+    page.paragraph("replay   " + replay_text(report), 9);
+}
+
+void print_warnings(const Page& page, const SnapshotReport& report) {
+    const auto& history = report.history;
+    const auto warn = [&](const std::string& text) { page.paragraph("note     " + text, 9); };
+    if (history.contradictions > 0)
+        warn("events are missing: " + counted(history.contradictions, "event") +
+             " contradict the rest. The figures below hold for what was recorded. A larger max_entries of _record_memory_history() keeps "
+             "more");
+    if (!report.recorded_settings)
+        warn("the settings were not recorded (PyTorch writes them since 2.3); they are guessed from the segments");
+    if (report.replay.unexplained > 0) {
+        warn(counted(report.replay.unexplained, "time") +
+             " memory went back to the device within a request. No stack says whether for a retry or by empty_cache() before it. Below it "
+             "counts "
+             "as a retry, so the figures may be too high");
+    }
+    if (report.private_pools > 0) warn("private pools (of CUDA graphs) are kept apart: " + std::to_string(report.private_pools));
+    if (history.mixed) warn("the recording has usual and expandable segments; the model has one kind at a time");
+    if (history.uncertain_blocks > 0)
+        warn("of " + counted(history.uncertain_blocks, "block") + " from before the recording the size is known to 1 MiB only");
+    if (report.unknown_actions > 0) warn(counted(report.unknown_actions, "event") + " of an unknown kind left out");
+}
+
+void print_holders(const Page& page, const SnapshotReport& report, const SnapshotOptions& options) {
+    using Align = Table::Align;
+    page.line();
+    page.heading("Who holds the peak: " + format_bytes(report.holders.bytes) + " requested in " + counted(report.holders.blocks, "block") +
+                 (report.refused ? ", the refused request among them" : ""));
+    if (report.parts_known) {
+        std::string kinds;
+        for (std::size_t part = 0; part < part_words.size(); ++part) {
+            if (report.holders.parts[part] > 0)
+                kinds += (kinds.empty() ? "" : ", ") + std::string{part_words[part]} + " " + format_bytes(report.holders.parts[part]);
+        }
+        page.paragraph("  by kind, as stacks and lifetimes suggest: " + kinds, 4);
+    }
+    Table table{{{"bytes", Align::right}, {"share", Align::right}, {"blocks", Align::right}, {options.frames == "all" ? "stack" : "line"}},
+                Table::Last::wrap};
+    const auto share = [&](std::int64_t bytes) -> std::string {
+        if (10'000 * bytes < report.holders.bytes) return "< 0.01 %";
+        return percent(static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(report.holders.bytes, 1)));
+    };
+    if (options.frames == "all") {
+        for (std::size_t i = 0; i < report.stacks.size() && i < options.top; ++i) {
+            const StackShare& each = report.stacks[i];
+            std::string frames;
+            for (const std::string& frame : each.frames) frames += (frames.empty() ? "" : " < ") + frame;
+            table.row({format_bytes(each.bytes), share(each.bytes), std::to_string(each.blocks), frames});
+        }
+    } else {
+        for (std::size_t i = 0; i < report.holders.scopes.size() && i < options.top; ++i) {
+            const auto& each = report.holders.scopes[i];
+            table.row({format_bytes(each.bytes), share(each.bytes), std::to_string(each.blocks), each.scope});
+        }
+    }
+    table.print(page, 2);
+    const std::size_t rows = options.frames == "all" ? report.stacks.size() : report.holders.scopes.size();
+    if (rows > options.top) page.line("  and " + counted(rows - options.top, "other") + ": --top");
+}
+
+void print_steps(const Page& page, const SnapshotReport& report) {
+    if (report.steps.size() < 2) return;
+    page.line();
+    page.heading(counted(report.steps.size(), "step"));
+    const auto [low, high] = std::ranges::minmax_element(report.steps, {}, &hpo::allocator::TracedStep::peak);
+    page.line("  peak of a step: " + format_bytes(low->peak) + " to " + format_bytes(high->peak) + " requested");
+    if (report.steps.size() < 4) page.line("  growth from step to step: not known with fewer than four steps");
+    else if (report.growing.empty()) page.line("  nothing grows from step to step");
+    for (const auto& each : report.growing)
+        page.line("  grows at every step: " + format_bytes(each.bytes_per_step) + " a step in " + each.scope);
+}
+
+void print_what_ifs(const Page& page, const SnapshotReport& report) {
+    using Align = Table::Align;
+    page.line();
+    page.heading("The same requests under other settings" +
+                 (report.device_bytes ? ", with " + format_bytes(*report.device_bytes) + " for the allocator" : std::string{}));
+    std::vector<Table::Column> columns{
+        {"reserved peak", Align::right}, {"least capacity", Align::right}, {"without a retry", Align::right}};
+    if (report.device_bytes) {
+        columns.push_back({"fits"});
+        columns.push_back({"retries", Align::right});
+    }
+    columns.push_back({"PYTORCH_CUDA_ALLOC_CONF"});
+    Table table{columns, Table::Last::wrap};
+    for (std::size_t i = 0; i < report.rows.size(); ++i) {
+        const WhatIf& row = report.rows[i];
+        std::vector<std::string> cells{format_bytes(row.reserved_peak), format_bytes(row.least_capacity), format_bytes(row.calm_capacity)};
+        if (row.fits) {
+            cells.push_back(*row.fits ? "yes" : "no");
+            cells.push_back(*row.fits ? std::to_string(*row.retries) : "-");
+        }
+        cells.push_back((row.conf.empty() ? "(the usual settings)" : row.conf) + (i == 0 ? "   as recorded" : ""));
+        table.row(cells);
+    }
+    table.print(page, 2);
+    page.paragraph(
+        "  Replays of LibTorch " + to_text(report.version) +
+            "'s rules. Blocks from before the recording are taken first. Not counted: time, memory outside the allocator (context, "
+            "libraries, other processes), and what other timing between streams would change.",
+        2);
+}
+
+Json report_json(const SnapshotReport& report, const SnapshotOptions& options) {
+    const auto& replay = report.replay;
+    Json json{{"file", report.file},
+              {"device", report.device},
+              {"devices", report.devices},
+              {"events", report.events},
+              {"settings", or_null(report.recorded_settings)},
+              {"libtorch", to_text(report.version)},
+              {"reserved_peak_bytes", report.reserved_peak},
+              {"reserved_peak_event", report.reserved_peak_event},
+              {"allocated_at_reserved_peak_bytes", report.allocated_then},
+              {"allocated_peak_bytes", report.allocated_peak},
+              {"allocated_peak_event", report.allocated_peak_event},
+              {"peak_seconds", or_null(report.peak_seconds)}};
+    json["out_of_memory"] = nullptr;
+    if (const auto& end = report.refused) {
+        json["out_of_memory"] = {{"requested_bytes", end->requested},
+                                 {"allocated_bytes", end->allocated},
+                                 {"reserved_bytes", end->reserved},
+                                 {"device_free_bytes", end->device_free},
+                                 {"line", end->line},
+                                 {"cause", to_text(end->cause)},
+                                 {"times", end->times}};
+    }
+    json["replay"] = {{"exact", replay.exact()},
+                      {"allocations", replay.allocations},
+                      {"same_address", replay.same_address},
+                      {"segment_changes", replay.segment_changes},
+                      {"same_segment_changes", replay.same_changes},
+                      {"recorded_peak_bytes", replay.recorded_peak},
+                      {"model_peak_bytes", replay.model_peak},
+                      {"retries", replay.retries},
+                      {"retries_or_empty_cache", replay.unexplained},
+                      {"refused", replay.refused},
+                      {"same_refused", replay.same_refused}};
+    json["contradictions"] = report.history.contradictions;
+    json["private_pools"] = report.private_pools;
+    json["peak"] = {{"requested_bytes", report.holders.bytes}, {"blocks", report.holders.blocks}, {"parts", nullptr}};
+    if (report.parts_known) {
+        Json parts = Json::object();
+        for (std::size_t i = 0; i < part_words.size(); ++i) parts[std::string{part_words[i]}] = report.holders.parts[i];
+        json["peak"]["parts"] = parts;
+    }
+    json["peak"]["lines"] = Json::array();
+    for (std::size_t i = 0; i < report.holders.scopes.size() && i < options.top; ++i) {
+        const auto& each = report.holders.scopes[i];
+        json["peak"]["lines"].push_back({{"line", each.scope}, {"bytes", each.bytes}, {"blocks", each.blocks}});
+    }
+    if (options.frames == "all") {
+        json["peak"]["stacks"] = Json::array();
+        for (std::size_t i = 0; i < report.stacks.size() && i < options.top; ++i)
+            json["peak"]["stacks"].push_back(
+                {{"frames", report.stacks[i].frames}, {"bytes", report.stacks[i].bytes}, {"blocks", report.stacks[i].blocks}});
+    }
+    json["steps"] = Json::array();
+    for (const auto& each : report.steps) json["steps"].push_back({{"peak_requested_bytes", each.peak}, {"held_after_bytes", each.held}});
+    json["growing"] = Json::array();
+    for (const auto& each : report.growing) json["growing"].push_back({{"line", each.scope}, {"bytes_per_step", each.bytes_per_step}});
+    json["device_memory_bytes"] = or_null(report.device_bytes);
+    json["settings_table"] = Json::array();
+    for (const WhatIf& row : report.rows) {
+        json["settings_table"].push_back({{"settings", row.conf},
+                                          {"reserved_peak_bytes", row.reserved_peak},
+                                          {"least_capacity_bytes", row.least_capacity},
+                                          {"capacity_without_retry_bytes", row.calm_capacity},
+                                          {"fits", or_null(row.fits)},
+                                          {"retries", or_null(row.retries)}});
+    }
+    json["worth_setting"] = report.worth_setting ? Json(report.rows[*report.worth_setting].conf) : Json(nullptr);
+    return json;
+}
+
+/// A cell of RFC 4180.
+std::string cell(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char each : text) quoted += each == '"' ? std::string{"\"\""} : std::string{each};
+    return quoted + "\"";
+}
+
+void print_csv(const SnapshotReport& report, const std::string& table) {
+    std::ostream& out = std::cout;
+    if (table == "settings") {
+        out << "settings,reserved_peak_bytes,least_capacity_bytes,capacity_without_retry_bytes,fits,retries\n";
+        for (const WhatIf& row : report.rows) {
+            out << cell(row.conf) << ',' << row.reserved_peak << ',' << row.least_capacity << ',' << row.calm_capacity << ','
+                << (row.fits ? (*row.fits ? "yes" : "no") : "") << ',' << (row.retries ? std::to_string(*row.retries) : "") << '\n';
+        }
+    } else if (table == "holders") {
+        out << "line,bytes,blocks\n";
+        for (const auto& each : report.holders.scopes) out << cell(each.scope) << ',' << each.bytes << ',' << each.blocks << '\n';
+    } else {
+        constexpr std::array<std::string_view, 4> words{"take", "give_back", "empty_cache", "refused"};
+        out << "event,request,bytes,line,allocated_bytes,reserved_bytes\n";
+        for (std::size_t i = 0; i < report.history.requests.size(); ++i) {
+            const auto& request = report.history.requests[i];
+            const bool block = request.kind != hpo::allocator::Request::Kind::empty_cache;
+            out << request.event << ',' << words[static_cast<std::size_t>(request.kind)] << ','
+                << (block ? std::to_string(report.history.blocks[request.block].requested_bytes) : "") << ','
+                << (block ? cell(report.trace.scopes[report.trace.blocks[request.block].scope]) : "") << ','
+                << report.replay.held[i].allocated << ',' << report.replay.held[i].reserved << '\n';
+        }
+    }
+}
+
+}  // namespace
+
+void snapshot(const Query& query, const SnapshotOptions& options) {
+    const SnapshotReport report = snapshot_report(options);
+    if (!options.svg.empty()) {
+        const std::string drawing = hpo::allocator::timeline_svg(report.trace, report.file + ", device " + std::to_string(report.device));
+        hpo::NewFile file{options.svg};
+        file.write(std::as_bytes(std::span{drawing}));
+        file.commit();
+    }
+    if (query.json) return print(report_json(report, options));
+    if (!options.csv.empty()) return print_csv(report, options.csv);
+    const Page page = Page::standard_output();
+    print_head(page, report);
+    print_warnings(page, report);
+    print_holders(page, report, options);
+    print_steps(page, report);
+    print_what_ifs(page, report);
+}
+
+}  // namespace hpo_analyze

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/allocator/snapshot/growth.hpp"
+#include "hpo/allocator/snapshot/reproduction.hpp"
+#include "hpo/allocator/snapshot/what_if.hpp"
+#include "hpo/allocator/trace_report.hpp"
+#include "hpo/core/failure.hpp"
+
+namespace hpo_analyze {
+
+/// What somebody asks of a snapshot.
+struct SnapshotOptions {
+    std::string file;
+    std::optional<int> device;
+    std::optional<std::string> device_memory;  ///< "24GiB"
+    std::vector<std::string> allocator;        ///< settings of one's own, each a text as PYTORCH_CUDA_ALLOC_CONF takes it
+    std::string libtorch;                      ///< "2.6"; empty: the newest that reads the recorded settings
+    std::size_t top = 10;                      ///< rows of a list
+    std::string frames = "own";                ///< own, all
+    std::string csv;                           ///< settings, holders, timeline; empty: none
+    std::string svg;                           ///< a file; empty: none
+};
+
+/// Memory that blocks with one stack held at the peak.
+struct StackShare {
+    std::vector<std::string> frames;  ///< of Python, the innermost first
+    std::size_t blocks = 0;
+    std::int64_t bytes = 0;
+};
+
+/// How a recording ended that ran out of memory.
+struct RefusedEnd {
+    std::int64_t requested = 0;
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+    std::int64_t device_free = 0;
+    std::string line;
+    hpo::OomCause cause = hpo::OomCause::unknown;
+    std::size_t times = 1;                                                          ///< so many requests were refused in the recording
+    [[nodiscard]] std::int64_t capacity() const { return reserved + device_free; }  ///< what the allocator could have
+};
+
+/// What is known of one device of a snapshot. All memory in bytes.
+struct SnapshotReport {
+    std::string file;
+    int device = 0;
+    std::vector<int> devices;  ///< all with a history
+    std::size_t events = 0;
+    std::optional<std::string> recorded_settings;
+    std::string settings_text;  ///< the settings that were replayed; empty: the usual ones
+    hpo::allocator::LibTorchVersion version{};
+    hpo::allocator::DeviceHistory history;
+    hpo::allocator::Reproduction replay;
+    std::size_t unknown_actions = 0;
+    std::size_t private_pools = 0;
+
+    std::int64_t allocated_peak = 0;
+    std::size_t allocated_peak_event = 0;
+    std::int64_t reserved_peak = 0;
+    std::size_t reserved_peak_event = 0;
+    std::int64_t allocated_then = 0;     ///< at the reserved peak
+    std::optional<double> peak_seconds;  ///< of the reserved peak, after the first event
+    std::optional<RefusedEnd> refused;
+
+    hpo::allocator::AllocationTrace trace;
+    hpo::allocator::TraceMoment holders;  ///< at the peak of the requested bytes
+    bool parts_known = false;
+    std::vector<StackShare> stacks;  ///< the same by whole stacks; only if asked for
+    std::vector<hpo::allocator::TracedStep> steps;
+    std::vector<hpo::allocator::GrowingScope> growing;
+
+    std::optional<std::int64_t> device_bytes;  ///< of the question: given, or as recorded
+    std::vector<hpo::allocator::WhatIf> rows;  ///< the first with the recorded settings
+    std::optional<std::size_t> worth_setting;  ///< index of a row
+};
+
+/// Throws Error for a file that is no snapshot or from which nothing can be said, and for options that do not fit it.
+[[nodiscard]] SnapshotReport snapshot_report(const SnapshotOptions& options);
+
+}  // namespace hpo_analyze
