@@ -31,7 +31,7 @@ struct SnapshotForm {
 class SnapshotRecorder {
 public:
     SnapshotRecorder(const allocator::AllocatorSettings& settings, const allocator::AllocatorDevice& device)
-        : settings_{settings}, allocator_{settings, device} {}
+        : settings_{settings}, capacity_{device.total_bytes}, allocator_{settings, device} {}
 
     void begin() { recording_ = true; }
     /// Takes a block. Returns false if it ran out of memory.
@@ -44,7 +44,7 @@ public:
             event("alloc", address, bytes, stream, line);
         } else {
             Plain oom = Plain::tabled({{"action", Plain::of("oom")},
-                                       {"device_free", Plain::of(std::int64_t{mib_})},
+                                       {"device_free", Plain::of(capacity_ - allocator_.reserved())},
                                        {"size", Plain::of(bytes)},
                                        {"stream", Plain::of(std::int64_t{stream})}});
             add(std::move(oom), line);
@@ -95,8 +95,6 @@ public:
     }
 
 private:
-    static constexpr std::int64_t mib_ = 1 << 20;
-
     /// Segments are far from each other, in the order of their places.
     [[nodiscard]] static std::uint64_t address(std::uint64_t place, std::int64_t offset) {
         return (std::uint64_t{0x100} + place) * (std::uint64_t{1} << 36U) + static_cast<std::uint64_t>(offset);
@@ -198,6 +196,7 @@ private:
     }
 
     allocator::AllocatorSettings settings_;
+    std::int64_t capacity_;
     PlainAllocator allocator_;
     bool recording_ = false;
     std::vector<Plain> events_;

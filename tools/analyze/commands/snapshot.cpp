@@ -27,6 +27,8 @@ constexpr std::array<std::string_view, hpo::allocator::trace_part_names.size()> 
 
 std::string settings_word(const std::string& conf) { return conf.empty() ? "the usual settings" : conf; }
 
+std::string retries_text(std::int64_t retries) { return std::to_string(retries) + (retries == 1 ? " retry" : " retries"); }
+
 std::string of_all(std::size_t part, std::size_t all) { return std::to_string(part) + " of " + std::to_string(all); }
 
 std::string replay_text(const SnapshotReport& report) {
@@ -46,8 +48,9 @@ std::string end_text(const SnapshotReport& report) {
         const std::size_t retries = report.replay.retries - report.replay.unexplained;
         std::string text = "the recording ends without running out of memory";
         if (retries > 0)
-            text += "; " + std::to_string(retries) + (retries == 1 ? " retry" : " retries") +
-                    ": the device refused at first, and the cache was given back to it";
+            text += "; " + retries_text(static_cast<std::int64_t>(retries)) +
+                    ": the device refused at first, and the cache was given back to it" +
+                    (report.refused_from ? ". So the allocator could have less than " + format_bytes(*report.refused_from) : "");
         return text;
     }
     const RefusedEnd& end = *report.refused;
@@ -81,13 +84,11 @@ std::string advice_text(const SnapshotReport& report) {
     std::string text = best.conf.empty() ? "unset PYTORCH_CUDA_ALLOC_CONF" : "export PYTORCH_CUDA_ALLOC_CONF=" + best.conf;
     text += "   (";
     if (recorded.fits && !*recorded.fits) {
-        text += "every request is served with " + format_bytes(*report.device_bytes) +
-                (*best.retries == 0 ? ", without a retry"
-                                    : ", after " + std::to_string(*best.retries) + (*best.retries == 1 ? " retry" : " retries") +
-                                          ", each of which waits for the device");
+        text +=
+            "every request is served with " + format_bytes(*report.device_bytes) +
+            (*best.retries == 0 ? ", without a retry" : ", after " + retries_text(*best.retries) + ", each of which waits for the device");
     } else if (recorded.retries && *best.retries < *recorded.retries) {
-        text += std::to_string(*best.retries) + " instead of " + std::to_string(*recorded.retries) +
-                " retries, each of which waits for the device";
+        text += std::to_string(*best.retries) + " instead of " + retries_text(*recorded.retries) + ", each of which waits for the device";
     } else {
         text += format_bytes(best.calm_capacity) + " instead of " + format_bytes(recorded.calm_capacity) + " of the device without a retry";
     }
@@ -106,7 +107,8 @@ void print_head(const Page& page, const SnapshotReport& report) {
                        " allocated then, at event " + std::to_string(report.reserved_peak_event + 1) + " of " +
                        std::to_string(report.events);
     if (report.peak_seconds) peak += ", " + duration(*report.peak_seconds) + " after the first";
-    if (report.allocated_peak > report.allocated_then) peak += "; " + format_bytes(report.allocated_peak) + " allocated at most";
+    if (format_bytes(report.allocated_peak) != format_bytes(report.allocated_then))
+        peak += "; " + format_bytes(report.allocated_peak) + " allocated at most";
     page.paragraph(peak, 9);
     const std::int64_t unused = report.reserved_peak - report.allocated_then;
     page.paragraph("unused   " + format_bytes(unused) + " of it (" +
@@ -195,25 +197,22 @@ void print_what_ifs(const Page& page, const SnapshotReport& report) {
     page.line();
     page.heading("The same requests under other settings" +
                  (report.device_bytes ? ", with " + format_bytes(*report.device_bytes) + " for the allocator" : std::string{}));
-    std::vector<Table::Column> columns{
-        {"reserved peak", Align::right}, {"least capacity", Align::right}, {"without a retry", Align::right}};
-    if (report.device_bytes) {
-        columns.push_back({"fits"});
-        columns.push_back({"retries", Align::right});
-    }
+    std::vector<Table::Column> columns{{"reserved", Align::right}, {"least", Align::right}, {"no retry", Align::right}};
+    if (report.device_bytes) columns.push_back({"fits"});
     columns.push_back({"PYTORCH_CUDA_ALLOC_CONF"});
     Table table{columns, Table::Last::wrap};
     for (std::size_t i = 0; i < report.rows.size(); ++i) {
         const WhatIf& row = report.rows[i];
         std::vector<std::string> cells{format_bytes(row.reserved_peak), format_bytes(row.least_capacity), format_bytes(row.calm_capacity)};
-        if (row.fits) {
-            cells.push_back(*row.fits ? "yes" : "no");
-            cells.push_back(*row.fits ? std::to_string(*row.retries) : "-");
-        }
-        cells.push_back((row.conf.empty() ? "(the usual settings)" : row.conf) + (i == 0 ? "   as recorded" : ""));
+        if (row.fits) cells.push_back(!*row.fits ? "no" : *row.retries == 0 ? "yes" : retries_text(*row.retries));
+        cells.push_back((row.conf.empty() ? "(usual)" : row.conf) + (i == 0 ? "   as recorded" : ""));
         table.row(cells);
     }
     table.print(page, 2);
+    page.paragraph(
+        "  reserved: the peak on a device that never refuses. least: the smallest capacity that serves every request. no retry: the same "
+        "without a retry, which gives the cache back and waits for the device.",
+        2);
     page.paragraph(
         "  Replays of LibTorch " + to_text(report.version) +
             "'s rules. Blocks from before the recording are taken first. Not counted: time, memory outside the allocator (context, "

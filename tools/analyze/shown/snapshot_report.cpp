@@ -98,12 +98,20 @@ std::vector<int> devices_with_history(const Snapshot& snapshot, const std::strin
     return devices;
 }
 
-void find_peaks(SnapshotReport& report, const Snapshot& snapshot) {
+void find_peaks(SnapshotReport& report, const Snapshot& snapshot, const AllocatorSettings& settings) {
     const std::vector<Event>& events = snapshot.history[static_cast<std::size_t>(report.device)];
     report.events = events.size();
     for (std::size_t i = 0; i < report.replay.held.size(); ++i) {
         const HeldAfter& held = report.replay.held[i];
-        const std::size_t event = report.history.requests[i].event;
+        const Request& request = report.history.requests[i];
+        const std::size_t event = request.event;
+        const bool retried =
+            request.kind == Request::Kind::take && !request.unexplained && !request.changes.empty() && !request.changes[0].taken;
+        if (retried && !settings.expandable_segments) {
+            const std::int64_t before = i > 0 ? report.replay.held[i - 1].reserved : report.history.earlier_reserved_bytes;
+            const std::int64_t wanted = before + settings.segment(settings.rounded(report.history.blocks[request.block].requested_bytes));
+            report.refused_from = std::min(report.refused_from.value_or(wanted), wanted);
+        }
         if (held.allocated > report.allocated_peak) {
             report.allocated_peak = held.allocated;
             report.allocated_peak_event = event;
@@ -164,8 +172,6 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
             throw hpo::bad_value("--device-memory", "'" + *options.device_memory + "'", "a size above 0, such as 24GiB");
     } else if (report.refused) {
         report.device_bytes = report.refused->capacity();
-    } else if (report.replay.retries > report.replay.unexplained) {
-        report.device_bytes = report.reserved_peak;  // more was refused
     }
     std::vector<std::string> confs{report.settings_text};
     const auto add = [&](const std::string& conf) {
@@ -203,7 +209,7 @@ SnapshotReport snapshot_report(const SnapshotOptions& options) {
     }
     for (const RecordedPool& each : report.history.pools) report.private_pools += each.private_pool != 0 ? 1 : 0;
     report.replay = reproduce(report.history, settings);
-    find_peaks(report, snapshot);
+    find_peaks(report, snapshot, settings);
     report.trace = requested_trace(report.history, report.replay.emptied);
     describe_trace(report.trace, report.history, SourceLines{snapshot});
     report.holders = moment_after(report.trace, requested_peak(report.trace).event);

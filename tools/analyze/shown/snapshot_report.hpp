@@ -68,6 +68,7 @@ struct SnapshotReport {
     std::int64_t allocated_then = 0;     ///< at the reserved peak
     std::optional<double> peak_seconds;  ///< of the reserved peak, after the first event
     std::optional<RefusedEnd> refused;
+    std::optional<std::int64_t> refused_from;  ///< the device refused when the allocator would have held so much
 
     hpo::allocator::AllocationTrace trace;
     hpo::allocator::TraceMoment holders;  ///< at the peak of the requested bytes

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Whatever a file holds, reading it as a memory snapshot ends with a snapshot that can be replayed, or with an hpo::Error of one line.
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "hpo/allocator/replay.hpp"
+#include "hpo/allocator/snapshot/growth.hpp"
+#include "hpo/allocator/snapshot/reproduction.hpp"
+#include "hpo/allocator/snapshot/source_lines.hpp"
+#include "hpo/allocator/trace_report.hpp"
+#include "hpo/base/error.hpp"
+
+namespace {
+
+using namespace hpo::allocator;
+
+[[noreturn]] void wrong(const char* what) {
+    std::cerr << "snapshot_fuzz: " << what << '\n';
+    std::abort();
+}
+
+void replay(const Snapshot& snapshot, int device, const AllocatorSettings& settings) {
+    const DeviceHistory history = device_history(snapshot, device, settings);
+    const Reproduction found = reproduce(history, settings);
+    if (found.same_address > found.allocations || found.same_changes > found.segment_changes) wrong("more is the same than there is");
+    if (found.held.size() != history.requests.size()) wrong("a request without what was held after it");
+    AllocationTrace trace = requested_trace(history, found.emptied);
+    if (trace.blocks.size() != history.blocks.size()) wrong("a block is lost");
+    describe_trace(trace, history, SourceLines{snapshot});
+    static_cast<void>(growing_scopes(trace, traced_steps(trace)));
+    if (moment_after(trace, requested_peak(trace).event).bytes != requested_peak(trace).bytes) wrong("two peaks");
+    const AllocatorCounts counts = simulate(trace, settings).counts;
+    if (counts.reserved_peak < counts.allocated_peak) wrong("peaks in disorder");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    try {
+        const Snapshot snapshot = decode_snapshot({std::string{reinterpret_cast<const char*>(data), size}, "f"});
+        const AllocatorSettings expandable{.expandable_segments = true};
+        for (const int device : snapshot.devices()) {
+            replay(snapshot, device, {});
+            replay(snapshot, device, expandable);
+        }
+    } catch (const hpo::Error& error) {
+        const std::string_view text = error.what();
+        if (!text.starts_with("f: ")) wrong("an error without its place");
+        if (text.find('\n') != std::string_view::npos) wrong("an error is not one line");
+    }
+    return 0;
+}

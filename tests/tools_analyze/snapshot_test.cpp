@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "snapshot/recorder.hpp"
+#include "support/bytes.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using hpo::tests::mib;
+using hpo::tests::PickleWriter;
+using hpo::tests::Plain;
+using hpo::tests::SnapshotRecorder;
+using nlohmann::json;
+
+namespace {
+
+/// Blocks that live in parts of six segments: the usual settings cannot join the rests for the last request.
+Plain fragmented() {
+    SnapshotRecorder recorder{{}, {.total_bytes = 650 * mib}};
+    recorder.begin();
+    for (std::size_t i = 0; i < 6; ++i) recorder.take(i, 100 * mib, 0, "activation");
+    for (std::size_t i = 0; i < 6; ++i) recorder.give_back(i, 0);
+    for (std::size_t i = 10; i < 16; ++i) recorder.take(i, 60 * mib, 0, "keep");
+    recorder.take(20, 245 * mib, 0, "whole");
+    return recorder.snapshot({}, "");
+}
+
+std::string file_of(const Workshop& workshop, const Plain& plain) { return workshop.write("s.pickle", PickleWriter{4}.write(plain)); }
+CommandResult analyze(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), {tool("hpo-analyze"), "snapshot"});
+    return run_command(workshop, words);
+}
+
+}  // namespace
+
+TEST_CASE("a snapshot that ran out of memory says by which line, why, and what to set") {
+    const Workshop workshop;
+    const CommandResult result = analyze(workshop, {file_of(workshop, fragmented())});
+    INFO(result.out << result.error);
+    REQUIRE(result.status == 0);
+    CHECK(result.out.find("out of memory: 245.00 MiB asked for by user/train.py:10 whole") != std::string::npos);
+    CHECK(result.out.find("fragmentation: ") != std::string::npos);
+    CHECK(result.out.find("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True") != std::string::npos);
+    CHECK(result.out.find("exact: 12 of 12 allocations at the recorded address") != std::string::npos);
+    CHECK(result.out.find("user/train.py:10 keep") != std::string::npos);
+    CHECK(result.out.find("(usual)   as recorded") != std::string::npos);
+}
+
+TEST_CASE("the JSON of a snapshot has what the text says") {
+    const Workshop workshop;
+    const CommandResult result = analyze(workshop, {file_of(workshop, fragmented()), "--json", "--device-memory", "4GiB"});
+    REQUIRE(result.status == 0);
+    const json found = json::parse(result.out);
+    CHECK(found["replay"]["exact"] == true);
+    CHECK(found["out_of_memory"]["requested_bytes"] == 245 * mib);
+    CHECK(found["device_memory_bytes"] == 4096 * mib);
+    CHECK(found["settings_table"].size() == 9);
+    CHECK(found["settings_table"][0]["fits"] == true);
+    CHECK(found["settings_table"][0]["settings"] == "");
+    for (const json& row : found["settings_table"]) CHECK(row["least_capacity_bytes"] <= row["capacity_without_retry_bytes"]);
+}
+
+TEST_CASE("tables of a snapshot are printed as CSV, and the timeline is drawn") {
+    const Workshop workshop;
+    const std::string file = file_of(workshop, fragmented());
+    const auto lines = [&](const std::string& table) {
+        const CommandResult result = analyze(workshop, {file, "--csv", table, "--svg", workshop.file("t.svg")});
+        CHECK(result.status == 0);
+        return std::count(result.out.begin(), result.out.end(), '\n');
+    };
+    CHECK(lines("settings") == 10);
+    CHECK(lines("holders") == 3);
+    CHECK(lines("timeline") == 1 + 12 + 6 + 1);
+    CHECK(read_file(workshop.path("t.svg")).find("<svg") != std::string::npos);
+}
+
+TEST_CASE("settings of one's own are asked, and refused where their version refuses them") {
+    const Workshop workshop;
+    const std::string file = file_of(workshop, fragmented());
+    const CommandResult own = analyze(workshop, {file, "--allocator", "max_split_size_mb:77", "--csv", "settings"});
+    CHECK(own.out.find("max_split_size_mb:77,") != std::string::npos);
+    const CommandResult wrong = analyze(workshop, {file, "--allocator", "max_split:1"});
+    CHECK(wrong.status == 2);
+    CHECK(wrong.error.find("hpo-analyze: error: ") == 0);
+    CHECK(std::count(wrong.error.begin(), wrong.error.end(), '\n') == 1);
+    CHECK(analyze(workshop, {file, "--libtorch", "9.9"}).error.find("--libtorch: got '9.9'; expected one of 1.13") != std::string::npos);
+    CHECK(analyze(workshop, {file, "--device", "3"}).error.find("--device: got 3; expected a device with a history: 0") !=
+          std::string::npos);
+}
+
+TEST_CASE("what is no snapshot, or says too little, is one error with the way out") {
+    const Workshop workshop;
+    const auto error_of = [&](const std::string& bytes) {
+        const CommandResult result = analyze(workshop, {workshop.write("s.pickle", bytes)});
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+        return result.error;
+    };
+    const PickleWriter writer{4};
+    CHECK(error_of("hello").find("not a pickle") != std::string::npos);
+    CHECK(error_of(PickleWriter{4}.write(Plain::tabled({}))).find("no 'segments'") != std::string::npos);
+    const Plain whole = fragmented();
+    CHECK(error_of(PickleWriter{4}.write(Plain::tabled({{"segments", whole.items[1]}}))).find("_record_memory_history() before the step") !=
+          std::string::npos);
+    CHECK(error_of(PickleWriter{4}.write(Plain::tabled({{"segments", Plain::listed()}}))).find("no CUDA device in it") !=
+          std::string::npos);
+    CHECK(analyze(workshop, {workshop.file("absent")}).status == 2);
+}
