@@ -47,7 +47,7 @@ public:
         field("base", &Config::base, "the strongest prediction to ask for: dry_run, probe or formula");
         field("memory", &Config::memory, "attempts of a family that count, about; older ones fade");
         field("carry", &Config::carry, "begin with what other studies of the store have measured on the same device");
-        field("venture", &Config::venture, "spend risk that safe attempts left on proposals that would be refused");
+        field("venture", &Config::venture, "use the risk that safe attempts saved to try proposals that would otherwise be refused");
     }
 
     Calibrated() : Calibrated{Config{}} {}

@@ -359,9 +359,9 @@ void add_estimate(CLI::App& app, Actions& actions) {
         ->check(not_empty("DURATION"));
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
-        "With --device-memory and without --fix and --per, it looks at the whole space. In one configuration, parameters that are not "
-        "fixed\n"
-        "take the trainer's standard value, the first choice or the middle. Predictions are read from the store of a run (--store) and\n"
+        "Without --guard it asks dry_run, whatever guard the script names. If --device-memory or the script's device_memory gives a size,\n"
+        "and without --fix and --per, it looks at the whole space. In one configuration, parameters that are not fixed take the trainer's\n"
+        "standard value, the first choice or the middle. Predictions are read from the store of a run (--store) and\n"
         "kept there; estimate never makes a store, since the path may be mistyped. Nothing is trained, and the device need not exist:\n"
         "  hpo-tune estimate study.lua --device cuda --device-memory 23.56GiB --fix tok.max_length=256 --per train.batch_size\n" +
         std::string{exit_codes});

@@ -43,8 +43,7 @@ constexpr Word known_words[] = {
     {"sampler", "tpe", "NAME[:key=value,...]", "see hpo-tune policies sampler"},
     {"pruner", "median", "NAME[:key=value,...]", "see hpo-tune policies pruner"},
     {"guard", "auto", "auto|NAME[:key=value,...]",
-     "see hpo-tune policies guard; auto: calibrated if the device's memory is known, else unlimited. Without this option estimate asks "
-     "dry_run"},
+     "see hpo-tune policies guard; auto: calibrated if the device's memory is known, else unlimited"},
     {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
     {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; without a folder beside the store"},
