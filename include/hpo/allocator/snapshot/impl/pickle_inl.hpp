@@ -276,8 +276,9 @@ HPO_INLINE void PickleReader::recall(std::uint64_t place) {
 
 HPO_INLINE void PickleReader::spend(std::size_t bytes) {
     if (bytes > budget_) {
-        throw damaged("its values take more memory than is allowed, 64 MiB and 6 bytes for each byte, at most 4 GiB: no memory snapshot "
-                      "of less than 1 GiB does");
+        throw damaged(
+            "its values take more memory than is allowed, 64 MiB and 6 bytes for each byte, at most 4 GiB: no memory snapshot "
+            "of less than 1 GiB does");
     }
     budget_ -= bytes;
 }
