@@ -69,6 +69,8 @@ public:
 
     [[nodiscard]] Index add(const AllocatorBlock& block);
     void drop(Index block) { unused_.push_back(block); }
+    /// All blocks, by address.
+    [[nodiscard]] std::vector<Index> by_address() const;
 
     /// Puts a block that is in no set into the set of `state`.
     void put(Index index, AllocatorBlock::State state);

@@ -66,6 +66,10 @@ public:
         return blocks_[block].segment + static_cast<std::uint64_t>(blocks_[block].offset);
     }
 
+    [[nodiscard]] const AllocatorBlock& block(Index block) const { return blocks_[block]; }
+    /// All blocks, the cached and the unmapped ones among them, by address.
+    [[nodiscard]] std::vector<Index> layout() const { return blocks_.by_address(); }
+
     /// A segment that is there before the first request. `blocks` lie beside each other from its beginning on; of each, `bytes`, `state`
     /// and, if it is taken, `requested_bytes` count. Returns their indexes. The peaks count from here on.
     std::vector<Index> adopt(const AllocatorBlock& segment, std::span<const AllocatorBlock> blocks);

@@ -42,6 +42,9 @@ inline constexpr std::array<AllocatorOption, 17> allocator_options{{
     {"pinned_reserve_segment_size_mb", {2, 10}, {999, 0}, AllocatorOption::Effect::none},
 }};
 
+/// The modelled version that a text such as "2.6" names. Throws Error, which begins with `place`, for any other text.
+[[nodiscard]] LibTorchVersion require_modelled_version(std::string_view place, std::string_view text);
+
 /// Reads the text of PYTORCH_CUDA_ALLOC_CONF, "max_split_size_mb:128,expandable_segments:True", as a version of LibTorch does. Refuses what
 /// that version refuses, because it would end the worker at its first allocation.
 class AllocatorConfReader {

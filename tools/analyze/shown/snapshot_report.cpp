@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <iostream>
 #include <map>
-#include <ranges>
 #include <system_error>
 
 #include "hpo/allocator/conf.hpp"
-#include "hpo/allocator/snapshot/foreign_allocator.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
@@ -19,8 +19,6 @@
 namespace hpo_analyze {
 
 using namespace hpo::allocator;
-using hpo::Errc;
-using hpo::Error;
 
 namespace {
 
@@ -38,65 +36,6 @@ public:
 private:
     bool shown_;
 };
-
-LibTorchVersion version_of(const SnapshotOptions& options, const std::string& conf) {
-    if (!options.libtorch.empty()) {
-        const auto version = parse_libtorch_version(options.libtorch);
-        std::vector<std::string> known;
-        for (const LibTorchVersion& each : modelled_libtorch_versions) {
-            if (version == each) return each;
-            known.push_back(to_text(each));
-        }
-        throw hpo::bad_value("--libtorch", "'" + options.libtorch + "'", "one of " + hpo::join_names(known));
-    }
-    for (const LibTorchVersion& each : modelled_libtorch_versions | std::views::reverse) {
-        try {
-            static_cast<void>(read_allocator_conf(conf, each));
-            return each;
-        } catch (const Error&) {  // an older version may know an option that was dropped
-        }
-    }
-    return {};
-}
-
-/// The device that was asked for; otherwise the one that ran out of memory, or the one that took most.
-int chosen_device(const Snapshot& snapshot, const SnapshotOptions& options, const std::vector<int>& devices) {
-    if (options.device) {
-        if (std::ranges::find(devices, *options.device) != devices.end()) return *options.device;
-        std::vector<std::string> known;
-        for (const int each : devices) known.push_back(std::to_string(each));
-        throw hpo::bad_value("--device", std::to_string(*options.device), "a device with a history: " + hpo::join_names(known));
-    }
-    std::map<int, std::int64_t> weight;
-    for (const Segment& each : snapshot.segments) weight[each.device] += each.bytes;
-    for (const int each : devices) {
-        for (const Event& event : snapshot.history[static_cast<std::size_t>(each)]) {
-            if (event.action == Event::Action::out_of_memory) weight[each] = unlimited_bytes;
-        }
-    }
-    return *std::ranges::max_element(devices, {}, [&](int each) { return weight[each]; });
-}
-
-std::vector<int> devices_with_history(const Snapshot& snapshot, const std::string& file) {
-    if (snapshot.devices().empty())
-        throw Error{Errc::bad_value, file + ": no CUDA device in it: the program had used none when the snapshot was written"};
-    if (is_from_npu(snapshot)) {
-        throw Error{Errc::bad_value, file +
-                                         ": from a copy of PyTorch's allocator that pads each request by 32 bytes, as the one for Ascend "
-                                         "NPUs does; only the allocator for CUDA is modelled"};
-    }
-    std::vector<int> devices;
-    for (std::size_t i = 0; i < snapshot.history.size(); ++i) {
-        if (!snapshot.history[i].empty()) devices.push_back(static_cast<int>(i));
-    }
-    if (devices.empty()) {
-        throw Error{Errc::bad_value,
-                    file +
-                        ": a snapshot without history: call torch.cuda.memory._record_memory_history() before the step, and "
-                        "_dump_snapshot() after it"};
-    }
-    return devices;
-}
 
 void find_peaks(SnapshotReport& report, const Snapshot& snapshot, const AllocatorSettings& settings) {
     const std::vector<Event>& events = snapshot.history[static_cast<std::size_t>(report.device)];
@@ -179,9 +118,15 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
     };
     for (const std::string& each : options.allocator) add(each);
     for (const std::string& each : usual_what_ifs(report.version)) add(each);
-    for (std::size_t i = 0; i < confs.size(); ++i) {
-        work.say("replaying under settings " + std::to_string(i + 1) + " of " + std::to_string(confs.size()));
-        report.rows.push_back(what_if(report.trace, confs[i], {report.version, report.device_bytes}));
+    std::vector<std::future<WhatIf>> replays;
+    for (const std::string& conf : confs) {
+        replays.push_back(std::async(std::launch::async, [&report, &conf] {
+            return what_if(report.trace, conf, {report.version, report.device_bytes});
+        }));
+    }
+    for (std::size_t i = 0; i < replays.size(); ++i) {
+        work.say("replaying under " + std::to_string(confs.size()) + " settings: " + std::to_string(i) + " done");
+        report.rows.push_back(replays[i].get());
     }
     report.worth_setting = worth_setting(report.rows);
 }
@@ -193,25 +138,22 @@ SnapshotReport snapshot_report(const SnapshotOptions& options) {
     const auto size = std::filesystem::file_size(options.file, failed);
     const WorkLine work{!failed && size > (std::uintmax_t{8} << 20U)};
     work.say("reading " + hpo::format_bytes(static_cast<std::int64_t>(failed ? 0 : size)));
-    const Snapshot snapshot = read_snapshot(options.file);
-    SnapshotReport report{.file = options.file, .devices = devices_with_history(snapshot, options.file)};
-    report.device = chosen_device(snapshot, options, report.devices);
-    report.recorded_settings = snapshot.settings;
-    report.settings_text = snapshot.settings.value_or("");
-    report.version = version_of(options, report.settings_text);
-    report.unknown_actions = snapshot.unknown_actions;
-    AllocatorSettings settings = read_allocator_conf(report.settings_text, report.version, options.file + ": allocator_settings");
-    report.history = device_history(snapshot, report.device, settings);
-    if (!snapshot.settings && report.history.expandable) {
-        report.settings_text = "expandable_segments:True";
-        settings = read_allocator_conf(report.settings_text, report.version, options.file);
-        report.history = device_history(snapshot, report.device, settings);
-    }
+    RecordingChoice choice{.device = options.device, .version = {}};
+    if (!options.libtorch.empty()) choice.version = require_modelled_version("--libtorch", options.libtorch);
+    const Recording recording = open_recording(options.file, choice);
+    const Snapshot& snapshot = recording.snapshot;
+    SnapshotReport report{.file = options.file,
+                          .device = recording.device,
+                          .devices = recording.devices,
+                          .recorded_settings = snapshot.settings,
+                          .settings_text = recording.conf,
+                          .version = recording.settings.version,
+                          .history = recording.history,
+                          .replay = recording.replay,
+                          .unknown_actions = snapshot.unknown_actions};
     for (const RecordedPool& each : report.history.pools) report.private_pools += each.private_pool != 0 ? 1 : 0;
-    report.replay = reproduce(report.history, settings);
-    find_peaks(report, snapshot, settings);
-    report.trace = requested_trace(report.history, report.replay.emptied);
-    describe_trace(report.trace, report.history, SourceLines{snapshot});
+    find_peaks(report, snapshot, recording.settings);
+    report.trace = recorded_trace(recording);
     report.holders = moment_after(report.trace, requested_peak(report.trace).event);
     report.parts_known = std::ranges::any_of(report.trace.phases, [](const TracedPhase& each) { return each.name == "backward"; });
     if (options.frames == "all") share_by_stack(report, snapshot);

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "hpo/allocator/conf.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
+#include "hpo/allocator/snapshot/write_snapshot.hpp"
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/allocator/trace_timeline.hpp"
 #include "hpo/base/new_file.hpp"
@@ -26,21 +28,10 @@
 namespace hpo::tune {
 namespace {
 
-/// The version that somebody has typed.
-allocator::LibTorchVersion require_known_version(const std::string& text) {
-    const auto version = allocator::parse_libtorch_version(text);
-    std::vector<std::string> known;
-    for (const allocator::LibTorchVersion& each : allocator::modelled_libtorch_versions) {
-        if (version == each) return each;
-        known.push_back(to_text(each));
-    }
-    throw bad_value("--libtorch", "'" + text + "'", "one of " + join_names(known));
-}
-
 /// `recorded_with` may be empty: not known, and the newest that is modelled.
 allocator::AllocatorSettings allocator_of(const TraceOptions& options, const std::string& recorded_with, const std::string& entries) {
     const auto version = options.libtorch.empty() ? allocator::parse_libtorch_version(recorded_with).value_or(allocator::LibTorchVersion{})
-                                                  : require_known_version(options.libtorch);
+                                                  : allocator::require_modelled_version("--libtorch", options.libtorch);
     return options.allocator.empty() ? allocator::read_allocator_conf(entries, version, "plan.allocator_settings")
                                      : allocator::read_allocator_conf(options.allocator, version, "--allocator");
 }
@@ -148,6 +139,9 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     shown.settings = allocator_of(options, info.libtorch_version, job.plan.allocator_settings);
     if (job.plan.expandable_segments && shown.settings.version >= allocator::LibTorchVersion{2, 1})
         shown.settings.expandable_segments = true;
+    shown.conf = options.allocator.empty() ? job.plan.allocator_settings : options.allocator;
+    if (shown.settings.expandable_segments && shown.conf.find("expandable_segments") == std::string::npos)
+        shown.conf += (shown.conf.empty() ? "" : ",") + std::string{"expandable_segments:True"};
     worker::Pool pool{question_config(settings, info, job.plan.device)};
     const std::string trainer = "trainer " + info.name;
     if (options.train) {
@@ -176,13 +170,39 @@ ShownTrace read(const StudyArguments& arguments, const TraceOptions& options) {
     shown.name = std::filesystem::path{arguments.script}.filename().string();
     shown.trace = allocator::read_trace(arguments.script);
     shown.settings = allocator_of(options, shown.trace.libtorch, "");
+    shown.conf = options.allocator;
     return shown;
 }
 
+/// A memory snapshot that PyTorch wrote. By default its own settings hold.
+ShownTrace read_recorded(const StudyArguments& arguments, const TraceOptions& options) {
+    require_nothing_to_record(arguments, options);
+    allocator::RecordingChoice choice;
+    if (!options.libtorch.empty()) choice.version = allocator::require_modelled_version("--libtorch", options.libtorch);
+    const allocator::Recording recording = allocator::open_recording(arguments.script, choice);
+    ShownTrace shown;
+    shown.name = std::filesystem::path{arguments.script}.filename().string();
+    shown.trace = allocator::recorded_trace(recording);
+    shown.settings = options.allocator.empty()
+                         ? recording.settings
+                         : allocator::read_allocator_conf(options.allocator, recording.settings.version, "--allocator");
+    shown.conf = options.allocator.empty() ? recording.conf : options.allocator;
+    shown.origin = "a memory snapshot of PyTorch, device " + std::to_string(recording.device) +
+                   "; hpo-analyze snapshot says more of it\nWhat was there before the recording counts as weights.\n";
+    return shown;
+}
+
+ShownTrace shown_trace(const StudyArguments& arguments, const TraceOptions& options) {
+    if (allocator::begins_as_trace(arguments.script)) return read(arguments, options);
+    if (allocator::begins_as_pickle(arguments.script)) return read_recorded(arguments, options);
+    return record(arguments, options);
+}
+
 int trace(const StudyArguments& arguments, const TraceOptions& options) {
-    const ShownTrace shown = allocator::begins_as_trace(arguments.script) ? read(arguments, options) : record(arguments, options);
+    const ShownTrace shown = shown_trace(arguments, options);
     const TraceFigures figures{shown, options};  // before anything is written: it may refuse an option
     if (!options.out.empty()) allocator::write_trace(options.out, shown.trace);
+    if (!options.snapshot.empty()) allocator::write_snapshot(options.snapshot, shown.trace, {shown.settings, shown.conf});
     if (!options.svg.empty()) {
         const std::string svg = allocator::timeline_svg(shown.trace, shown.name);
         NewFile file{options.svg};
@@ -201,9 +221,13 @@ void add_trace(CLI::App& app, Actions& actions) {
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<TraceOptions>();
     add_study_arguments(command, arguments, {"device", "compute-capability", "seed", "plugin-timeout"});
-    command->get_option("SCRIPT")->description("a study script (Lua), whose dry run is recorded, or a trace that was written before");
+    command->get_option("SCRIPT")->description(
+        "a study script (Lua), whose dry run is recorded, a trace that was written before, or a memory snapshot of PyTorch");
     command->add_flag("--train", options->train, "record a few real steps on the device in place of a dry run; the device must exist");
     command->add_option("--out", options->out, "keep the trace in this file")->type_name("FILE")->check(not_empty("FILE"));
+    command->add_option("--snapshot", options->snapshot, "write what a GPU's allocator would do as a memory snapshot, for PyTorch's viewer")
+        ->type_name("FILE")
+        ->check(not_empty("FILE"));
     command->add_option("--svg", options->svg, "draw the timeline into this file")->type_name("FILE")->check(not_empty("FILE"));
     command
         ->add_option("--libtorch", options->libtorch,

@@ -19,6 +19,7 @@ namespace hpo::tune {
 /// What the command line says of a trace.
 struct TraceOptions {
     std::string out;        ///< where a script's trace is kept; empty: nowhere
+    std::string snapshot;   ///< where it is written as PyTorch writes its own; empty: nowhere
     std::string svg;        ///< where the timeline goes; empty: nowhere
     std::string libtorch;   ///< whose allocator; empty: the trainer's, else the newest that is known
     std::string allocator;  ///< its settings
@@ -33,6 +34,7 @@ struct ShownTrace {
     std::string name;
     allocator::AllocationTrace trace{};
     allocator::AllocatorSettings settings{};
+    std::string conf{};                          ///< the text of the settings
     std::optional<PeakPrediction> prediction{};  ///< what the trainer makes of it, where it was asked
     std::optional<AttemptOutcome> measured{};    ///< of the training that was recorded: its peaks as LibTorch counted them
     std::string origin{};                        ///< lines on how it was recorded just now

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "hpo/allocator/blocks.hpp"
 #include "hpo/base/inline.hpp"
@@ -17,6 +21,17 @@ HPO_INLINE AllocatorBlocks::Index AllocatorBlocks::add(const AllocatorBlock& blo
     unused_.pop_back();
     (*this)[index] = block;
     return index;
+}
+
+HPO_INLINE std::vector<AllocatorBlocks::Index> AllocatorBlocks::by_address() const {
+    std::vector<bool> dropped(blocks_.size());
+    for (const Index each : unused_) dropped[static_cast<std::size_t>(each)] = true;
+    std::vector<Index> found;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+        if (!dropped[i]) found.push_back(static_cast<Index>(i));
+    }
+    std::ranges::sort(found, {}, [&](Index each) { return std::pair{(*this)[each].segment, (*this)[each].offset}; });
+    return found;
 }
 
 HPO_INLINE void AllocatorBlocks::put(Index index, AllocatorBlock::State state) {

@@ -20,6 +20,16 @@
 
 namespace hpo::allocator {
 
+HPO_INLINE LibTorchVersion require_modelled_version(std::string_view place, std::string_view text) {
+    const auto version = parse_libtorch_version(text);
+    std::vector<std::string> known;
+    for (const LibTorchVersion& each : modelled_libtorch_versions) {
+        if (version == each) return each;
+        known.push_back(to_text(each));
+    }
+    throw bad_value(place, "'" + std::string{text} + "'", "one of " + join_names(known));
+}
+
 HPO_INLINE AllocatorSettings AllocatorConfReader::read(std::string_view text) {
     settings_ = {};
     settings_.version = version_;

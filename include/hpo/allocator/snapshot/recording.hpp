@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/allocator/allocation_trace.hpp"
+#include "hpo/allocator/settings.hpp"
+#include "hpo/allocator/snapshot/device_history.hpp"
+#include "hpo/allocator/snapshot/reproduction.hpp"
+#include "hpo/allocator/snapshot/snapshot.hpp"
+
+namespace hpo::allocator::inline snapshot {
+
+/// One device of a snapshot, replayed with the settings that it was recorded with.
+struct Recording {
+    Snapshot snapshot;
+    int device = 0;
+    std::vector<int> devices;    ///< all that have a history
+    std::string conf;            ///< PYTORCH_CUDA_ALLOC_CONF; guessed from the segments if it was not recorded
+    AllocatorSettings settings;  ///< the same, as `settings.version` reads it
+    DeviceHistory history;
+    Reproduction replay;
+};
+
+/// What a caller may say of a recording.
+struct RecordingChoice {
+    std::optional<int> device;               ///< by default the one that ran out of memory, or else the one that holds most at the end
+    std::optional<LibTorchVersion> version;  ///< by default the newest that reads the recorded settings
+};
+
+/// Reads and replays a snapshot. Throws Error for a file from which nothing can be said: no snapshot, no device, no history, another
+/// maker's allocator, a device that is not there.
+[[nodiscard]] Recording open_recording(const std::filesystem::path& file, const RecordingChoice& choice = {});
+
+/// The requests of a recording as a trace, with the lines and phases of its stacks.
+[[nodiscard]] AllocationTrace recorded_trace(const Recording& recording);
+
+}  // namespace hpo::allocator::inline snapshot
+
+#ifndef HPO_COMPILED
+#include "hpo/allocator/snapshot/impl/recording_inl.hpp"
+#endif
