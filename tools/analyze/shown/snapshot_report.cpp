@@ -9,6 +9,7 @@
 #include <iostream>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "hpo/allocator/conf.hpp"
 #include "hpo/allocator/snapshot/recording.hpp"
@@ -118,15 +119,23 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
     };
     for (const std::string& each : options.allocator) add(each);
     for (const std::string& each : usual_what_ifs(report.version)) add(each);
-    std::vector<std::future<WhatIf>> replays;
+
+    // Settings that make the same of this trace are replayed once.
+    std::vector<std::pair<AllocatorSettings, std::shared_future<WhatIf>>> replays;
+    std::vector<std::size_t> replay_of;
     for (const std::string& conf : confs) {
-        replays.push_back(std::async(std::launch::async, [&report, &conf] {
-            return what_if(report.trace, conf, {report.version, report.device_bytes});
-        }));
+        const AllocatorSettings settings = settings_that_matter(report.trace, read_allocator_conf(conf, report.version, "--allocator"));
+        const auto known = std::ranges::find(replays, settings, [](const auto& each) { return each.first; });
+        replay_of.push_back(static_cast<std::size_t>(known - replays.begin()));
+        if (known != replays.end()) continue;
+        replays.emplace_back(settings, std::async(std::launch::async, [&report, conf] {
+                                           return what_if(report.trace, conf, {report.version, report.device_bytes});
+                                       }).share());
     }
-    for (std::size_t i = 0; i < replays.size(); ++i) {
+    for (std::size_t i = 0; i < confs.size(); ++i) {
         work.say("replaying under " + std::to_string(confs.size()) + " settings: " + std::to_string(i) + " done");
-        report.rows.push_back(replays[i].get());
+        report.rows.push_back(replays[replay_of[i]].second.get());
+        report.rows.back().conf = confs[i];
     }
     report.worth_setting = worth_setting(report.rows);
 }

@@ -170,14 +170,16 @@ private:
     [[nodiscard]] bool asked_to_empty(std::size_t number) const {
         for (const std::uint32_t each : snapshot_.stacks[(*events_)[number].stack]) {
             const std::string_view name = snapshot_.texts[snapshot_.frames[each].function];
-            if (name.find("empty_cache") != std::string_view::npos || name.find("emptyCache") != std::string_view::npos) return true;
+            if (name == "empty_cache" || name.find("emptyCache") != std::string_view::npos) return true;
         }
         return false;
     }
     /// Called before a change is added. The changes so far are a request of their own if they are the work of empty_cache() and this is
     /// not, or the other way round.
     void split_changes(std::size_t number) {
-        const bool emptied = asked_to_empty(number);
+        const Event::Action action = (*events_)[number].action;
+        const bool freed = action == Event::Action::free_segment || action == Event::Action::unmap_pages;
+        const bool emptied = freed && asked_to_empty(number);
         if (!changes_.empty() && emptied != emptied_) close_changes(number);
         emptied_ = emptied;
         if (changes_.empty()) explained_ = (*events_)[number].stack != 0;

@@ -32,6 +32,9 @@ struct WhatIfQuestion {
 /// that `version` does not know are left out.
 [[nodiscard]] std::vector<std::string> usual_what_ifs(LibTorchVersion version);
 
+/// Settings without what makes no difference to a trace: a limit for splitting that is above each of its segments.
+[[nodiscard]] AllocatorSettings settings_that_matter(const AllocationTrace& trace, AllocatorSettings settings);
+
 /// Replays a trace under settings. Throws Error for a text that `version` refuses. O(replays * events * log(cached blocks)).
 [[nodiscard]] WhatIf what_if(const AllocationTrace& trace, const std::string& conf, const WhatIfQuestion& question);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,8 +31,18 @@ HPO_INLINE std::vector<std::string> usual_what_ifs(LibTorchVersion version) {
     return texts;
 }
 
+HPO_INLINE AllocatorSettings settings_that_matter(const AllocationTrace& trace, AllocatorSettings settings) {
+    std::int64_t largest = settings.large_segment_bytes;
+    for (const TracedBlock& each : trace.blocks) largest = std::max(largest, settings.segment(settings.rounded(each.bytes)));
+    if (settings.max_split_bytes > largest && !settings.expandable_segments) {
+        settings.max_split_bytes = AllocatorSettings{}.max_split_bytes;
+        settings.max_non_split_rounding_bytes = AllocatorSettings{}.max_non_split_rounding_bytes;
+    }
+    return settings;
+}
+
 HPO_INLINE WhatIf what_if(const AllocationTrace& trace, const std::string& conf, const WhatIfQuestion& question) {
-    const AllocatorSettings settings = read_allocator_conf(conf, question.version);
+    const AllocatorSettings settings = settings_that_matter(trace, read_allocator_conf(conf, question.version));
     const CapacityNeed found = capacity_need(trace, settings);
     WhatIf row{.conf = conf,
                .reserved_peak = found.unlimited.counts.reserved_peak,
