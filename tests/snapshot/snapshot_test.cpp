@@ -162,7 +162,7 @@ TEST_CASE("expandable segments are worth setting where large blocks of many size
     for (int i = 0; i < 20; ++i) trace.give_back(trace.take({.bytes = (100 + 30 * i) * mib}));
     const WhatIfQuestion question{.device_bytes = 1024 * mib};
     std::vector<WhatIf> rows;
-    for (const std::string& conf : usual_what_ifs({})) rows.push_back(what_if(trace, conf, question));
+    for (const std::string& conf : usual_what_ifs(question)) rows.push_back(what_if(trace, conf, question));
     REQUIRE(rows[1].conf == "expandable_segments:True");
     CHECK(rows[1].reserved_peak == 680 * mib);
     CHECK(rows[0].fits == true);
@@ -177,6 +177,30 @@ TEST_CASE("expandable segments are worth setting where large blocks of many size
 }
 
 TEST_CASE("a version is asked only about settings that it knows") {
-    for (const std::string& conf : usual_what_ifs({1, 13})) CHECK(conf.find("expandable") == std::string::npos);
-    CHECK(usual_what_ifs({2, 11}).size() == 9);
+    for (const std::string& conf : usual_what_ifs({.version = {1, 13}, .device_bytes = {}}))
+        CHECK(conf.find("expandable") == std::string::npos);
+    CHECK(usual_what_ifs({}).size() == 9);
+    CHECK(usual_what_ifs({.device_bytes = mib}).size() == 10);
+}
+
+TEST_CASE("what is taken while an annotated optimizer step runs belongs to the step") {
+    SnapshotRecorder recorder{{}, {}};
+    recorder.begin();
+    recorder.take(0, 100, 0, "forward");
+    recorder.take(1, 100, 0, "own_update");
+    Plain plain = recorder.snapshot({}, "");
+    const std::int64_t base = 1'700'000'000'000'000;  // the recorder's first event is at this time
+    const auto annotation = [&](const char* stage, std::int64_t time) {
+        return Plain::tabled({{"stage", Plain::of(stage)},
+                              {"name", Plain::of("Optimizer.step#AdamW.step")},
+                              {"device", Plain::of(std::int64_t{0})},
+                              {"time_us", Plain::of(time)}});
+    };
+    plain.items.push_back(Plain::of("external_annotations"));
+    plain.items.push_back(Plain::listed({annotation("START", base + 2), annotation("END", base + 9)}));
+    const Snapshot found = read(plain);
+    const DeviceHistory history = device_history(found, 0, {});
+    const SourceLines lines{found};
+    CHECK(lines.part(history, history.blocks[0]) == SourceLines::Part::forward);
+    CHECK(lines.part(history, history.blocks[1]) == SourceLines::Part::step);
 }

@@ -58,7 +58,7 @@ TEST_CASE("the JSON of a snapshot has what the text says") {
     CHECK(found["replay"]["exact"] == true);
     CHECK(found["out_of_memory"]["requested_bytes"] == 245 * mib);
     CHECK(found["device_memory_bytes"] == 4096 * mib);
-    CHECK(found["settings_table"].size() == 9);
+    CHECK(found["settings_table"].size() == 10);
     CHECK(found["settings_table"][0]["fits"] == true);
     CHECK(found["settings_table"][0]["settings"] == "");
     for (const json& row : found["settings_table"]) CHECK(row["least_capacity_bytes"] <= row["capacity_without_retry_bytes"]);
@@ -72,7 +72,7 @@ TEST_CASE("tables of a snapshot are printed as CSV, and the timeline is drawn") 
         CHECK(result.status == 0);
         return std::count(result.out.begin(), result.out.end(), '\n');
     };
-    CHECK(lines("settings") == 10);
+    CHECK(lines("settings") == 11);
     CHECK(lines("holders") == 3);
     CHECK(lines("timeline") == 1 + 12 + 6 + 1);
     CHECK(read_file(workshop.path("t.svg")).find("<svg") != std::string::npos);

@@ -118,7 +118,7 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
         if (std::ranges::find(confs, conf) == confs.end()) confs.push_back(conf);
     };
     for (const std::string& each : options.allocator) add(each);
-    for (const std::string& each : usual_what_ifs(report.version)) add(each);
+    for (const std::string& each : usual_what_ifs({report.version, report.device_bytes})) add(each);
 
     // Settings that make the same of this trace are replayed once.
     std::vector<std::pair<AllocatorSettings, std::shared_future<WhatIf>>> replays;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/allocator/allocation_trace.hpp"
@@ -23,6 +24,8 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> own(std::uint32_t stack) const { return own_[stack]; }
     /// backward: autograd stands in the stack. step: a file of torch/optim does. forward: neither.
     [[nodiscard]] Part part(std::uint32_t stack) const { return parts_[stack]; }
+    /// The same of a block that was taken in the recording. It is of a step, too, if an annotation "Optimizer.step" ran then.
+    [[nodiscard]] Part part(const DeviceHistory& history, const RecordedBlock& block) const;
     /// "src/train.py:120 forward", with the last two parts of the path.
     [[nodiscard]] std::string text(std::uint32_t frame) const;
     /// The own line of a block, or why there is none: "(autograd, no line of Python)", "(no line of your own code)", "(no stack recorded)",
@@ -31,12 +34,13 @@ public:
 
 private:
     const Snapshot& snapshot_;
-    std::vector<std::optional<std::uint32_t>> own_;  ///< by stack
-    std::vector<Part> parts_;                        ///< by stack
+    std::vector<std::optional<std::uint32_t>> own_;             ///< by stack
+    std::vector<Part> parts_;                                   ///< by stack
+    std::vector<std::pair<std::int64_t, std::int64_t>> steps_;  ///< from, to: times of optimizer steps, in order
 };
 
 /// Gives each block of a trace from requested_trace() the scope of its line, and the trace its phases: "build" for what was there before,
-/// then "forward", "backward" and "step" as the stacks say. Without stacks there are no phases.
+/// then "forward", "backward" and "step" as the stacks and annotations say. Without stacks there are no phases.
 void describe_trace(AllocationTrace& trace, const DeviceHistory& history, const SourceLines& lines);
 
 }  // namespace hpo::allocator::inline snapshot

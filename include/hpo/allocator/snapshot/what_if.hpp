@@ -29,8 +29,8 @@ struct WhatIfQuestion {
 };
 
 /// The settings that are tried: the usual ones, expandable segments, limits for splitting, divisions for rounding, and useful pairs. Those
-/// that `version` does not know are left out.
-[[nodiscard]] std::vector<std::string> usual_what_ifs(LibTorchVersion version);
+/// that the version does not know are left out. Garbage collection counts in shares of a device, so it is tried only for one.
+[[nodiscard]] std::vector<std::string> usual_what_ifs(const WhatIfQuestion& question);
 
 /// Settings without what makes no difference to a trace: a limit for splitting that is above each of its segments.
 [[nodiscard]] AllocatorSettings settings_that_matter(const AllocationTrace& trace, AllocatorSettings settings);

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/allocator/snapshot/source_lines.hpp"
@@ -51,6 +53,21 @@ HPO_INLINE SourceLines::SourceLines(const Snapshot& snapshot)
         if (backward) parts_[i] = Part::backward;
         else if (step) parts_[i] = Part::step;
     }
+    std::int64_t begun = 0;
+    for (const Annotation& each : snapshot.annotations) {
+        if (!snapshot.texts[each.name].starts_with("Optimizer.step")) continue;
+        if (each.begins) begun = each.time_us;
+        else if (begun > 0) steps_.emplace_back(std::exchange(begun, 0), each.time_us);
+    }
+    std::ranges::sort(steps_);
+}
+
+HPO_INLINE SourceLines::Part SourceLines::part(const DeviceHistory& history, const RecordedBlock& block) const {
+    const Part told = part(block.stack);
+    if (told != Part::forward || steps_.empty()) return told;
+    const std::int64_t time = snapshot_.history[static_cast<std::size_t>(history.device)][block.taken].time_us;
+    const auto at = std::ranges::upper_bound(steps_, time, {}, [](const auto& each) { return each.first; });
+    return at != steps_.begin() && time <= std::prev(at)->second ? Part::step : Part::forward;
 }
 
 HPO_INLINE std::string SourceLines::text(std::uint32_t number) const {
@@ -83,7 +100,7 @@ HPO_INLINE void describe_trace(AllocationTrace& trace, const DeviceHistory& hist
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         if (trace.events[i] < 0) continue;
         const RecordedBlock& block = history.blocks[static_cast<std::size_t>(trace.events[i])];
-        const std::string_view name = block.from_before() ? "build" : names[static_cast<std::size_t>(lines.part(block.stack))];
+        const std::string_view name = block.from_before() ? "build" : names[static_cast<std::size_t>(lines.part(history, block))];
         if (name == now) continue;
         trace.phases.push_back({i, std::string{name}});
         now = name;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/allocator/capacity_need.hpp"
@@ -17,13 +18,15 @@
 
 namespace hpo::allocator::inline snapshot {
 
-HPO_INLINE std::vector<std::string> usual_what_ifs(LibTorchVersion version) {
+HPO_INLINE std::vector<std::string> usual_what_ifs(const WhatIfQuestion& question) {
     std::vector<std::string> texts{""};
     for (const char* const each :
          {"expandable_segments:True", "max_split_size_mb:64", "max_split_size_mb:128", "max_split_size_mb:256", "max_split_size_mb:512",
-          "roundup_power2_divisions:4", "roundup_power2_divisions:8", "expandable_segments:True,roundup_power2_divisions:8"}) {
+          "roundup_power2_divisions:4", "roundup_power2_divisions:8", "expandable_segments:True,roundup_power2_divisions:8",
+          "garbage_collection_threshold:0.8,per_process_memory_fraction:1.0"}) {
+        if (!question.device_bytes && std::string_view{each}.starts_with("garbage")) continue;
         try {
-            static_cast<void>(read_allocator_conf(each, version));
+            static_cast<void>(read_allocator_conf(each, question.version));
             texts.emplace_back(each);
         } catch (const Error&) {  // this version does not know it
         }
