@@ -39,6 +39,8 @@ std::string replay_text(const SnapshotReport& report) {
         of_all(replay.same_changes, replay.segment_changes) + " segments taken or given back as recorded, reserved peak " +
         (replay.model_peak == replay.recorded_peak ? "the same"
                                                    : format_bytes(replay.model_peak) + " instead of " + format_bytes(replay.recorded_peak));
+    if (replay.first_difference)
+        text += ", first difference at event " + std::to_string(report.history.requests[*replay.first_difference].event + 1);
     if (replay.refused > 0) text += ", " + of_all(replay.same_refused, replay.refused) + " refused as recorded";
     return text;
 }
@@ -254,7 +256,9 @@ Json report_json(const SnapshotReport& report, const SnapshotOptions& options) {
                       {"retries", replay.retries},
                       {"retries_or_empty_cache", replay.unexplained},
                       {"refused", replay.refused},
-                      {"same_refused", replay.same_refused}};
+                      {"same_refused", replay.same_refused},
+                      {"first_difference_event",
+                       replay.first_difference ? Json(report.history.requests[*replay.first_difference].event) : Json(nullptr)}};
     json["contradictions"] = report.history.contradictions;
     json["private_pools"] = report.private_pools;
     json["peak"] = {{"requested_bytes", report.holders.bytes}, {"blocks", report.holders.blocks}, {"parts", nullptr}};
