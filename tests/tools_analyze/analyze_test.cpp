@@ -465,6 +465,40 @@ TEST_CASE("a wrong prediction is explained by what the next attempt had of the d
     {
         hpo::store::Sqlite store{path};
         const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+TEST_CASE("the time of a trial whose run was killed is not known, and no command says 0 s") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("killed", directions, hpo::Store::Open::create);
+        const hpo::Run gone =
+            store.begin_run(study.id, {.id = -1, .host = "another-host", .pid = 1, .started_ticks = "1", .configuration = "{}"});
+        hpo::Trial trial = store.begin_trial(study.id, gone.id);
+        hpo::Attempt attempt;
+        attempt.memory = {{"sample", 1.8, {}, {.allocated = 5 * mib}}};
+        trial.attempts.push_back(attempt);
+        store.begin_attempt(trial, trial.attempts.back());
+        REQUIRE(store.settle_lost_trials(study.id, -1) == 1);
+        (void)store.open_study("idle", directions, hpo::Store::Open::create);
+    }
+    const std::string compared = analyze("compare killed idle --json --store '" + path + "'").out;
+    CHECK(json::parse(compared)["studies"][0]["lost_seconds"].is_null());
+    CHECK(json::parse(compared)["studies"][0]["attempt_seconds"].is_null());
+    CHECK(json::parse(compared)["studies"][1]["lost_seconds"] == 0.0);
+    const std::string arguments = " --study killed --store '" + path + "'";
+    const json failures = json::parse(analyze("failures --json" + arguments).out);
+    CHECK(failures["failures"][0]["failure"] == "lost_worker");
+    CHECK(failures["failures"][0]["seconds"].is_null());
+    CHECK_THAT(analyze("failures" + arguments).out, Catch::Matches("(.|\n)*lost_worker +1 +- +trial 0(.|\n)*"));
+    CHECK(json::parse(analyze("trials --json" + arguments).out)["trials"][0]["seconds"].is_null());
+    CHECK(json::parse(analyze("trial 0 --json" + arguments).out)["seconds"].is_null());
+    for (const std::string command : {"failures", "trials", "trial 0", "summary"}) {
+        CAPTURE(command);
+        CHECK_THAT(analyze(command + arguments).out, !Catch::Contains(" 0 s") && !Catch::Contains("0.00"));
+    }
+}
+
         const hpo::Study study = store.open_study("shared", directions, hpo::Store::Open::create);
         for (const std::optional<std::int64_t> second : {std::optional{54 * mib}, std::optional<std::int64_t>{}}) {
             hpo::Trial trial = store.begin_trial(study.id, std::nullopt);

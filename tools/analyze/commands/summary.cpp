@@ -41,13 +41,13 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"first_start", time_or_null(summary.first_start)},
             {"last_end", time_or_null(summary.last_end)},
             {"wall_seconds", or_null(summary.wall_seconds())},
-            {"trial_seconds", summary.trial_seconds},
+            {"trial_seconds", summary.timed_trials > 0 || memory.trials == 0 ? Json(summary.trial_seconds) : Json(nullptr)},
             {"oom_trials", memory.oom_trials},
             {"oom_attempts", memory.oom_attempts},
             {"silent_failures", memory.silent_failures},
             {"uncertain", memory.is_uncertain()},
             {"recovered_trials", memory.recovered_trials},
-            {"wasted_seconds", memory.wasted_seconds},
+            {"wasted_seconds", or_null(memory.wasted_seconds)},
             {"capacity_bytes", or_null(memory.capacity_bytes)},
             {"highest_peak_bytes", memory.highest_peak ? Json(memory.highest_peak->bytes) : Json(nullptr)},
             {"failures", std::move(failures)}};
@@ -91,7 +91,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         for (const auto& [cause, tally] : memory.causes)
             causes += (causes.empty() ? "" : ", ") + std::to_string(tally.count) + " " + std::string{to_text(cause)};
         entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
-                            " of them recovered: " + causes + "; " + duration(memory.wasted_seconds) + " lost (hpo-analyze oom)");
+                            " of them recovered: " + causes + "; " + duration_or_dash(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
         entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory, "of the trials")
                                               : "no trial ran out of memory");
