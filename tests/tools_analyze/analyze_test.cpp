@@ -345,6 +345,12 @@ TEST_CASE("a log tells why trials failed, and what of it belongs to another stud
     REQUIRE(report["log"]["not_used"].size() == 1);
     CHECK_THAT(analyze("failures" + arguments).out,
                Catch::Contains("2 of 3 lines about the end of a trial") && Catch::Contains("of another study or run"));
+    for (const std::string command : {"oom", "summary", "trial 8"}) {
+        CAPTURE(command);
+        CHECK_THAT(without_line_ends(analyze(command + arguments).out),
+                   Catch::Contains("2 of 3 lines about the end of a trial") && Catch::Contains("Not used: "));
+        CHECK(json::parse(analyze(command + " --json" + arguments).out)["log"] == report["log"]);
+    }
 }
 
 TEST_CASE("reading leaves a database and its folder as they are, byte for byte, even where nothing may be written") {
@@ -459,12 +465,6 @@ TEST_CASE("attempts that were killed leave open whether memory ran out, in every
     CHECK(json::parse(analyze("summary --json --store '" + path + "'").out)["uncertain"] == true);
 }
 
-TEST_CASE("a wrong prediction is explained by what the next attempt had of the device") {
-    const hpo::tests::TemporaryDirectory folder;
-    const std::string path = (folder.path() / "hpo.db").string();
-    {
-        hpo::store::Sqlite store{path};
-        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
 TEST_CASE("the time of a trial whose run was killed is not known, and no command says 0 s") {
     const hpo::tests::TemporaryDirectory folder;
     const std::string path = (folder.path() / "hpo.db").string();
@@ -499,6 +499,12 @@ TEST_CASE("the time of a trial whose run was killed is not known, and no command
     }
 }
 
+TEST_CASE("a wrong prediction is explained by what the next attempt had of the device") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
         const hpo::Study study = store.open_study("shared", directions, hpo::Store::Open::create);
         for (const std::optional<std::int64_t> second : {std::optional{54 * mib}, std::optional<std::int64_t>{}}) {
             hpo::Trial trial = store.begin_trial(study.id, std::nullopt);

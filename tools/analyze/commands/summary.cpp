@@ -113,10 +113,10 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 }
 
 /// Counts the study, and adds the parameters that are to be shown.
-hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string>& logs) {
+hpo::analysis::Summary summarised(StudyData& data, const hpo::analysis::LogMatch& log) {
     add_params_if_needed(data);
     hpo::analysis::Summary summary =
-        hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(logs, data.trials).told, data.abandoned);
+        hpo::analysis::summarise(data.study, data.trials, data.rejections, log.told, data.abandoned);
     constexpr std::size_t few = 100;
     if (!data.lacks_params) return summary;
     if (summary.best.size() > few) {
@@ -133,8 +133,10 @@ hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string
 void summary(const Query& query) {
     std::vector<StudyData> all = read_studies_in_brief(query);
     if (query.json && (!query.study.empty() || all.size() == 1)) {
-        const auto numbers = summarised(all.front(), query.logs);
-        print(summary_json(all.front(), numbers));
+        const auto log = read_logs(query.logs, all.front().trials);
+        Json json = summary_json(all.front(), summarised(all.front(), log));
+        json["log"] = log_json(query.logs, log);
+        print(json);
         return;
     }
     Json list = Json::array();
@@ -142,14 +144,17 @@ void summary(const Query& query) {
     if (all.empty() && !query.json) page.line("no study in " + query.store);
     bool first = true;
     for (StudyData& data : all) {
-        const auto numbers = summarised(data, query.logs);
+        const auto log = read_logs(query.logs, data.trials);
+        const auto numbers = summarised(data, log);
         if (query.json) {
             list.push_back(summary_json(data, numbers));
+            list.back()["log"] = log_json(query.logs, log);
             continue;
         }
         if (!first) page.line();
         first = false;
         print_text(page, data, numbers);
+        print_log_match(page, query.logs, log);
     }
     if (query.json) print(list);
 }
