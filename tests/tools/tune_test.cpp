@@ -520,6 +520,17 @@ TEST_CASE("try runs the parameters of a stored trial, or says why it cannot, and
                Contains("--trial 1: got trainer \"fault\" in bowl.lua; expected trainer \"quadratic\", which study bowl has"));
 }
 
+TEST_CASE("an error of the space while a study runs names the trial and the parameters that it had drawn") {
+    const Workshop workshop;
+    std::string script = quadratic;  // the proposals that are looked at before a run are those of the first 64 trials
+    script.replace(script.find("    trial:float(\"y\""), 0, "    if trial.number == 65 then local t = nil; t.x = 1 end\n");
+    workshop.write("bowl.lua", script);
+    const auto result = tune(workshop, {"run", "bowl.lua", "--set", "steps=1", "--trials", "70", "--workers", "1", "--progress", "none"});
+    CHECK(result.status == 2);
+    CHECK_THAT(result.error, Contains("hpo-tune: error: bowl.lua:12: ") && Contains(" in trial 65, with x = "));
+    CHECK(done(trials_of(workshop)) == 65);
+}
+
 TEST_CASE("init writes a script that loads, and overwrites nothing") {
     const Workshop workshop;
     const auto first = tune(workshop, {"init", "mine"});
