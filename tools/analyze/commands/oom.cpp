@@ -140,7 +140,8 @@ void print_causes(const Page& page, const OomReport& report) {
     using Align = Table::Align;
     Table table{{{"cause"}, {"count", Align::right}, {"lost", Align::right}, {""}}, Table::Last::wrap};
     for (const auto& [cause, tally] : sorted)
-        table.row({std::string{to_text(cause)}, std::to_string(tally.count), duration_or_dash(tally.seconds), std::string{cause_meaning(cause)}});
+        table.row(
+            {std::string{to_text(cause)}, std::to_string(tally.count), duration_or_dash(tally.seconds), std::string{cause_meaning(cause)}});
     table.print(page, 2);
 }
 

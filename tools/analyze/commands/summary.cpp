@@ -115,8 +115,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 /// Counts the study, and adds the parameters that are to be shown.
 hpo::analysis::Summary summarised(StudyData& data, const hpo::analysis::LogMatch& log) {
     add_params_if_needed(data);
-    hpo::analysis::Summary summary =
-        hpo::analysis::summarise(data.study, data.trials, data.rejections, log.told, data.abandoned);
+    hpo::analysis::Summary summary = hpo::analysis::summarise(data.study, data.trials, data.rejections, log.told, data.abandoned);
     constexpr std::size_t few = 100;
     if (!data.lacks_params) return summary;
     if (summary.best.size() > few) {

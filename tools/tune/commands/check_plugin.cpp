@@ -42,7 +42,8 @@ void take_apart(CheckPluginOptions& options) {
     const std::string file = path.filename().string();
     const bool is_file = file.starts_with(prefix) && path.extension() == ".so" && file.size() > prefix.size() + 3;
     if (!is_file && !path.has_parent_path()) return;
-    if (!is_file) throw bad_value("NAME", "'" + options.name + "'", "a plugin's name, such as quadratic, or its file libhpo_trainer_NAME.so");
+    if (!is_file)
+        throw bad_value("NAME", "'" + options.name + "'", "a plugin's name, such as quadratic, or its file libhpo_trainer_NAME.so");
     if (!std::filesystem::exists(path)) throw Error{Errc::plugin, options.name + ": does not exist; expected a trainer plugin"};
     options.name = file.substr(prefix.size(), file.size() - prefix.size() - 3);
     options.plugin_dirs.insert(options.plugin_dirs.begin(), path.has_parent_path() ? path.parent_path().string() : ".");
