@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,55 @@ TEST_CASE("check-plugin ends a plugin that hangs, and says where it was") {
     const auto result = with_flaw("hang", {"hostile", "--time-limit", "2s"});
     CHECK(result.status == 1);
     CHECK_THAT(result.error, Contains("plugin hostile: ") && Contains("no answer within 2 s"));
+}
+
+TEST_CASE("a plugin that ends or hangs while it is loaded cannot be loaded, and its file is named") {
+    const std::string file = folder + "/libhpo_trainer_hostile.so: ";
+    for (const auto& [flaw, sentence] : std::vector<std::pair<std::string, std::string>>{
+             {"crash_on_load", "the process ended: signal 11, while its library was loaded"},
+             {"exit_on_load", "the process ended: status 0, while its library was loaded"},
+             {"hang_on_load", "no answer within 2 s, while its library was loaded"},
+             {"crash_in_constructor", "the process ended: signal 11, in its trainer's constructor or info()"}}) {
+        CAPTURE(flaw);
+        const auto result = with_flaw(flaw, {"hostile", "--time-limit", "2s"});
+        CHECK(result.status == 6);
+        CHECK_THAT(result.error, Catch::StartsWith("hpo-tune: error: " + file + sentence));
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+        const auto told = nlohmann::json::parse(with_flaw(flaw, {"hostile", "--time-limit", "2s", "--json"}).out);
+        CHECK(told.at("file") == folder + "/libhpo_trainer_hostile.so");
+        CHECK_THAT(told.at("error").get<std::string>(), Contains(sentence));
+    }
+}
+
+TEST_CASE("a plugin that was cut short is not loaded, and may be damaged") {
+    const Workshop workshop;
+    const auto cut = workshop.path("libhpo_trainer_hostile.so");
+    std::filesystem::copy_file(folder + "/libhpo_trainer_hostile.so", cut);
+    for (const int part : {2, 10}) {
+        std::filesystem::resize_file(cut, std::filesystem::file_size(folder + "/libhpo_trainer_hostile.so") / part);
+        for (const std::string command : {"check-plugin", "policies"}) {
+            CAPTURE(part, command);
+            const auto result = run_command(workshop, {tool("hpo-tune"), command, command == "policies" ? "trainer" : "hostile",
+                                                       "--plugin-dir", cut.parent_path().string()});
+            if (command == "check-plugin") CHECK(result.status == 6);
+            CHECK_THAT(result.out + result.error, Contains(cut.string() + ": has ") && Contains("may be damaged"));
+        }
+    }
+}
+
+TEST_CASE("check-plugin takes a plugin's file as well as its name") {
+    const Workshop workshop;
+    const auto check = [&](const std::string& name) { return run_command(workshop, {tool("hpo-tune"), "check-plugin", name}); };
+    const auto good = check(folder + "/libhpo_trainer_hostile.so");
+    INFO(good.error);
+    CHECK(good.status == 0);
+    CHECK_THAT(good.out, Catch::StartsWith(folder + "/libhpo_trainer_hostile.so: trainer hostile keeps the contract"));
+    const auto missing = check(folder + "/libhpo_trainer_missing.so");
+    CHECK(missing.status == 6);
+    CHECK(missing.error == "hpo-tune: error: " + folder + "/libhpo_trainer_missing.so: does not exist; expected a trainer plugin\n");
+    const auto other = check("some/hostile.so");
+    CHECK(other.status == 2);
+    CHECK_THAT(other.error, Contains("got 'some/hostile.so'; expected a plugin's name, such as quadratic, or its file"));
 }
 
 TEST_CASE("what a constructor or info() throws is told") {

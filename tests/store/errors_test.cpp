@@ -286,6 +286,7 @@ TEST_CASE("a damaged row is an error that names study, trial and column, never a
          "hpo_attempts.peak_allocated_bytes holds 'lots'; expected a whole number"},
         {"UPDATE hpo_attempts SET peak_allocated_bytes = 2.5", "hpo_attempts.peak_allocated_bytes holds 2.5; expected a whole number"},
         {"UPDATE hpo_memory SET seconds = 'soon'", "hpo_memory.seconds holds 'soon'; expected a number"},
+        {"UPDATE hpo_failures SET kind = 'weird'", "hpo_failures.kind holds 'weird'; expected one of out_of_memory, "},
     };
     for (const Case& each : cases) {
         CAPTURE(each.damage);
@@ -302,6 +303,9 @@ TEST_CASE("a damaged row is an error that names study, trial and column, never a
             attempt.memory = {{"step", 1.0, 1, {}}};
             store.begin_attempt(trial, attempt);
             store.report(trial, {1, 0.25});
+            attempt.failure = hpo::Failure{.kind = hpo::FailureKind::crash, .message = "it crashed"};
+            attempt.outcome = hpo::OutcomeKind::failed;
+            store.end_attempt(trial, attempt);
             trial.state = hpo::TrialState::complete;
             trial.values = {0.5};
             store.finish(trial);
@@ -320,4 +324,25 @@ TEST_CASE("a damaged row is an error that names study, trial and column, never a
                    }),
                    Catch::StartsWith(expected));
     }
+}
+
+TEST_CASE("an unknown direction is an error of its study alone, and so is a study without one") {
+    const auto [damage, words] = GENERATE(table<const char*, const char*>({
+        {"UPDATE study_directions SET direction = 'SIDEWAYS' WHERE study_id = 1", "holds 'SIDEWAYS'; expected MINIMIZE or MAXIMIZE"},
+        {"DELETE FROM study_directions WHERE study_id = 1", "holds nothing, since the study has no row; expected MINIMIZE or MAXIMIZE"},
+    }));
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("hpo.db");
+    make_store(path);
+    (void)Sqlite{path}.open_study("other", minimize, hpo::Store::Open::create);
+    run_sql(path, damage);
+    const std::string expected = "3: store '" + path + "': study 's': study_directions.direction " + words;
+    CHECK(error_of([&] { (void)Snapshot{path}.study("s"); }) == expected);
+    CHECK(error_of([&] { (void)Snapshot{path}.studies(); }) == expected);
+    CHECK(error_of([&] { (void)Sqlite{path}.open_study("s", minimize, hpo::Store::Open::resume); }) == expected);
+    CHECK(error_of([&] { (void)Sqlite{path}.studies(); }) == expected);
+    CHECK(Snapshot{path}.study("other").directions == minimize);
+    CHECK(Sqlite{path}.open_study("other", minimize, hpo::Store::Open::resume).directions == minimize);
+    run_sql(path, "UPDATE study_directions SET direction = 'NOT_SET'");  // as Optuna leaves a study before its direction is set
+    CHECK(Snapshot{path}.study("other").directions == minimize);
 }

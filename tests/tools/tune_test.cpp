@@ -470,6 +470,67 @@ TEST_CASE("try runs one trial in the foreground and stores nothing") {
     CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db")));
 }
 
+TEST_CASE("try runs the parameters of a stored trial, or says why it cannot, and draws none") {
+    const Workshop workshop;
+    const auto write = [&](const std::string& questions, const std::string& more = "", const std::string& trainer = "quadratic") {
+        workshop.write("bowl.lua", "local hpo = require \"hpo\"\nreturn hpo.study { name = \"bowl\", trainer = { \"" + trainer +
+                                       "\" }, objective = { metric = \"value\", direction = \"minimize\" }, sampler = \"random\", " + more +
+                                       " pruner = \"none\", trials = 3, space = function(trial) " + questions + " end }\n");
+    };
+    write("trial:float('x', 1, 2) trial:float('y', 1, 2)");
+    REQUIRE(tune(workshop, {"run", "bowl.lua", "--progress", "none"}).status == 0);
+    const auto stored = trials_of(workshop).at(1);
+    const auto tried = [&](std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {"try", "bowl.lua", "--json", "--trial"});
+        if (more.size() == 4) more.emplace_back("1");
+        return tune(workshop, more);
+    };
+    const auto refusal = [&](const std::vector<std::string>& more = {}) {
+        const auto result = tried(more);
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+        CHECK_THAT(result.error, !Contains("fixed parameter"));
+        return result.error;
+    };
+    const std::string trial = "hpo-tune: error: --trial 1: trial 1 of study bowl";
+    const json params = json::parse(tried().out).at("params");
+    CHECK(params.at("x") == stored.params.number("x"));
+    CHECK(params.at("y") == stored.params.number("y"));
+    CHECK(json::parse(tried({"1", "--fix", "x=1.5"}).out).at("params") == json{{"x", 1.5}, {"y", stored.params.number("y").value()}});
+    CHECK_THAT(refusal({"1", "--fix", "x=77"}), Catch::StartsWith("hpo-tune: error: --fix x: got 77; expected float [1, 2]"));
+    CHECK_THAT(refusal({"7"}), Contains("--trial: got '7'; expected best, or a number below 3"));
+
+    write("trial:float('x', 1, 2)");
+    CHECK_THAT(refusal(), Catch::StartsWith(trial + " has parameter 'y' = ") && Contains("; bowl.lua does not ask for it"));
+    CHECK_THAT(refusal({"best"}), Contains("--trial best: trial ") && Contains(" has parameter 'y' = "));
+    write("trial:float('x', 1, 2) trial:float('y', 1, 2) trial:int('z', 1, 4)");
+    CHECK_THAT(refusal(), Catch::StartsWith(trial + " has no parameter 'z'; bowl.lua asks for it: int [1, 4]; --fix z=VALUE"));
+    CHECK_THAT(refusal({"best"}), Contains("--trial best: ") && Contains(" has no parameter 'z'"));
+    CHECK(json::parse(tried({"1", "--fix", "z=3"}).out).at("params").at("z") == 3);
+    CHECK_THAT(refusal({"1", "--fix", "z=9"}), Catch::StartsWith("hpo-tune: error: --fix z: got 9; expected int [1, 4]"));
+    write("trial:float('x', 1, 2) trial:float('y', 3, 4)");
+    CHECK_THAT(refusal(), Catch::StartsWith(trial + ": parameter 'y': got ") && Contains("; expected float [3, 4], as in bowl.lua"));
+    write("local x = trial:float('x', 1, 2) trial:float('y', 1, 2) trial:require(x > 2, 'too small')");
+    CHECK_THAT(tried().error, Contains("too small"));
+    write("trial:float('x', 1, 2) trial:float('y', 1, 2)", "fix = { x = 1.25 },");
+    CHECK_THAT(refusal(), Catch::StartsWith(trial + ": parameter 'x': got ") && Contains("; expected 1.25, which bowl.lua fixes"));
+    write("trial:float('x', 1, 2) trial:float('y', 1, 2)", "", "fault");
+    CHECK_THAT(refusal({"1", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"}),
+               Contains("--trial 1: got trainer \"fault\" in bowl.lua; expected trainer \"quadratic\", which study bowl has"));
+}
+
+TEST_CASE("an error of the space while a study runs names the trial and the parameters that it had drawn") {
+    const Workshop workshop;
+    std::string script = quadratic;  // the proposals that are looked at before a run are those of the first 64 trials
+    script.replace(script.find("    trial:float(\"y\""), 0, "    if trial.number == 65 then local t = nil; t.x = 1 end\n");
+    workshop.write("bowl.lua", script);
+    const auto result = tune(workshop, {"run", "bowl.lua", "--set", "steps=1", "--trials", "70", "--workers", "1", "--progress", "none"});
+    CHECK(result.status == 2);
+    CHECK_THAT(result.error, Contains("hpo-tune: error: bowl.lua:12: ") && Contains(" in trial 65, with x = "));
+    CHECK(done(trials_of(workshop)) == 65);
+}
+
 TEST_CASE("init writes a script that loads, and overwrites nothing") {
     const Workshop workshop;
     const auto first = tune(workshop, {"init", "mine"});

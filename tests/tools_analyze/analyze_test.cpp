@@ -345,6 +345,12 @@ TEST_CASE("a log tells why trials failed, and what of it belongs to another stud
     REQUIRE(report["log"]["not_used"].size() == 1);
     CHECK_THAT(analyze("failures" + arguments).out,
                Catch::Contains("2 of 3 lines about the end of a trial") && Catch::Contains("of another study or run"));
+    for (const std::string command : {"oom", "summary", "trial 8"}) {
+        CAPTURE(command);
+        CHECK_THAT(without_line_ends(analyze(command + arguments).out),
+                   Catch::Contains("2 of 3 lines about the end of a trial") && Catch::Contains("Not used: "));
+        CHECK(json::parse(analyze(command + " --json" + arguments).out)["log"] == report["log"]);
+    }
 }
 
 TEST_CASE("reading leaves a database and its folder as they are, byte for byte, even where nothing may be written") {
@@ -457,6 +463,40 @@ TEST_CASE("attempts that were killed leave open whether memory ran out, in every
     CHECK_THAT(analyze("summary --store '" + path + "'").out,
                Catch::Contains("no out-of-memory is recorded") && Catch::Contains(words) && !Catch::Contains("no trial ran out of memory"));
     CHECK(json::parse(analyze("summary --json --store '" + path + "'").out)["uncertain"] == true);
+}
+
+TEST_CASE("the time of a trial whose run was killed is not known, and no command says 0 s") {
+    const hpo::tests::TemporaryDirectory folder;
+    const std::string path = (folder.path() / "hpo.db").string();
+    {
+        hpo::store::Sqlite store{path};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("killed", directions, hpo::Store::Open::create);
+        const hpo::Run gone =
+            store.begin_run(study.id, {.id = -1, .host = "another-host", .pid = 1, .started_ticks = "1", .configuration = "{}"});
+        hpo::Trial trial = store.begin_trial(study.id, gone.id);
+        hpo::Attempt attempt;
+        attempt.memory = {{"sample", 1.8, {}, {.allocated = 5 * mib}}};
+        trial.attempts.push_back(attempt);
+        store.begin_attempt(trial, trial.attempts.back());
+        REQUIRE(store.settle_lost_trials(study.id, -1) == 1);
+        (void)store.open_study("idle", directions, hpo::Store::Open::create);
+    }
+    const std::string compared = analyze("compare killed idle --json --store '" + path + "'").out;
+    CHECK(json::parse(compared)["studies"][0]["lost_seconds"].is_null());
+    CHECK(json::parse(compared)["studies"][0]["attempt_seconds"].is_null());
+    CHECK(json::parse(compared)["studies"][1]["lost_seconds"] == 0.0);
+    const std::string arguments = " --study killed --store '" + path + "'";
+    const json failures = json::parse(analyze("failures --json" + arguments).out);
+    CHECK(failures["failures"][0]["failure"] == "lost_worker");
+    CHECK(failures["failures"][0]["seconds"].is_null());
+    CHECK_THAT(analyze("failures" + arguments).out, Catch::Matches("(.|\n)*lost_worker +1 +- +trial 0(.|\n)*"));
+    CHECK(json::parse(analyze("trials --json" + arguments).out)["trials"][0]["seconds"].is_null());
+    CHECK(json::parse(analyze("trial 0 --json" + arguments).out)["seconds"].is_null());
+    for (const std::string command : {"failures", "trials", "trial 0", "summary"}) {
+        CAPTURE(command);
+        CHECK_THAT(analyze(command + arguments).out, !Catch::Contains(" 0 s") && !Catch::Contains("0.00"));
+    }
 }
 
 TEST_CASE("a wrong prediction is explained by what the next attempt had of the device") {

@@ -134,9 +134,10 @@ void check_plugin_here(const std::string& name, const PluginFolders& folders, co
     try {
         const auto path = find_plugin(name, folders);
         report.path = path.string();
-        step("load");
+        require_whole_library(path);
+        step(std::string{worker::load_step} + report.path);
         static_cast<void>(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
-        step("constructor or info()");
+        step(std::string{worker::describe_step} + report.path);
         // Trainers that the contract makes may be destroyed; this one outlives them, since what LibTorch starts has no orderly end.
         Trainer& trainer = *load_trainer(name, folders).release();
         report.info = trainer.info();

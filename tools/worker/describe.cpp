@@ -51,6 +51,7 @@ void describe_here(const std::string& name, const PluginFolders& folders, int de
     try {
         const auto path = find_plugin(name, folders);
         description.path = path.string();
+        require_whole_library(path);
         // Loaded here first, so that what a library does by itself is told from what its trainer does. A failure is worded below.
         channel.send("while its library was loaded\n");
         static_cast<void>(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));

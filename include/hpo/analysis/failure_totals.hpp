@@ -18,7 +18,7 @@ namespace hpo::analysis {
 /// The count and the cost of one kind of failure.
 struct Tally {
     std::size_t count = 0;
-    double seconds = 0;  ///< of the attempts whose time is known
+    std::optional<double> seconds;  ///< of the attempts whose time is known; nullopt if none is
 };
 
 /// The highest measured memory use of a trial.
@@ -31,7 +31,7 @@ struct PeakUse {
 struct FailureTotals : StudyCounts {
     std::map<OomCause, Tally> causes;            ///< of the attempts that ran out of memory
     std::map<std::string, Tally> others;         ///< all other failed attempts, by failure_name
-    double wasted_seconds = 0;                   ///< of the attempts that ran out of memory
+    std::optional<double> wasted_seconds;        ///< of the attempts that ran out of memory; nullopt if none of their times is known
     double total_seconds = 0;                    ///< of all finished trials
     std::optional<std::int64_t> capacity_bytes;  ///< of the device, or of the most frequent kind of device
     std::optional<PeakUse> highest_peak;
@@ -48,6 +48,11 @@ struct FailureTotals : StudyCounts {
 };
 
 namespace detail {
+
+/// Adds a time to the sum of those that are known.
+inline void add_known(std::optional<double>& sum, const std::optional<double>& seconds) {
+    if (seconds) sum = sum.value_or(0) + *seconds;
+}
 
 /// The most frequent of these numbers. If several are equally frequent, the largest.
 [[nodiscard]] std::optional<std::int64_t> most_frequent(std::vector<std::int64_t> numbers);

@@ -29,6 +29,9 @@ struct PluginFile {
 /// The plugin's file. Throws Error{plugin} that lists the folders and their plugins.
 [[nodiscard]] std::filesystem::path find_plugin(std::string_view name, const PluginFolders& folders);
 
+/// Throws Error{plugin} for a shared library that ends before the last byte that the loader maps. Loading it could kill the process.
+void require_whole_library(const std::filesystem::path& path);
+
 /// What a plugin must be built with to work in this process.
 struct PluginDemands {
     /// The LibTorch version of this process, if it has LibTorch. A plugin without LibTorch always fits.

@@ -52,11 +52,23 @@ public:
             const History history = books_.history();
             const TrialContext context{number, history};
             ParamSet params;
+            ParamSet drawn;  // before the space failed
+            const Space space = [&](SpaceTrial& trial) {
+                try {
+                    space_(trial);
+                } catch (const Error&) {
+                    drawn = trial.params();
+                    throw;
+                }
+            };
             try {
-                params = suggest_params(policies_.sampler, space_, context, Seed{options_.seed}, fixed, round);
+                params = suggest_params(policies_.sampler, space, context, Seed{options_.seed}, fixed, round);
             } catch (const FixedValueError& error) {
                 if (!has_own_values) throw;
                 return {.unlaunchable = Unlaunchable{Failure{.message = std::string{cannot_run_as_enqueued} + error.what()}}};
+            } catch (const Error& error) {
+                if (error.code() != Errc::script) throw;
+                throw Error{Errc::script, error.what() + in_trial(number, drawn)};
             }
             if (refusal && params == refused) {  // no other proposal is left to draw
                 books_.set_params(number, std::move(params));
@@ -106,6 +118,12 @@ public:
     }
 
 private:
+    /// Says in which trial a space failed, and what it had drawn.
+    [[nodiscard]] static std::string in_trial(std::int64_t number, const ParamSet& drawn) {
+        std::string values;
+        for (const Param& param : drawn) values += (values.empty() ? ", with " : ", ") + param.name + " = " + display_text(param.value());
+        return " in trial " + std::to_string(number) + (values.empty() ? ", before a parameter was drawn" : values);
+    }
     /// Says how many attempts left memory behind. Predictions may be too high because of that. Empty if none did.
     [[nodiscard]] static std::string leaks_text(std::span<const Trial> trials) {
         std::size_t leaks = 0;

@@ -22,10 +22,19 @@ bool flaw(std::string_view name) {
     return asked && name == asked;
 }
 
+/// What a library does by itself while it is loaded.
+[[maybe_unused]] const bool loaded = [] {
+    if (flaw("crash_on_load")) std::raise(SIGSEGV);
+    if (flaw("exit_on_load")) std::exit(0);
+    if (flaw("hang_on_load")) std::this_thread::sleep_for(std::chrono::hours{1});
+    return true;
+}();
+
 class Hostile final : public hpo::Trainer {
 public:
     Hostile() {
         if (flaw("constructor")) throw std::runtime_error{"no licence"};
+        if (flaw("crash_in_constructor")) std::raise(SIGSEGV);
     }
     [[nodiscard]] hpo::TrainerInfo info() const override {
         if (flaw("info")) throw std::runtime_error{"no list of parameters"};

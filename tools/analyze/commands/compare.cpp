@@ -20,10 +20,10 @@ struct Column {
     StudyData data;
     hpo::analysis::Summary summary;
     std::optional<std::size_t> attempts;          ///< launched
-    std::optional<double> attempt_seconds;        ///< of all ended attempts together
+    std::optional<double> attempt_seconds;        ///< of all attempts whose time is known together
     std::optional<std::size_t> in_micro_batches;  ///< trials whose first attempt began with less than the whole batch
     std::optional<std::size_t> refused;
-    double lost_seconds = 0;  ///< to failures of any kind
+    std::optional<double> lost_seconds;  ///< to failures of any kind
 };
 
 Column column(StudyData data, std::int64_t from) {
@@ -37,15 +37,16 @@ Column column(StudyData data, std::int64_t from) {
     const std::vector<hpo::Trial>& trials = made.data.trials;  // the reports point into it, and moving it leaves it where it is
     made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections, {}, made.data.abandoned);
     const hpo::analysis::FailureTotals& totals = made.summary.totals;
-    made.lost_seconds = totals.wasted_seconds;
-    for (const auto& [name, tally] : totals.others) made.lost_seconds += tally.seconds;
+    if (totals.causes.empty() && totals.others.empty()) made.lost_seconds = 0;
+    for (const auto& [cause, tally] : totals.causes) hpo::analysis::detail::add_known(made.lost_seconds, tally.seconds);
+    for (const auto& [name, tally] : totals.others) hpo::analysis::detail::add_known(made.lost_seconds, tally.seconds);
     const auto prevented = totals.others.find("prevented");
     const std::size_t refused = made.summary.rejections + (prevented == totals.others.end() ? 0 : prevented->second.count);
     if (std::ranges::any_of(trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); })) {
         std::size_t smaller = 0;
-        double seconds = 0;
+        std::optional<double> seconds;
         for (const hpo::Trial& trial : trials) {
-            for (const hpo::Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
+            for (const hpo::Attempt& attempt : trial.attempts) hpo::analysis::detail::add_known(seconds, attempt.seconds);
             if (!trial.attempts.empty() && trial.attempts.front().plan.accumulation_steps() > 1) ++smaller;
         }
         made.attempts = totals.attempts;
@@ -88,7 +89,7 @@ Json column_json(const Column& of) {
             {"oom_trials", of.summary.totals.oom_trials},
             {"recovered_trials", of.summary.totals.recovered_trials},
             {"causes", std::move(causes)},
-            {"lost_seconds", of.lost_seconds},
+            {"lost_seconds", or_null(of.lost_seconds)},
             {"in_micro_batches", or_null(of.in_micro_batches)},
             {"refused_before_launch", or_null(of.refused)},
             {"wall_seconds", or_null(of.summary.wall_seconds())},
@@ -102,8 +103,6 @@ template <class T>
 std::string number_or_dash(const std::optional<T>& value) {
     return value ? std::to_string(*value) : "-";
 }
-
-std::string seconds_or_dash(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "-"; }
 
 std::string best_text(const Column& of) {
     if (of.summary.best.empty()) return "-";
@@ -148,11 +147,11 @@ std::vector<Row> rows() {
             {"  out of memory", oom_text},
             {"trials that ran out of memory", [](const Column& of) { return count_text(of.summary.totals.oom_trials); }},
             {"  recovered", [](const Column& of) { return count_text(of.summary.totals.recovered_trials); }},
-            {"lost to failures", [](const Column& of) { return duration(of.lost_seconds); }},
+            {"lost to failures", [](const Column& of) { return duration_or_dash(of.lost_seconds); }},
             {"begun in micro-batches", [](const Column& of) { return number_or_dash(of.in_micro_batches); }},
             {"refused before launch", [](const Column& of) { return number_or_dash(of.refused); }},
-            {"from first start to last end", [](const Column& of) { return seconds_or_dash(of.summary.wall_seconds()); }},
-            {"all attempts together", [](const Column& of) { return seconds_or_dash(of.attempt_seconds); }},
+            {"from first start to last end", [](const Column& of) { return duration_or_dash(of.summary.wall_seconds()); }},
+            {"all attempts together", [](const Column& of) { return duration_or_dash(of.attempt_seconds); }},
             {"best", best_text},
             {"highest peak", peak_text}};
 }

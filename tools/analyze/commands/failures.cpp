@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "analyze/shown/silent_page.hpp"
 #include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/failure_totals.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -28,7 +30,7 @@ struct FailureGroup {
     std::string name;
     std::string message;
     std::size_t count = 0;
-    double seconds = 0;
+    std::optional<double> seconds;  ///< of those whose time is known
     const FailureCase* first = nullptr;
 };
 
@@ -61,7 +63,7 @@ std::vector<FailureGroup> grouped(const std::vector<FailureCase>& cases) {
             group.first = &entry;
             group.message = entry.failure.message;
         }
-        group.seconds += entry.seconds.value_or(0);
+        hpo::analysis::detail::add_known(group.seconds, entry.seconds);
     }
     std::vector<FailureGroup> sorted;
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
@@ -83,7 +85,7 @@ void failures(const Query& query) {
         for (const FailureGroup& group : groups) {
             list.push_back({{"failure", group.name},
                             {"count", group.count},
-                            {"seconds", group.seconds},
+                            {"seconds", or_null(group.seconds)},
                             {"first_trial", group.first->trial->number},
                             {"message", text_or_null(group.message)},
                             {"told_in", text_or_null(group.first->told_in)}});
@@ -105,7 +107,7 @@ void failures(const Query& query) {
         Table table{{{"failure"}, {"count", Align::right}, {"lost", Align::right}, {"first", Align::right}, {"message"}}};
         for (const FailureGroup& group : groups) {
             const std::string first = one_line(group.message.substr(0, group.message.find('\n')), 300);
-            table.row({group.name, std::to_string(group.count), duration(group.seconds),
+            table.row({group.name, std::to_string(group.count), duration_or_dash(group.seconds),
                        "trial " + std::to_string(group.first->trial->number), first.empty() ? "none was kept" : first});
         }
         table.print(page, 2);

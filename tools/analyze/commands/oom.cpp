@@ -72,7 +72,7 @@ Json report_json(const StudyData& data, const OomReport& report) {
             {"oom_share", report.ended() > 0 ? Json(report.oom_share()) : Json(nullptr)},
             {"oom_attempts", report.oom_attempts},
             {"recovered_trials", report.recovered_trials},
-            {"wasted_seconds", report.wasted_seconds},
+            {"wasted_seconds", or_null(report.wasted_seconds)},
             {"trial_seconds", report.total_seconds},
             {"causes", std::move(causes)},
             {"regions", std::move(regions)},
@@ -140,7 +140,8 @@ void print_causes(const Page& page, const OomReport& report) {
     using Align = Table::Align;
     Table table{{{"cause"}, {"count", Align::right}, {"lost", Align::right}, {""}}, Table::Last::wrap};
     for (const auto& [cause, tally] : sorted)
-        table.row({std::string{to_text(cause)}, std::to_string(tally.count), duration(tally.seconds), std::string{cause_meaning(cause)}});
+        table.row(
+            {std::string{to_text(cause)}, std::to_string(tally.count), duration_or_dash(tally.seconds), std::string{cause_meaning(cause)}});
     table.print(page, 2);
 }
 
@@ -292,9 +293,9 @@ void oom(const Query& query, const OomOptions& options) {
     if (report.oom_attempts != report.oom_trials) cost += ", " + counted(report.oom_attempts, "attempt");
     cost +=
         report.recovered_trials > 0 ? "; " + std::to_string(report.recovered_trials) + " recovered in a later attempt" : "; none recovered";
-    cost += "; " + duration(report.wasted_seconds) + " lost";
-    if (report.total_seconds > 0)
-        cost += " of " + duration(report.total_seconds) + " (" + percent(report.wasted_seconds / report.total_seconds) + ")";
+    cost += "; " + duration_or_dash(report.wasted_seconds) + " lost";
+    if (report.wasted_seconds && report.total_seconds > 0)
+        cost += " of " + duration(report.total_seconds) + " (" + percent(*report.wasted_seconds / report.total_seconds) + ")";
     if (report.capacity_bytes) cost += "; device of " + hpo::format_bytes(*report.capacity_bytes);
     page.paragraph(cost, 2);
     page.line();

@@ -41,13 +41,13 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"first_start", time_or_null(summary.first_start)},
             {"last_end", time_or_null(summary.last_end)},
             {"wall_seconds", or_null(summary.wall_seconds())},
-            {"trial_seconds", summary.trial_seconds},
+            {"trial_seconds", summary.timed_trials > 0 || memory.trials == 0 ? Json(summary.trial_seconds) : Json(nullptr)},
             {"oom_trials", memory.oom_trials},
             {"oom_attempts", memory.oom_attempts},
             {"silent_failures", memory.silent_failures},
             {"uncertain", memory.is_uncertain()},
             {"recovered_trials", memory.recovered_trials},
-            {"wasted_seconds", memory.wasted_seconds},
+            {"wasted_seconds", or_null(memory.wasted_seconds)},
             {"capacity_bytes", or_null(memory.capacity_bytes)},
             {"highest_peak_bytes", memory.highest_peak ? Json(memory.highest_peak->bytes) : Json(nullptr)},
             {"failures", std::move(failures)}};
@@ -91,7 +91,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         for (const auto& [cause, tally] : memory.causes)
             causes += (causes.empty() ? "" : ", ") + std::to_string(tally.count) + " " + std::string{to_text(cause)};
         entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
-                            " of them recovered: " + causes + "; " + duration(memory.wasted_seconds) + " lost (hpo-analyze oom)");
+                            " of them recovered: " + causes + "; " + duration_or_dash(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
         entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory, "of the trials")
                                               : "no trial ran out of memory");
@@ -113,10 +113,9 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 }
 
 /// Counts the study, and adds the parameters that are to be shown.
-hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string>& logs) {
+hpo::analysis::Summary summarised(StudyData& data, const hpo::analysis::LogMatch& log) {
     add_params_if_needed(data);
-    hpo::analysis::Summary summary =
-        hpo::analysis::summarise(data.study, data.trials, data.rejections, read_logs(logs, data.trials).told, data.abandoned);
+    hpo::analysis::Summary summary = hpo::analysis::summarise(data.study, data.trials, data.rejections, log.told, data.abandoned);
     constexpr std::size_t few = 100;
     if (!data.lacks_params) return summary;
     if (summary.best.size() > few) {
@@ -133,8 +132,10 @@ hpo::analysis::Summary summarised(StudyData& data, const std::vector<std::string
 void summary(const Query& query) {
     std::vector<StudyData> all = read_studies_in_brief(query);
     if (query.json && (!query.study.empty() || all.size() == 1)) {
-        const auto numbers = summarised(all.front(), query.logs);
-        print(summary_json(all.front(), numbers));
+        const auto log = read_logs(query.logs, all.front().trials);
+        Json json = summary_json(all.front(), summarised(all.front(), log));
+        json["log"] = log_json(query.logs, log);
+        print(json);
         return;
     }
     Json list = Json::array();
@@ -142,14 +143,17 @@ void summary(const Query& query) {
     if (all.empty() && !query.json) page.line("no study in " + query.store);
     bool first = true;
     for (StudyData& data : all) {
-        const auto numbers = summarised(data, query.logs);
+        const auto log = read_logs(query.logs, data.trials);
+        const auto numbers = summarised(data, log);
         if (query.json) {
             list.push_back(summary_json(data, numbers));
+            list.back()["log"] = log_json(query.logs, log);
             continue;
         }
         if (!first) page.line();
         first = false;
         print_text(page, data, numbers);
+        print_log_match(page, query.logs, log);
     }
     if (query.json) print(list);
 }

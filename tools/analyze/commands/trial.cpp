@@ -273,7 +273,9 @@ void trial(const Query& query, std::int64_t number) {
     const TrialContext context{
         .failures = failures_of(report, one), .shows = row_text(report.silent, one), .logs = attempt_logs(data, one)};
     if (query.json) {
-        print(trial_json(one, context));
+        Json json = trial_json(one, context);
+        json["log"] = log_json(query.logs, log);
+        print(json);
         return;
     }
     const Page page = Page::standard_output();
@@ -284,6 +286,7 @@ void trial(const Query& query, std::int64_t number) {
     }
     if (!context.shows.empty()) page.paragraph("    shows      " + context.shows + ".", 15);
     print_attributes(page, one);
+    print_log_match(page, query.logs, log);
 }
 
 }  // namespace hpo_analyze

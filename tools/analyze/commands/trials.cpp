@@ -69,7 +69,7 @@ void trials(const Query& query, const TrialsOptions& options) {
         const auto found = what.find(trial);
         table.row({std::to_string(trial->number),
                    std::string{hpo::analysis::state_word(*trial)} + (trial->feasible() ? "" : ", infeasible"), values_text(*trial),
-                   seconds ? duration(*seconds) : "-", peak ? hpo::format_bytes(*peak) : "-", found == what.end() ? "" : found->second,
+                   duration_or_dash(seconds), peak ? hpo::format_bytes(*peak) : "-", found == what.end() ? "" : found->second,
                    params_text(*trial)});
     }
     table.print(page);

@@ -127,13 +127,15 @@ void find_problems(const Settings& settings, Findings& findings) {
         store::require_new_study(place, settings.text("study"), settings.directions());
         if (!std::filesystem::exists(file)) return;
         store::Snapshot snapshot{file};
-        for (const Study& each : snapshot.studies()) {
-            if (each.name != settings.text("study")) continue;
-            study = each;
-            store::require_same_directions(place, study, settings.directions());
-            stored = snapshot.trials(study);
-            require_same_identity(study, settings);
+        try {
+            study = snapshot.study(settings.text("study"));
+        } catch (const Error& error) {
+            if (error.code() == Errc::unknown_name) return;  // `run` begins it
+            throw;
         }
+        store::require_same_directions(place, study, settings.directions());
+        stored = snapshot.trials(study);
+        require_same_identity(study, settings);
     });
     std::optional<TrainerInfo> info;
     problems.guard([&] { info = describe_trainer(settings); });

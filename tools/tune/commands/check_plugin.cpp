@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <iostream>
 #include <set>
+#include <string_view>
 
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/supervisor/plugin_report.hpp"
@@ -33,7 +35,22 @@ std::vector<std::string> lines_of(const worker::PluginReport& report) {
     return lines;
 }
 
-int check_plugin(const CheckPluginOptions& options) {
+/// A plugin's file stands for its name and its folder.
+void take_apart(CheckPluginOptions& options) {
+    constexpr std::string_view prefix = "libhpo_trainer_";
+    const std::filesystem::path path = options.name;
+    const std::string file = path.filename().string();
+    const bool is_file = file.starts_with(prefix) && path.extension() == ".so" && file.size() > prefix.size() + 3;
+    if (!is_file && !path.has_parent_path()) return;
+    if (!is_file)
+        throw bad_value("NAME", "'" + options.name + "'", "a plugin's name, such as quadratic, or its file libhpo_trainer_NAME.so");
+    if (!std::filesystem::exists(path)) throw Error{Errc::plugin, options.name + ": does not exist; expected a trainer plugin"};
+    options.name = file.substr(prefix.size(), file.size() - prefix.size() - 3);
+    options.plugin_dirs.insert(options.plugin_dirs.begin(), path.has_parent_path() ? path.parent_path().string() : ".");
+}
+
+int check_plugin(CheckPluginOptions options) {
+    take_apart(options);
     const worker::PluginReport report = worker::report_on_plugin({.worker_program = worker_program(),
                                                                   .plugin_folders = plugin_folders(options.plugin_dirs),
                                                                   .trainer = options.name,
@@ -70,7 +87,7 @@ int check_plugin(const CheckPluginOptions& options) {
 void add_check_plugin(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check-plugin", "Check that a trainer plugin keeps the contract of trainers");
     auto options = std::make_shared<CheckPluginOptions>();
-    command->add_option("NAME", options->name, "the plugin's name")->required();
+    command->add_option("NAME", options->name, "the plugin's name, or its file libhpo_trainer_NAME.so")->required();
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable; also HPO_PLUGIN_PATH)")
         ->allow_extra_args(false);
     command->add_option("--fix", options->fixed, "NAME=VALUE, a parameter or option of the tried runs (repeatable)")

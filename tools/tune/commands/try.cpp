@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <functional>
 #include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
@@ -16,10 +23,20 @@
 namespace hpo::tune {
 namespace {
 
+/// Throws bad_value where the study's trials ran with another trainer than the script has.
+void require_same_trainer(const Settings& settings, const Study& study, const std::string& which) {
+    const auto stored = study.user_attributes.find("trainer");
+    const std::string& trainer = settings.description().trainer;
+    if (stored == study.user_attributes.end() || stored->second == json_quote(trainer)) return;
+    throw bad_value("--trial " + which, "trainer \"" + trainer + "\" in " + settings.arguments().script,
+                    "trainer " + stored->second + ", which study " + study.name + " has");
+}
+
 /// The trial of the store that `--trial` names: a number, or "best". The store is only read.
 Trial stored_trial(const Settings& settings, const std::string& which) {
     store::Snapshot store{settings.text("store")};
     const Study study = store.study(settings.text("study"));
+    require_same_trainer(settings, study, which);
     const std::vector<Trial> trials = store.trials(study);
     if (which == "best") {
         if (study.directions.size() > 1)
@@ -30,11 +47,72 @@ Trial stored_trial(const Settings& settings, const std::string& which) {
         return *best;
     }
     const auto number = field_traits<std::int64_t>::parse(which);
-    if (!number || *number < 0 || static_cast<std::size_t>(*number) >= trials.size()) {
-        throw bad_value("--trial", "'" + which + "'", "best, or a number below " + std::to_string(trials.size()));
-    }
-    return trials[static_cast<std::size_t>(*number)];
+    const auto found = number ? std::ranges::find(trials, *number, &Trial::number) : trials.end();
+    if (found == trials.end()) throw bad_value("--trial", "'" + which + "'", "best, or a number below " + std::to_string(trials.size()));
+    if (found->params.empty())
+        throw Error{Errc::usage, "--trial " + which + ": the trial of study " + study.name + " is " + std::string{to_text(found->state)} +
+                                     " and has no parameters"};
+    return *found;
 }
+
+/// A value that a person or a stored trial gives a parameter.
+struct GivenValue {
+    Value value;
+    std::string place;  ///< for messages: who gives it
+    bool is_stored = false;
+};
+
+/// Answers a space from given values alone. What they do not have is an error, which a script may word as its own.
+class GivenValues final : public ParamSource {
+public:
+    GivenValues(std::map<std::string, GivenValue, std::less<>> values, std::string trial, std::string script)
+        : values_{std::move(values)}, trial_{std::move(trial)}, script_{std::move(script)} {}
+
+    double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& /*so_far*/) override {
+        const auto given = values_.find(name);
+        if (given == values_.end()) {
+            refuse_with(Error{Errc::bad_value, trial_ + " has no parameter '" + name + "'; " + script_ + " asks for it: " +
+                                                   describe(distribution) + "; --fix " + name + "=VALUE gives it a value"});
+        }
+        const auto internal = to_internal(distribution, given->second.value);
+        if (internal && within.admits(*internal)) return *internal;
+        const std::string got = display_text(given->second.value) + (internal ? ", which the trial's narrowing leaves out" : "");
+        refuse_with(bad_value(given->second.place, got, describe(distribution) + ", as in " + script_));
+    }
+
+    /// The parameters of a space under these values. Throws the first error of a value, and Error{bad_value} for a stored parameter that
+    /// the space does not ask for. Where --fix replaces stored values, others may then have no use.
+    [[nodiscard]] ParamSet ask(const Space& space, std::int64_t number, bool all_stored) {
+        SpaceTrial trial{*this, number};
+        try {
+            space(trial);
+        } catch (const SpaceRejection& rejection) {
+            throw Error{Errc::bad_value, trial_ + " has parameters that the space refuses: " + rejection.reason};
+        } catch (const Error&) {
+            if (refusal_) throw Error{*refusal_};
+            throw;
+        }
+        if (refusal_) throw Error{*refusal_};
+        for (const auto& [name, given] : values_) {
+            if (!given.is_stored || trial.params().find(name)) continue;
+            const std::string unasked = trial_ + " has parameter '" + name + "' = " + display_text(given.value) + "; " + script_;
+            if (all_stored) throw Error{Errc::bad_value, unasked + " does not ask for it"};
+            std::cerr << "hpo-tune: note: " << unasked << " does not ask for it beside the values of --fix\n";
+        }
+        return trial.params();
+    }
+
+private:
+    [[noreturn]] void refuse_with(const Error& error) {
+        if (!refusal_) refusal_ = error;
+        throw Error{*refusal_};
+    }
+
+    std::map<std::string, GivenValue, std::less<>> values_;
+    std::string trial_;
+    std::string script_;
+    std::optional<Error> refusal_;
+};
 
 struct TryOptions {
     std::string trial;
@@ -53,26 +131,53 @@ struct ChosenTrial {
     ExecutionPlan plan;
 };
 
-/// Values that are not fixed come from the stored trial, else at random.
-ChosenTrial chosen_trial(const Settings& settings, const TryOptions& options, const TrainerInfo& info, const std::string& device) {
-    FixedValues fixed = settings.fixed();
-    ExecutionPlan plan = settings.plan();
-    std::int64_t trial_number = 0;
+/// The parameters of a stored trial under the script's space, with the values of --fix in the place of its own. Nothing is drawn.
+ParamSet params_again(const Settings& settings, const std::string& which, const Trial& stored) {
+    const std::string& script = settings.arguments().script;
+    const std::string place = "--trial " + which + ": trial " + std::to_string(stored.number) + " of study " + settings.text("study");
+    std::map<std::string, GivenValue, std::less<>> values;
     ParamSet set_by_rule;  // what the space does not ask for
-    if (!options.trial.empty()) {
-        const Trial stored = stored_trial(settings, options.trial);
-        trial_number = stored.number;
-        for (const Param& param : stored.attempts.empty() ? stored.params : params_of(stored, stored.attempts.back())) {
-            fixed.emplace_back(param.name, param.value());
-            if (!stored.params.find(param.name)) set_by_rule.set(param);
-        }
-        if (!stored.attempts.empty()) plan = settings.with_levers(stored.attempts.back().plan);
+    for (const Param& param : stored.attempts.empty() ? stored.params : params_of(stored, stored.attempts.back())) {
+        const bool was_drawn = stored.params.find(param.name) != nullptr;
+        values[param.name] = {param.value(), place + ": parameter '" + param.name + "'", was_drawn};
+        if (!was_drawn) set_by_rule.set(param);
     }
-    sampler::Random random;
-    const History nothing{settings.description().name, {}, {}, {}};
-    ParamSet params = suggest_params(random, settings.script().space(), TrialContext{trial_number, nothing}, seed_of(settings), fixed);
+    bool all_stored = true;
+    for (const auto& [name, value] : settings.fixed()) {
+        const auto had = values.find(name);
+        const bool differs = had != values.end() && had->second.value != value;
+        const bool on_command_line = is_fixed_by_option(settings, name);
+        if (differs && !on_command_line)
+            throw bad_value(had->second.place, display_text(had->second.value), display_text(value) + ", which " + script + " fixes");
+        if (had != values.end() && !differs) continue;
+        all_stored = all_stored && !differs;
+        values[name] = {value, (on_command_line ? "--fix " : script + ": fix ") + name};
+    }
+    ParamSet params = GivenValues{std::move(values), place, script}.ask(settings.script().space(), stored.number, all_stored);
     for (const Param& param : set_by_rule) {
         if (!params.find(param.name)) params.set(param);
+    }
+    return params;
+}
+
+/// Values that are not fixed come from the stored trial, else at random.
+ChosenTrial chosen_trial(const Settings& settings, const TryOptions& options, const TrainerInfo& info, const std::string& device) {
+    ExecutionPlan plan = settings.plan();
+    std::int64_t trial_number = 0;
+    ParamSet params;
+    if (options.trial.empty()) {
+        sampler::Random random;
+        const History nothing{settings.description().name, {}, {}, {}};
+        try {
+            params = suggest_params(random, settings.script().space(), TrialContext{0, nothing}, seed_of(settings), settings.fixed());
+        } catch (const FixedValueError& error) {
+            throw named_by_option(settings, error);
+        }
+    } else {
+        const Trial stored = stored_trial(settings, options.trial);
+        trial_number = stored.number;
+        params = params_again(settings, options.trial, stored);
+        if (!stored.attempts.empty()) plan = settings.with_levers(stored.attempts.back().plan);
     }
     note_unused_fixed(settings, params);
     plan.device = device;
@@ -90,7 +195,11 @@ int try_one(const StudyArguments& arguments, const TryOptions& options) {
     const TrainerInfo& info = *described.plugins.front().info;
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
-    require_fixed(settings);
+    try {
+        require_fixed(settings);
+    } catch (const Error& error) {
+        throw named_by_option(settings, error);
+    }
     if (!options.save.empty()) require_saves_models("--save", info);
     const std::string device = chosen_device(settings, info);
 

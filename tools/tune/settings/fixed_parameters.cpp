@@ -133,9 +133,7 @@ void require_fixed_names(const Settings& settings, const FixedValues& fixed) {
         meet(suggest_params(random, space, TrialContext{draw, nothing}, Seed{0}));
     if (!unmet.empty()) (void)for_each_combination(space, 20'000, [&](const ParamSet& params, bool /*refused*/) { meet(params); });
     if (unmet.empty()) return;
-    const auto given = settings.arguments().fix;
-    const bool on_command_line = std::any_of(
-        given.begin(), given.end(), [&](const std::string& text) { return parse_assignment("--fix", text).first == unmet.front(); });
+    const bool on_command_line = is_fixed_by_option(settings, unmet.front());
     const auto wrong = std::find_if(fixed.begin(), fixed.end(), [&](const auto& each) { return each.first == unmet.front(); });
     const Error unknown = unknown_name(on_command_line ? "--fix" : settings.arguments().script + ": fix", "parameter", wrong->first, known);
     throw Error{Errc::unknown_name, unknown.what() + trainer_hint(settings, *wrong, known)};
@@ -186,6 +184,21 @@ SpaceCount count_space(const Settings& settings, const std::string& by) {
     CountOptions options;
     options.by = by;
     return hpo::count(with_fixed(settings.probe_space(), uses), options);
+}
+
+bool is_fixed_by_option(const Settings& settings, const std::string& name) {
+    const auto& given = settings.arguments().fix;
+    return std::any_of(given.begin(), given.end(), [&](const std::string& text) { return parse_assignment("--fix", text).first == name; });
+}
+
+Error named_by_option(const Settings& settings, const Error& error) {
+    std::string text = error.what();
+    for (const auto& [name, value] : settings.fixed()) {
+        const std::string words = "fixed parameter '" + name + "'";
+        const auto at = text.find(words);
+        if (at != std::string::npos && is_fixed_by_option(settings, name)) text.replace(at, words.size(), "--fix " + name);
+    }
+    return {error.code(), text};
 }
 
 void note_unused_fixed(const Settings& settings, const ParamSet& params) {

@@ -18,6 +18,12 @@ void require_fixed(const Settings& settings);
 /// Counts the part of the study's space that has the fixed values, listed by the categorical parameter `by`. Throws as require_fixed does.
 [[nodiscard]] SpaceCount count_space(const Settings& settings, const std::string& by);
 
+/// True for a parameter that --fix names; the script may fix others.
+[[nodiscard]] bool is_fixed_by_option(const Settings& settings, const std::string& name);
+
+/// An error about a fixed parameter, with `--fix` in the place of its words where the parameter comes from there.
+[[nodiscard]] Error named_by_option(const Settings& settings, const Error& error);
+
 /// Notes, on standard error, the fixed parameters that a configuration does not have.
 void note_unused_fixed(const Settings& settings, const ParamSet& params);
 

@@ -53,7 +53,7 @@ HPO_INLINE std::optional<std::int64_t> usual_capacity(std::span<const Trial> tri
 namespace hpo::analysis {
 
 HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases, const SilentReport& silent) {
-    FailureTotals totals{count(trials, cases), {}, {}, 0, 0, detail::usual_capacity(trials, cases), {}};
+    FailureTotals totals{count(trials, cases), {}, {}, {}, 0, detail::usual_capacity(trials, cases), {}};
     totals.vanished_running = silent.stale.size();
     totals.abandoned_running = silent.abandoned.size();
     totals.unreported_prunes = silent.pruned.size();
@@ -64,9 +64,10 @@ HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span
         Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
                                       : totals.others[std::string{failure_name(entry)}];
         ++tally.count;
-        tally.seconds += entry.seconds.value_or(0);
-        if (entry.is_oom()) totals.wasted_seconds += entry.seconds.value_or(0);
+        detail::add_known(tally.seconds, entry.seconds);
+        if (entry.is_oom()) detail::add_known(totals.wasted_seconds, entry.seconds);
     }
+    if (totals.causes.empty()) totals.wasted_seconds = 0;
     for (const Trial& trial : trials) {
         totals.total_seconds += detail::trial_seconds(trial).value_or(0);
         if (const auto peak = peak_of(trial); peak && (!totals.highest_peak || *peak > totals.highest_peak->bytes))

@@ -28,7 +28,7 @@ HPO_INLINE std::vector<Study> Snapshot::studies() {
 
 HPO_INLINE Study Snapshot::study(const std::string& name) {
     std::vector<std::string> names;
-    for (Study& study : studies()) {
+    for (Study& study : consistent([&] { return shape().empty ? std::vector<Study>{} : reader_->studies(name); })) {
         if (study.name == name) return std::move(study);
         names.push_back(study.name);
     }

@@ -36,7 +36,7 @@ HPO_INLINE Sqlite::Sqlite(const std::string& address, const SqliteOptions& optio
 HPO_INLINE Study Sqlite::open_study(const std::string& name, std::span<const Direction> directions, Open mode) {
     return connection_->write([&] {
         std::vector<std::string> names;
-        for (Study& study : reader_->studies()) {
+        for (Study& study : reader_->studies(name)) {
             if (study.name == name) {
                 if (mode == Open::create) throw study_exists(place_, name);
                 require_same_directions(place_, study, directions);

@@ -52,6 +52,8 @@ public:
     [[nodiscard]] std::optional<std::string> maybe_text(int column) const {
         return is_null(column) ? std::nullopt : std::optional{text(column)};
     }
+    /// Throws UnreadableColumn for what a column of this row holds.
+    [[noreturn]] void refuse(int column, std::string_view expected) const { refuse(statement_->getColumn(column), expected); }
 
 private:
     [[noreturn]] static void refuse(const SQLite::Column& value, std::string_view expected);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,8 +44,9 @@ public:
     [[nodiscard]] const OptunaShape& shape() const noexcept { return shape_; }
     [[nodiscard]] DistributionCache& distributions() noexcept { return distributions_; }
 
-    /// All studies, ordered by id. A direction that was never set counts as minimize.
-    [[nodiscard]] std::vector<Study> studies();
+    /// All studies, ordered by id. Optuna's NOT_SET counts as minimize. Throws Error{Errc::store} for a study without a direction, or with
+    /// an unknown one. With `asked`, it throws for the study of this name alone, and others have then no directions.
+    [[nodiscard]] std::vector<Study> studies(std::optional<std::string_view> asked = std::nullopt);
 
     /// The trials of `range` with everything that belongs to them, ordered by id, which is also the order of their numbers.
     [[nodiscard]] std::vector<Trial> trials(const TrialRange& range, const TrialParts& parts = {});
@@ -66,6 +68,8 @@ private:
     void read_constraints(std::int64_t study_id, std::span<Trial> trials, const Wanted& wanted);
     [[nodiscard]] bool is_most_of_file(std::span<const Trial> trials);
     void read_values(std::int64_t study_id, std::span<Trial> trials);
+    /// Reads the directions. Throws UnreadableColumn for an unknown one, or if there is none.
+    void read_directions(Study& study);
     /// The value in the row's third column. It must be a choice for a categorical parameter, and a number for an integer one.
     static double internal_value(const Distribution& distribution, const Rows& row);
     template <class Take>

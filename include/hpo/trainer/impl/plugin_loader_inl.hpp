@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -78,6 +82,24 @@ HPO_INLINE std::filesystem::path find_plugin(std::string_view name, const Plugin
                                   " (--plugin-dir adds a folder)"};
 }
 
+HPO_INLINE void require_whole_library(const std::filesystem::path& path) {
+    std::ifstream file{path, std::ios::binary};
+    Elf64_Ehdr head{};
+    const bool is_elf = file.read(reinterpret_cast<char*>(&head), sizeof head) && std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0;
+    if (!is_elf || head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr)) return;  // load_plugin says it
+    std::error_code failed;
+    const std::uintmax_t size = std::filesystem::file_size(path, failed);
+    std::uintmax_t wanted = head.e_phoff + std::uintmax_t{head.e_phnum} * sizeof(Elf64_Phdr);
+    file.seekg(static_cast<std::streamoff>(head.e_phoff));
+    Elf64_Phdr segment{};
+    for (int i = 0; i < head.e_phnum && file.read(reinterpret_cast<char*>(&segment), sizeof segment); ++i) {
+        if (segment.p_type == PT_LOAD) wanted = std::max<std::uintmax_t>(wanted, segment.p_offset + segment.p_filesz);
+    }
+    if (failed || size >= wanted) return;
+    throw Error{Errc::plugin, path.string() + ": has " + std::to_string(size) + " bytes, of at least " + std::to_string(wanted) +
+                                  " that its header names; it may be damaged: build or copy it again"};
+}
+
 HPO_INLINE abi::Entry load_plugin(const std::filesystem::path& path, const PluginDemands& demands) {
     static std::mutex mutex;
     static auto& kept = *new std::vector<boost::dll::shared_library>;  // never destroyed, so never unloaded
@@ -90,6 +112,7 @@ HPO_INLINE abi::Entry load_plugin(const std::filesystem::path& path, const Plugi
     if (!file) refuse("cannot be read; expected a trainer plugin");
     if (!file.read(head.data(), head.size()) || std::string_view{head.data(), 4} != "\177ELF")
         refuse("not a shared library; expected a trainer plugin");
+    require_whole_library(path);
 
     boost::dll::shared_library library;
     try {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct PluginReport {
     std::optional<std::string> error;      ///< instead of the rest: why the plugin cannot be used, or what is missing to try it
     int status = 0;                        ///< the exit code for the error
 };
+
+/// The steps of `hpo-worker --check-plugin` before a plugin has told what it is. The plugin's file follows.
+inline constexpr std::string_view load_step = "load ";
+inline constexpr std::string_view describe_step = "describe ";
 
 /// Which plugin to check against the contract, and how.
 struct PluginReportRequest {
@@ -53,7 +58,7 @@ struct JsonMembers<worker::PluginReport> {
 namespace hpo::worker::inline supervisor {
 
 /// Lets a worker check a plugin against the contract, so that a supervisor never loads it. If the plugin crashes or hangs, the report has a
-/// problem that says where.
+/// problem that says where. If that is before it has told what it is, the report has an error that names its file.
 [[nodiscard]] PluginReport report_on_plugin(const PluginReportRequest& request);
 
 }  // namespace hpo::worker::supervisor

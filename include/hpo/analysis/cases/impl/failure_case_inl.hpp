@@ -37,6 +37,7 @@ HPO_INLINE std::optional<double> trial_seconds(const Trial& trial) {
         for (const Attempt& attempt : trial.attempts) seconds += *attempt.seconds;
         return seconds;
     }
+    if (is_lost(trial)) return std::nullopt;  // its end is the run's last sign of life
     if (!trial.started || !trial.completed || *trial.completed < *trial.started) return std::nullopt;
     return seconds_between(*trial.started, *trial.completed);
 }

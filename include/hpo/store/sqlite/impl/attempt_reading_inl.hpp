@@ -71,7 +71,13 @@ HPO_INLINE Attempt read_attempt(const Rows& row) {
 
 HPO_INLINE Failure read_failure(const Rows& row, int first) {
     Failure failure;
-    failure.kind = failure_kind(row.text(first)).value_or(FailureKind::trainer_error);
+    const auto kind = failure_kind(row.text_view(first));
+    if (!kind) {
+        std::string names;
+        for (const std::string_view name : failure_kind_names) names += (names.empty() ? "one of " : ", ") + std::string{name};
+        row.refuse(first, names);
+    }
+    failure.kind = *kind;
     failure.cause = oom_cause(row.text(first + 1));
     failure.evidence = row.text(first + 2);
     failure.message = row.text(first + 3);

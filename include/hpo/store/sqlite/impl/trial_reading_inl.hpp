@@ -58,9 +58,21 @@ HPO_INLINE TrialState parse_state(std::string_view place, std::string_view text)
     throw Error{Errc::store, std::string{place} + "unknown trial state '" + std::string{text} + "'"};
 }
 
-HPO_INLINE std::vector<Study> TrialReader::studies() {
+HPO_INLINE void TrialReader::read_directions(Study& study) {
+    constexpr const char* expected = "MINIMIZE or MAXIMIZE";
+    Rows row = connection_.query(shape_.has_objectives ? "SELECT direction FROM study_directions WHERE study_id = ?1 ORDER BY objective"
+                                                       : "SELECT direction FROM studies WHERE study_id = ?1",
+                                 study.id);
+    while (row.next()) {
+        const std::string_view text = row.text_view(0);
+        if (text != "MAXIMIZE" && text != "MINIMIZE" && text != "NOT_SET") row.refuse(0, expected);
+        study.directions.push_back(text == "MAXIMIZE" ? Direction::maximize : Direction::minimize);
+    }
+    if (study.directions.empty()) throw UnreadableColumn{"direction", "nothing, since the study has no row", expected};
+}
+
+HPO_INLINE std::vector<Study> TrialReader::studies(std::optional<std::string_view> asked) {
     std::vector<Study> all;
-    const auto direction = [](std::string_view text) { return text == "MAXIMIZE" ? Direction::maximize : Direction::minimize; };
     {
         Rows row = connection_.query("SELECT study_id, study_name FROM studies ORDER BY study_id");
         while (row.next()) {
@@ -70,10 +82,15 @@ HPO_INLINE std::vector<Study> TrialReader::studies() {
         }
     }
     for (Study& study : all) {
-        Rows row = connection_.query(shape_.has_objectives ? "SELECT direction FROM study_directions WHERE study_id = ?1 ORDER BY objective"
-                                                           : "SELECT direction FROM studies WHERE study_id = ?1",
-                                     study.id);
-        while (row.next()) study.directions.push_back(direction(row.text(0)));
+        try {
+            read_directions(study);
+        } catch (const UnreadableColumn& error) {
+            if (!asked || *asked == study.name) {
+                throw Error{error.code(), connection_.place() + "study '" + study.name +
+                                              (shape_.has_objectives ? "': study_directions." : "': studies.") + error.what()};
+            }
+            study.directions.clear();
+        }
     }
     for (Study& study : all) {
         read_attributes("SELECT \"key\", value_json FROM study_user_attributes WHERE study_id = ?1", study.id, study.user_attributes);

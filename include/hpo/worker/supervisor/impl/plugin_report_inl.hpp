@@ -4,7 +4,9 @@
 #include <unistd.h>
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/worker/supervisor/hear_out.hpp"
@@ -41,7 +43,16 @@ HPO_INLINE PluginReport report_on_plugin(const PluginReportRequest& request) {
     std::string words = output.tail(400);
     while (words.ends_with('\n')) words.pop_back();
     std::replace(words.begin(), words.end(), '\n', ' ');
-    report.problems.push_back({last.step, how + (words.empty() ? "" : "; it printed: " + words)});
+    if (!words.empty()) words.insert(0, "; it printed: ");
+    for (const auto& [step, where] :
+         {std::pair{load_step, "while its library was loaded"}, std::pair{describe_step, "in its trainer's constructor or info()"}}) {
+        if (!last.step.starts_with(step)) continue;
+        report.path = last.step.substr(step.size());
+        report.error = report.path + ": " + how + ", " + where + words;
+        report.status = exit_code(Errc::plugin);
+        return report;
+    }
+    report.problems.push_back({last.step, how + words});
     return report;
 }
 
