@@ -1,5 +1,8 @@
-# Runs PROGRAM with ARGUMENTS in a clean state and fails when its output is not what EXPECTED holds.
+# Runs PROGRAM with ARGUMENTS, without the stores (*.db) among them, and fails when its output is not what EXPECTED holds.
 foreach(argument IN LISTS ARGUMENTS)
+  if(NOT argument MATCHES "\\.db$")
+    continue()
+  endif()
   file(REMOVE ${argument} ${argument}-wal ${argument}-shm)
 endforeach()
 execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} OUTPUT_VARIABLE output ERROR_VARIABLE error RESULT_VARIABLE status)
