@@ -8,6 +8,7 @@
 #include "hpo/allocator/snapshot/reproduction.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
 #include "hpo/allocator/snapshot/what_if.hpp"
+#include "hpo/allocator/snapshot/write_snapshot.hpp"
 #include "snapshot/recorder.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
@@ -203,4 +204,32 @@ TEST_CASE("what is taken while an annotated optimizer step runs belongs to the s
     const SourceLines lines{found};
     CHECK(lines.part(history, history.blocks[0]) == SourceLines::Part::forward);
     CHECK(lines.part(history, history.blocks[1]) == SourceLines::Part::step);
+}
+
+TEST_CASE("a device that is smaller than a request refuses it with expandable segments, too") {
+    CachingAllocator allocator{AllocatorSettings{.expandable_segments = true}, {.total_bytes = 0}};
+    CHECK_FALSE(allocator.take(4));
+    AllocationTrace trace;
+    trace.take({.bytes = 4});
+    CHECK(what_if(trace, "expandable_segments:True", {}).least_capacity == 2 * mib);
+}
+
+TEST_CASE("a list that is named many times is refused before it takes memory") {
+    // One list of 2,000 blocks, which the memo gives to each of 2,000 segments.
+    std::vector<Plain> blocks(2000, block(512, 4));
+    const std::string all = PickleWriter{4}.write(segment(std::move(blocks), 2000 * 512));
+    const std::string body = all.substr(2, all.size() - 3);  // one dictionary; its memo number is 0
+    std::string bytes = "\x80\x04}(\x8c\x08segments](" + body;
+    for (int i = 0; i < 2000; ++i) bytes += std::string{"h\0", 2};
+    bytes += "eu.";
+    CHECK_THROWS_WITH(decode_snapshot({bytes, "f"}), Catch::Contains("it repeats more than"));
+}
+
+TEST_CASE("an expandable segment of 90 GiB is written apart from the next one") {
+    AllocationTrace trace;
+    trace.take({.bytes = std::int64_t{90} << 30});
+    for (int i = 0; i < 3; ++i) trace.take({.bytes = 1000});
+    const WrittenSettings written{.settings = {.expandable_segments = true}, .conf = "expandable_segments:True"};
+    const Snapshot found = decode_snapshot({encode_snapshot(trace, written), "f"});
+    CHECK(reproduce(device_history(found, 0, written.settings), written.settings).exact());
 }

@@ -47,7 +47,7 @@ TEST_CASE("a snapshot that ran out of memory says by which line, why, and what t
     CHECK(result.out.find("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True") != std::string::npos);
     CHECK(result.out.find("exact: 12 of 12 allocations at the recorded address") != std::string::npos);
     CHECK(result.out.find("user/train.py:10 keep") != std::string::npos);
-    CHECK(result.out.find("(usual)   as recorded") != std::string::npos);
+    CHECK(result.out.find("(usual)   the recorded settings") != std::string::npos);
 }
 
 TEST_CASE("the JSON of a snapshot has what the text says") {
@@ -110,4 +110,34 @@ TEST_CASE("what is no snapshot, or says too little, is one error with the way ou
     CHECK(error_of(PickleWriter{4}.write(Plain::tabled({{"segments", Plain::listed()}}))).find("no CUDA device in it") !=
           std::string::npos);
     CHECK(analyze(workshop, {workshop.file("absent")}).status == 2);
+}
+
+TEST_CASE("the peak may be at the beginning, and a caught refusal is no end") {
+    const Workshop workshop;
+    SnapshotRecorder recorder{{}, {.total_bytes = 1000 * mib}};
+    recorder.take(0, 800 * mib, 0, "warm_up");
+    recorder.give_back(0, 0);
+    recorder.begin();
+    recorder.empty_cache();
+    recorder.take(1, 1200 * mib, 0, "too_much");
+    recorder.take(2, 100 * mib, 0, "less");
+    const CommandResult result = analyze(workshop, {file_of(workshop, recorder.snapshot({}, ""))});
+    INFO(result.out << result.error);
+    CHECK(result.out.find("peak     800.00 MiB reserved") != std::string::npos);
+    CHECK(result.out.find("after which the program went on") != std::string::npos);
+    CHECK(result.out.find("begins in the middle: 0 blocks and 800.00 MiB reserved") != std::string::npos);
+    CHECK(analyze(workshop, {workshop.file("s.pickle"), "--json", "--csv", "settings"}).status == 2);
+}
+
+TEST_CASE("a request that the device had room for was refused by a limit") {
+    const Workshop workshop;
+    Plain plain = fragmented();
+    for (Plain& event : plain.items[3].items[0].items) {
+        for (std::size_t i = 0; i + 1 < event.items.size(); i += 2) {
+            if (event.items[i].text == "device_free") event.items[i + 1] = Plain::of(2000 * mib);
+        }
+    }
+    const CommandResult result = analyze(workshop, {file_of(workshop, plain)});
+    INFO(result.out << result.error);
+    CHECK(result.out.find("cause    unknown: the device had room for the request") != std::string::npos);
 }

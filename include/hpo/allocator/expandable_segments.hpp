@@ -29,6 +29,7 @@ public:
     /// mapped until then stay cached.
     [[nodiscard]] Index take(std::int64_t bytes) {
         Index block = room(bytes);
+        if (block == AllocatorBlocks::none) return AllocatorBlocks::none;
         if (blocks_[block].state == State::unmapped && !map(block, std::min(blocks_[block].bytes, bytes))) {
             if (blocks_[block].whole_segment()) {  // a new one: the next request may as well make it anew
                 blocks_.take(block);
@@ -65,7 +66,7 @@ public:
     }
 
 private:
-    /// The first run of cached and unmapped blocks, by address, that is large enough.
+    /// The first run of cached and unmapped blocks, by address, that is large enough. Returns none if no segment can be.
     [[nodiscard]] Index room(std::int64_t bytes) {
         const std::set<AllocatorBlocks::ByAddress>& unmapped = blocks_.pool(shape_.small).unmapped;
         for (auto at = unmapped.lower_bound({.stream = shape_.stream}); at != unmapped.end(); ++at) {
@@ -81,6 +82,7 @@ private:
             if (found >= bytes) return first;
         }
         const std::int64_t space = (shape_.space_bytes + shape_.page_bytes - 1) / shape_.page_bytes * shape_.page_bytes;
+        if (space < bytes) return AllocatorBlocks::none;  // the device is smaller than the request
         const Index added =
             blocks_.add({.bytes = space, .segment = ledger_.next_segment(), .stream = shape_.stream, .small = shape_.small});
         blocks_.put(added, State::unmapped);

@@ -24,7 +24,8 @@ struct TracePeak {
 /// What a block of device memory is for.
 enum class TracePart : std::uint8_t { weights, gradients, optimizer, activations, workspace };
 
-inline constexpr std::array<std::string_view, 5> trace_part_names{"weights", "gradients", "optimizer", "activations", "workspace"};
+using TracePartNames = std::array<std::string_view, 5>;
+inline constexpr TracePartNames trace_part_names{"weights", "gradients", "optimizer", "activations", "workspace"};
 
 /// What each block of a trace is for. This follows from the phase that took it, and from whether it outlived that phase. O(events).
 [[nodiscard]] std::vector<TracePart> parts_of_blocks(const AllocationTrace& trace);

@@ -19,7 +19,8 @@ namespace hpo::allocator {
 /// one self-contained SVG document. A column of the picture shows the highest of its events, so that no peak is lost.
 class TraceTimeline {
 public:
-    explicit TraceTimeline(const AllocationTrace& trace);
+    /// `names` are what the parts are called in the picture.
+    explicit TraceTimeline(const AllocationTrace& trace, const TracePartNames& names = trace_part_names);
 
     [[nodiscard]] std::string svg(std::string_view title) const;
 
@@ -65,6 +66,7 @@ private:
     void add_peak(std::string& out) const;
 
     const AllocationTrace& trace_;
+    TracePartNames names_;
     TracePeak peak_;
     std::vector<PartBytes> columns_;
     std::int64_t unit_ = 1;  ///< bytes
@@ -73,8 +75,9 @@ private:
 };
 
 /// Draws a trace with `title` above it.
-[[nodiscard]] inline std::string timeline_svg(const AllocationTrace& trace, std::string_view title) {
-    return TraceTimeline{trace}.svg(title);
+[[nodiscard]] inline std::string timeline_svg(const AllocationTrace& trace, std::string_view title,
+                                              const TracePartNames& names = trace_part_names) {
+    return TraceTimeline{trace, names}.svg(title);
 }
 
 }  // namespace hpo::allocator

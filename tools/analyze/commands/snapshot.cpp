@@ -6,8 +6,10 @@
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/snapshot_report.hpp"
+#include "hpo/allocator/snapshot/source_lines.hpp"
 #include "hpo/allocator/trace_timeline.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 #include "hpo/base/new_file.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
@@ -21,10 +23,6 @@ namespace {
 
 using hpo::allocator::WhatIf;
 
-/// What a kind of block is called here: of what was there before the recording nobody knows what it was for.
-constexpr std::array<std::string_view, hpo::allocator::trace_part_names.size()> part_words{"from before", "gradients", "optimizer state",
-                                                                                           "activations", "temporaries"};
-
 std::string settings_word(const std::string& conf) { return conf.empty() ? "the usual settings" : conf; }
 
 std::string retries_text(std::int64_t retries) { return std::to_string(retries) + (retries == 1 ? " retry" : " retries"); }
@@ -33,7 +31,9 @@ std::string of_all(std::size_t part, std::size_t all) { return std::to_string(pa
 
 std::string replay_text(const SnapshotReport& report) {
     const auto& replay = report.replay;
-    std::string text = replay.exact() ? "exact: " : "not exact: ";
+    std::string text = !replay.exact()                     ? "not exact: "
+                       : report.history.contradictions > 0 ? "exact for the events that are there: "
+                                                           : "exact: ";
     text +=
         of_all(replay.same_address, replay.allocations) + " allocations at the recorded address, " +
         of_all(replay.same_changes, replay.segment_changes) + " segments taken or given back as recorded, reserved peak " +
@@ -56,14 +56,18 @@ std::string end_text(const SnapshotReport& report) {
         return text;
     }
     const RefusedEnd& end = *report.refused;
-    std::string text = "out of memory: " + format_bytes(end.requested) + " asked for by " + end.line + ", with " +
-                       format_bytes(end.allocated) + " allocated, " + format_bytes(end.reserved) + " reserved and " +
-                       format_bytes(end.device_free) + " of the device free";
+    std::string text = (end.went_on ? "out of memory at event " + std::to_string(end.event + 1) + ", after which the program went on: "
+                                    : "out of memory: ") +
+                       format_bytes(end.requested) + " asked for by " + end.line + ", with " + format_bytes(end.allocated) +
+                       " allocated, " + format_bytes(end.reserved) + " reserved and " + format_bytes(end.device_free) +
+                       " of the device free";
     if (end.times > 1) text += " (the last of " + counted(end.times, "refusal") + ")";
     return text;
 }
 
 std::string cause_text(const RefusedEnd& end) {
+    if (end.device_had_room)
+        return "unknown: the device had room for the request. A memory fraction (set_per_process_memory_fraction) may have refused it";
     const std::string sum = format_bytes(end.allocated) + " in live blocks and the request are " +
                             format_bytes(end.allocated + end.requested) + ", the allocator could have " + format_bytes(end.capacity());
     return std::string{to_text(end.cause)} + ": " + sum +
@@ -74,17 +78,18 @@ std::string cause_text(const RefusedEnd& end) {
 std::string advice_text(const SnapshotReport& report) {
     const WhatIf& recorded = report.rows.front();
     if (!report.worth_setting) {
+        if (report.replay.unexplained > 0 && !report.device_bytes) return "nothing is proposed: it is not known which retries there were";
         if (recorded.fits && !*recorded.fits) {
             const auto least = std::ranges::min_element(report.rows, {}, &WhatIf::least_capacity);
-            return "none of the settings below serves every request with " + format_bytes(*report.device_bytes) + "; the least is " +
-                   format_bytes(least->least_capacity) + " with " + settings_word(least->conf) + ": take less memory in the lines below";
+            return "none of the settings below serves every request with " + format_bytes(*report.device_bytes) +
+                   "; the smallest that does is " + format_bytes(least->least_capacity) + " with " + settings_word(least->conf) +
+                   ": take less memory in the lines below";
         }
         if (recorded.retries && *recorded.retries > 0) return "nothing: none of the settings below retries less";
         return "nothing: none of the settings below gains 2 % and 256 MiB";
     }
     const WhatIf& best = report.rows[*report.worth_setting];
-    std::string text = best.conf.empty() ? "unset PYTORCH_CUDA_ALLOC_CONF" : "export PYTORCH_CUDA_ALLOC_CONF=" + best.conf;
-    text += "   (";
+    std::string text;
     if (recorded.fits && !*recorded.fits) {
         text +=
             "every request is served with " + format_bytes(*report.device_bytes) +
@@ -94,7 +99,11 @@ std::string advice_text(const SnapshotReport& report) {
     } else {
         text += format_bytes(best.calm_capacity) + " instead of " + format_bytes(recorded.calm_capacity) + " of the device without a retry";
     }
-    return text + ")";
+    return text;
+}
+
+std::string copied_line(const WhatIf& row) {
+    return row.conf.empty() ? "unset PYTORCH_CUDA_ALLOC_CONF" : "export PYTORCH_CUDA_ALLOC_CONF=" + row.conf;
 }
 
 void print_head(const Page& page, const SnapshotReport& report) {
@@ -119,7 +128,9 @@ void print_head(const Page& page, const SnapshotReport& report) {
                    9);
     page.paragraph("end      " + end_text(report), 9);
     if (report.refused) page.paragraph("cause    " + cause_text(*report.refused), 9);
-    page.paragraph("set      " + advice_text(report), 9);
+    // A line of its own, ready to copy, and below it what it gains.
+    if (report.worth_setting) page.line("set      " + copied_line(report.rows[*report.worth_setting]));
+    page.paragraph((report.worth_setting ? "         " : "set      ") + advice_text(report), 9);
     page.paragraph("replay   " + replay_text(report), 9);
 }
 
@@ -127,14 +138,14 @@ void print_warnings(const Page& page, const SnapshotReport& report) {
     const auto& history = report.history;
     const auto warn = [&](const std::string& text) { page.paragraph("note     " + text, 9); };
     if (history.contradictions > 0)
-        warn("events are missing: " + counted(history.contradictions, "event") +
-             " contradict the rest. The figures below hold for what was recorded. A larger max_entries of _record_memory_history() keeps "
-             "more");
+        warn("events are missing: " + counted(history.contradictions, "contradiction") +
+             " among the rest. The figures below hold for what was recorded. A larger max_entries of _record_memory_history() keeps more");
     if (!report.recorded_settings)
         warn("the settings were not recorded (PyTorch writes them since 2.3); they are guessed from the segments");
     if (report.replay.unexplained > 0) {
         warn(counted(report.replay.unexplained, "time") +
-             " memory went back to the device within a request. No stack says whether for a retry or by empty_cache() before it. Below it "
+             " memory went back to the device within a request. No stack says whether for a retry or by empty_cache() before it. "
+             "Below it "
              "counts "
              "as a retry, so the figures may be too high");
     }
@@ -149,19 +160,20 @@ void print_holders(const Page& page, const SnapshotReport& report, const Snapsho
     using Align = Table::Align;
     page.line();
     page.heading("Who holds the peak: " + format_bytes(report.holders.bytes) + " requested in " + counted(report.holders.blocks, "block") +
-                 (report.refused ? ", the refused request among them" : ""));
+                 (report.refused && report.refused->at_peak ? ", the refused request among them" : ""));
     if (report.parts_known) {
         std::string kinds;
-        for (std::size_t part = 0; part < part_words.size(); ++part) {
+        for (std::size_t part = 0; part < hpo::allocator::recorded_part_names.size(); ++part) {
             if (report.holders.parts[part] > 0)
-                kinds += (kinds.empty() ? "" : ", ") + std::string{part_words[part]} + " " + format_bytes(report.holders.parts[part]);
+                kinds += (kinds.empty() ? "" : ", ") + std::string{hpo::allocator::recorded_part_names[part]} + " " +
+                         format_bytes(report.holders.parts[part]);
         }
         page.paragraph("  by kind, as stacks and lifetimes suggest: " + kinds, 4);
     }
     Table table{{{"bytes", Align::right}, {"share", Align::right}, {"blocks", Align::right}, {options.frames == "all" ? "stack" : "line"}},
                 Table::Last::wrap};
     const auto share = [&](std::int64_t bytes) -> std::string {
-        if (10'000 * bytes < report.holders.bytes) return "< 0.01 %";
+        if (bytes < report.holders.bytes / 10'000) return "< 0.01 %";
         return percent(static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(report.holders.bytes, 1)));
     };
     if (options.frames == "all") {
@@ -207,12 +219,13 @@ void print_what_ifs(const Page& page, const SnapshotReport& report) {
         const WhatIf& row = report.rows[i];
         std::vector<std::string> cells{format_bytes(row.reserved_peak), format_bytes(row.least_capacity), format_bytes(row.calm_capacity)};
         if (row.fits) cells.push_back(!*row.fits ? "no" : *row.retries == 0 ? "yes" : retries_text(*row.retries));
-        cells.push_back((row.conf.empty() ? "(usual)" : row.conf) + (i == 0 ? "   as recorded" : ""));
+        cells.push_back((row.conf.empty() ? "(usual)" : row.conf) + (i == 0 ? "   the recorded settings" : ""));
         table.row(cells);
     }
     table.print(page, 2);
     page.paragraph(
-        "  reserved: the peak on a device that never refuses. least: the smallest capacity that serves every request. no retry: the same "
+        "  reserved: the peak on a device that never refuses. least: the smallest capacity that serves every request. no retry: "
+        "the same "
         "without a retry, which gives the cache back and waits for the device.",
         2);
     page.paragraph(
@@ -264,7 +277,8 @@ Json report_json(const SnapshotReport& report, const SnapshotOptions& options) {
     json["peak"] = {{"requested_bytes", report.holders.bytes}, {"blocks", report.holders.blocks}, {"parts", nullptr}};
     if (report.parts_known) {
         Json parts = Json::object();
-        for (std::size_t i = 0; i < part_words.size(); ++i) parts[std::string{part_words[i]}] = report.holders.parts[i];
+        for (std::size_t i = 0; i < hpo::allocator::recorded_part_names.size(); ++i)
+            parts[std::string{hpo::allocator::recorded_part_names[i]}] = report.holders.parts[i];
         json["peak"]["parts"] = parts;
     }
     json["peak"]["lines"] = Json::array();
@@ -332,9 +346,11 @@ void print_csv(const SnapshotReport& report, const std::string& table) {
 }  // namespace
 
 void snapshot(const Query& query, const SnapshotOptions& options) {
+    if (query.json && !options.csv.empty()) throw hpo::Error{hpo::Errc::usage, "--json and --csv: only one of them at a time"};
     const SnapshotReport report = snapshot_report(options);
     if (!options.svg.empty()) {
-        const std::string drawing = hpo::allocator::timeline_svg(report.trace, report.file + ", device " + std::to_string(report.device));
+        const std::string drawing = hpo::allocator::timeline_svg(report.trace, report.file + ", device " + std::to_string(report.device),
+                                                                 hpo::allocator::recorded_part_names);
         hpo::NewFile file{options.svg};
         file.write(std::as_bytes(std::span{drawing}));
         file.commit();

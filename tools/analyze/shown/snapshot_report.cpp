@@ -41,6 +41,13 @@ private:
 void find_peaks(SnapshotReport& report, const Snapshot& snapshot, const AllocatorSettings& settings) {
     const std::vector<Event>& events = snapshot.history[static_cast<std::size_t>(report.device)];
     report.events = events.size();
+    report.reserved_peak = report.history.earlier_reserved_bytes;
+    for (const EarlierSegment& segment : report.history.earlier) {
+        for (const AllocatorBlock& part : segment.parts) {
+            if (part.state == AllocatorBlock::State::taken) report.allocated_then += part.bytes;
+        }
+    }
+    report.allocated_peak = report.allocated_then;
     for (std::size_t i = 0; i < report.replay.held.size(); ++i) {
         const HeldAfter& held = report.replay.held[i];
         const Request& request = report.history.requests[i];
@@ -64,21 +71,34 @@ void find_peaks(SnapshotReport& report, const Snapshot& snapshot, const Allocato
     }
     if (!events.empty() && events.front().time_us > 0)
         report.peak_seconds = static_cast<double>(events[report.reserved_peak_event].time_us - events.front().time_us) / 1e6;
-    std::size_t refused = 0;
+    std::optional<std::size_t> last;
+    std::size_t times = 0;
+    bool went_on = false;
     for (std::size_t i = 0; i < report.history.requests.size(); ++i) {
-        const Request& request = report.history.requests[i];
-        if (request.kind != Request::Kind::refused) continue;
-        const RecordedBlock& block = report.history.blocks[request.block];
-        RefusedEnd end{.requested = block.requested_bytes,
-                       .allocated = report.replay.held[i].allocated,
-                       .reserved = report.replay.held[i].reserved,
-                       .device_free = events[request.event].device_free,
-                       .line = SourceLines{snapshot}.holder(block),
-                       .cause = {},
-                       .times = ++refused};
-        end.cause = end.allocated + end.requested > end.capacity() ? hpo::OomCause::capacity : hpo::OomCause::fragmentation;
-        report.refused = end;
+        const Request::Kind kind = report.history.requests[i].kind;
+        if (kind == Request::Kind::refused) {
+            last = i;
+            ++times;
+            went_on = false;
+        } else if (kind == Request::Kind::take) {
+            went_on = last.has_value();
+        }
     }
+    if (!last) return;
+    const Request& request = report.history.requests[*last];
+    const RecordedBlock& block = report.history.blocks[request.block];
+    RefusedEnd end{.requested = block.requested_bytes,
+                   .allocated = report.replay.held[*last].allocated,
+                   .reserved = report.replay.held[*last].reserved,
+                   .device_free = events[request.event].device_free,
+                   .line = SourceLines{snapshot}.holder(block),
+                   .times = times,
+                   .event = request.event,
+                   .went_on = went_on};
+    end.device_had_room = end.device_free >= settings.segment(settings.rounded(block.requested_bytes));
+    if (!end.device_had_room)
+        end.cause = end.allocated + end.requested > end.capacity() ? hpo::OomCause::capacity : hpo::OomCause::fragmentation;
+    report.refused = end;
 }
 
 void share_by_stack(SnapshotReport& report, const Snapshot& snapshot) {
@@ -110,7 +130,7 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
         report.device_bytes = hpo::require_bytes("--device-memory", *options.device_memory);
         if (*report.device_bytes < 1)
             throw hpo::bad_value("--device-memory", "'" + *options.device_memory + "'", "a size above 0, such as 24GiB");
-    } else if (report.refused) {
+    } else if (report.refused && !report.refused->device_had_room && !report.refused->went_on) {
         report.device_bytes = report.refused->capacity();
     }
     std::vector<std::string> confs{report.settings_text};
@@ -137,33 +157,47 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
         report.rows.push_back(replays[replay_of[i]].second.get());
         report.rows.back().conf = confs[i];
     }
-    report.worth_setting = worth_setting(report.rows);
+    // Retries that may not have been any are no ground for advice.
+    if (report.replay.unexplained == 0 || options.device_memory) report.worth_setting = worth_setting(report.rows);
 }
 
 }  // namespace
 
 SnapshotReport snapshot_report(const SnapshotOptions& options) {
+    RecordingChoice choice{.device = options.device, .version = {}};
+    if (!options.libtorch.empty()) choice.version = require_modelled_version("--libtorch", options.libtorch);
+    for (const std::string& each : options.allocator)  // before anything long is done
+        static_cast<void>(read_allocator_conf(each, choice.version.value_or(LibTorchVersion{}), "--allocator"));
     std::error_code failed;
     const auto size = std::filesystem::file_size(options.file, failed);
     const WorkLine work{!failed && size > (std::uintmax_t{8} << 20U)};
     work.say("reading " + hpo::format_bytes(static_cast<std::int64_t>(failed ? 0 : size)));
-    RecordingChoice choice{.device = options.device, .version = {}};
-    if (!options.libtorch.empty()) choice.version = require_modelled_version("--libtorch", options.libtorch);
-    const Recording recording = open_recording(options.file, choice);
+    Recording recording = open_recording(options.file, choice);
     const Snapshot& snapshot = recording.snapshot;
+    const AllocationTrace trace = recorded_trace(recording);
     SnapshotReport report{.file = options.file,
                           .device = recording.device,
                           .devices = recording.devices,
                           .recorded_settings = snapshot.settings,
                           .settings_text = recording.conf,
                           .version = recording.settings.version,
-                          .history = recording.history,
-                          .replay = recording.replay,
+                          .history = std::move(recording.history),
+                          .replay = std::move(recording.replay),
+                          .left_out = recording.left_out,
                           .unknown_actions = snapshot.unknown_actions};
     for (const RecordedPool& each : report.history.pools) report.private_pools += each.private_pool != 0 ? 1 : 0;
     find_peaks(report, snapshot, recording.settings);
-    report.trace = recorded_trace(recording);
+    report.trace = trace;
+    report.earlier_blocks = static_cast<std::size_t>(
+        std::ranges::count_if(report.history.blocks, [](const RecordedBlock& each) { return each.from_before(); }));
     report.holders = moment_after(report.trace, requested_peak(report.trace).event);
+    if (report.refused) {
+        const std::int64_t event = report.trace.events[report.holders.event];
+        const auto refused = std::ranges::find_if(report.history.requests, [&](const Request& each) {
+            return each.kind == Request::Kind::refused && static_cast<std::int64_t>(each.block) == event;
+        });
+        report.refused->at_peak = refused != report.history.requests.end();
+    }
     report.parts_known = std::ranges::any_of(report.trace.phases, [](const TracedPhase& each) { return each.name == "backward"; });
     if (options.frames == "all") share_by_stack(report, snapshot);
     report.steps = traced_steps(report.trace);

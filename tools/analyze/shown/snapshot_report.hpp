@@ -43,7 +43,11 @@ struct RefusedEnd {
     std::int64_t device_free = 0;
     std::string line;
     hpo::OomCause cause = hpo::OomCause::unknown;
-    std::size_t times = 1;                                                          ///< so many requests were refused in the recording
+    std::size_t times = 1;         ///< so many requests were refused in the recording
+    std::size_t event = 0;         ///< the last of them
+    bool went_on = false;          ///< the program caught it and took more memory
+    bool at_peak = false;          ///< the peak of the requested bytes is with this request
+    bool device_had_room = false;  ///< so a limit of the allocator refused
     [[nodiscard]] std::int64_t capacity() const { return reserved + device_free; }  ///< what the allocator could have
 };
 
@@ -58,7 +62,9 @@ struct SnapshotReport {
     hpo::allocator::LibTorchVersion version{};
     hpo::allocator::DeviceHistory history;
     hpo::allocator::Reproduction replay;
+    std::vector<std::string> left_out;  ///< recorded settings that are not known here
     std::size_t unknown_actions = 0;
+    std::size_t earlier_blocks = 0;  ///< live when the recording begins
     std::size_t private_pools = 0;
 
     std::int64_t allocated_peak = 0;

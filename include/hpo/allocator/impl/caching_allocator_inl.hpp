@@ -199,7 +199,7 @@ HPO_INLINE bool CachingAllocator::release_oversize(std::int64_t size, Place plac
     const std::set<AllocatorBlocks::BestFit>& cached = blocks_.pool(place.small).cached;
     const std::int64_t wanted = std::max(size, settings_.max_split_bytes);
     const auto fits = cached.lower_bound({.stream = place.stream, .bytes = wanted});
-    if (fits != cached.end() && fits->stream == place.stream) {
+    if (fits != cached.end() && fits->stream == place.stream && blocks_[fits->block].whole_segment()) {
         release_segment(fits->block);
         return true;
     }
@@ -208,7 +208,7 @@ HPO_INLINE bool CachingAllocator::release_oversize(std::int64_t size, Place plac
         const auto behind = cached.lower_bound({.stream = place.stream, .bytes = std::numeric_limits<std::int64_t>::max()});
         if (behind == cached.begin()) break;
         const AllocatorBlocks::BestFit largest = *std::prev(behind);
-        if (largest.stream != place.stream || largest.bytes < settings_.max_split_bytes) break;
+        if (largest.stream != place.stream || largest.bytes < settings_.max_split_bytes || !blocks_[largest.block].whole_segment()) break;
         released += largest.bytes;
         release_segment(largest.block);
     }

@@ -39,6 +39,7 @@ HPO_INLINE ReplayedTrace simulate(const AllocationTrace& trace, const AllocatorS
             result.refused =
                 RefusedRequest{i, block, requested, settings.segment(settings.rounded(requested)), now.allocated, now.reserved};
     }
+    if (!result.refused && emptied != trace.emptied.end()) allocator.empty_cache();
     result.counts = allocator.counts();
     if (settings.memory_fraction || settings.expandable_segments) {
         result.same_from_bytes = result.same_to_bytes = device.total_bytes;

@@ -17,8 +17,8 @@
 
 namespace hpo::allocator {
 
-HPO_INLINE TraceTimeline::TraceTimeline(const AllocationTrace& trace)
-    : trace_{trace}, peak_{requested_peak(trace)}, columns_{columns_of(trace)} {
+HPO_INLINE TraceTimeline::TraceTimeline(const AllocationTrace& trace, const TracePartNames& names)
+    : trace_{trace}, names_{names}, peak_{requested_peak(trace)}, columns_{columns_of(trace)} {
     std::int64_t step = 1;
     for (unit_ = 1; unit_ * 1024 <= std::max<std::int64_t>(peak_.bytes, 1) && unit_ < (std::int64_t{1} << 30);) unit_ *= 1024;
     // Chooses a step of 1, 2, 5, 10, ... hundredths of the unit, so that there are about six steps.
@@ -125,7 +125,7 @@ HPO_INLINE void TraceTimeline::add_parts(std::string& out) const {
     out += label({left, 45}, {}, "at the peak:");
     double x = left + 86;
     for (std::size_t part = 0; part < trace_part_names.size(); ++part) {
-        const std::string words = std::string{trace_part_names[part]} + " " + format_bytes(moment.parts[part]);
+        const std::string words = std::string{names_[part]} + " " + format_bytes(moment.parts[part]);
         out += "<rect x=\"" + text(x) + "\" y=\"35\" width=\"11\" height=\"11\" fill=\"" + std::string{colours[part]} + "\"/>\n";
         out += label({x + 16, 45}, {}, words);
         x += 34 + 6.6 * static_cast<double>(words.size());

@@ -41,6 +41,8 @@ public:
     [[nodiscard]] std::span<const PickleValue> dictionary(PickleValue value) const;
     /// What a dictionary has under a text. O(its entries).
     [[nodiscard]] std::optional<PickleValue> find(PickleValue dictionary, std::string_view key) const;
+    /// The size of the pickle.
+    [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
     /// The number of lists and dictionaries. A list's or a dictionary's payload is below it.
     [[nodiscard]] std::size_t containers() const { return containers_.size(); }
 

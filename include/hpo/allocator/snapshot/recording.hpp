@@ -18,9 +18,10 @@ namespace hpo::allocator::inline snapshot {
 struct Recording {
     Snapshot snapshot;
     int device = 0;
-    std::vector<int> devices;    ///< all that have a history
-    std::string conf;            ///< PYTORCH_CUDA_ALLOC_CONF; guessed from the segments if it was not recorded
-    AllocatorSettings settings;  ///< the same, as `settings.version` reads it
+    std::vector<int> devices;           ///< all that have a history
+    std::vector<std::string> left_out;  ///< options of the recorded settings that are not known here
+    std::string conf;                   ///< PYTORCH_CUDA_ALLOC_CONF; guessed from the segments if it was not recorded
+    AllocatorSettings settings;         ///< the same, as `settings.version` reads it
     DeviceHistory history;
     Reproduction replay;
 };
@@ -28,7 +29,7 @@ struct Recording {
 /// What a caller may say of a recording.
 struct RecordingChoice {
     std::optional<int> device;               ///< by default the one that ran out of memory, or else the one that holds most at the end
-    std::optional<LibTorchVersion> version;  ///< by default the newest that reads the recorded settings
+    std::optional<LibTorchVersion> version;  ///< by default the newest that can have written the file
 };
 
 /// Reads and replays a snapshot. Throws Error for a file from which nothing can be said: no snapshot, no device, no history, another

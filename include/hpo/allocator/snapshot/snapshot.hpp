@@ -35,7 +35,7 @@ struct Event {
     };
     Action action = Action::other;
     std::uint64_t address = 0;
-    std::int64_t bytes = 0;        ///< requested, of a block
+    std::int64_t bytes = 0;        ///< requested, of a block; of out_of_memory as it was rounded
     std::int64_t device_free = 0;  ///< of out_of_memory: what the device had left
     std::uint64_t stream = 0;
     std::int64_t time_us = 0;  ///< since 1970; 0: not recorded

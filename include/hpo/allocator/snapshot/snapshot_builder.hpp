@@ -52,6 +52,7 @@ public:
     }
 
 private:
+    static constexpr std::int64_t largest_bytes = std::int64_t{1} << 44;
     static constexpr std::uint64_t highest_address = std::uint64_t{1} << 62U;
     static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
 
@@ -60,11 +61,34 @@ private:
                 place_ + ": a pickle, but no memory snapshot: " + why + "; torch.cuda.memory._dump_snapshot() writes a snapshot"};
     }
     [[nodiscard]] Error wrong(const std::string& what, const std::string& expected) const {
-        return {Errc::bad_value, place_ + ": damaged memory snapshot: " + where_ + what + " is not " + expected};
+        return {Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + what + " is not " + expected};
+    }
+    /// The part that is read, for errors.
+    [[nodiscard]] std::string where() const {
+        if (event_ == no_event_) return where_;
+        return "device " + std::to_string(result_.history.size() - 1) + ", event " + std::to_string(event_) + ": ";
+    }
+    /// A pickle may name one list many times. What is read is not more than it could write out.
+    void spend(std::size_t values) {
+        spent_ += values;
+        if (spent_ > data_.bytes()) {
+            throw Error{Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + "it repeats more than " +
+                                             std::to_string(data_.bytes()) + " values, which is its size in bytes"};
+        }
+    }
+    void require_dictionary(PickleValue value, const std::string& what) {
+        if (value.kind() != PickleValue::Kind::dictionary) throw wrong(what, "a dictionary");
+        if (data_.dictionary(value).size() > 128) throw wrong(what, "a dictionary of at most 64 entries");
+        spend(1);
+    }
+    /// 0 for a time that makes no sense.
+    [[nodiscard]] std::int64_t time_us(PickleValue value) const {
+        const std::int64_t time = data_.integer(value).value_or(0);
+        return time >= 0 && time < std::int64_t{1} << 62U ? time : 0;
     }
     [[nodiscard]] PickleValue need(PickleValue in, std::string_view key) const {
         const auto found = data_.find(in, key);
-        if (!found) throw Error{Errc::bad_value, place_ + ": damaged memory snapshot: " + where_ + "no '" + std::string{key} + "'"};
+        if (!found) throw Error{Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + "no '" + std::string{key} + "'"};
         return *found;
     }
     [[nodiscard]] std::uint64_t address(PickleValue in, std::string_view key) const {
@@ -74,7 +98,7 @@ private:
     }
     [[nodiscard]] std::int64_t bytes(PickleValue in, std::string_view key) const {
         const auto found = data_.integer(need(in, key));
-        if (!found || *found < 0 || *found > largest_traced_bytes) throw wrong(std::string{key}, "a size");
+        if (!found || *found < 0 || *found > largest_bytes) throw wrong(std::string{key}, "a size of at most 16 TiB");
         return *found;
     }
     /// Sums of what was recorded never overflow.
@@ -108,7 +132,7 @@ private:
     }
 
     [[nodiscard]] std::uint32_t frame(PickleValue value) {
-        if (value.kind() != PickleValue::Kind::dictionary) throw wrong("a frame", "a dictionary");
+        require_dictionary(value, "a frame");
         std::uint32_t& number = frame_of_[value.payload()];
         if (number != unknown) return number;
         Frame read{.file = text(data_.find(value, "filename")), .function = text(data_.find(value, "name"))};
@@ -125,6 +149,7 @@ private:
         std::uint32_t& known = stack_of_[frames->payload()];
         if (known != unknown) return known;
         std::vector<std::uint32_t> read;
+        spend(data_.list(*frames).size() / 8);
         for (const PickleValue each : data_.list(*frames)) read.push_back(frame(each));
         const auto [at, added] = stack_numbers_.try_emplace(std::move(read), static_cast<std::uint32_t>(result_.stacks.size()));
         if (added) result_.stacks.push_back(at->first);
@@ -134,6 +159,7 @@ private:
     void read_segment(PickleValue value) {
         where_ = "segment " + std::to_string(result_.segments.size()) + ": ";
         if (value.kind() != PickleValue::Kind::dictionary) throw not_a_snapshot("a segment is no dictionary");
+        require_dictionary(value, "a segment");
         Segment segment;
         segment.address = address(value, "address");
         segment.bytes = bytes(value, "total_size");
@@ -161,6 +187,7 @@ private:
 
     /// Blocks lie beside each other. `address` is the end of the one before.
     [[nodiscard]] Block read_block(PickleValue value, std::uint64_t address) {
+        require_dictionary(value, "a block");
         Block block{.address = address, .bytes = bytes(value, "size")};
         if (const auto told = data_.find(value, "address"); told && data_.natural(*told) != address)
             throw wrong("a block's address", "the end of the block before it");
@@ -197,30 +224,28 @@ private:
     void read_history(PickleValue values) {
         if (values.kind() != PickleValue::Kind::list) throw wrong("the history of a device", "a list");
         std::vector<Event>& events = result_.history.emplace_back();
-        events.reserve(data_.list(values).size());
         for (const PickleValue each : data_.list(values)) {
-            if (each.kind() != PickleValue::Kind::dictionary) throw wrong("an event", "a dictionary");
+            event_ = events.size();
+            require_dictionary(each, "an event");
             Event event{.action = action(need(each, "action"))};
             if (event.action == Event::Action::other) {
-                ++result_.unknown_actions;
+                const auto word = data_.text(need(each, "action"));
+                if (word != "snapshot" && word != "user_defined") ++result_.unknown_actions;  // these two change no memory
                 continue;
             }
-            try {
-                event.bytes = bytes(each, "size");
-                event.stream = stream(each);
-                if (event.action == Event::Action::out_of_memory) event.device_free = bytes(each, "device_free");
-                else event.address = address(each, "addr");
+            event.bytes = bytes(each, "size");
+            event.stream = stream(each);
+            if (event.action == Event::Action::out_of_memory) {
+                event.device_free = bytes(each, "device_free");
+            } else {
+                event.address = address(each, "addr");
                 add_up(event.bytes);
-            } catch (const Error&) {
-                where_ = "device " + std::to_string(result_.history.size() - 1) + ", event " + std::to_string(events.size()) + ": ";
-                if (event.action == Event::Action::out_of_memory) static_cast<void>(bytes(each, "device_free"));
-                else static_cast<void>(address(each, "addr"));
-                throw wrong("size or stream", "a number");
             }
-            if (const auto time = data_.find(each, "time_us")) event.time_us = data_.integer(*time).value_or(0);
+            if (const auto time = data_.find(each, "time_us")) event.time_us = time_us(*time);
             event.stack = stack(each);
             events.push_back(event);
         }
+        event_ = no_event_;
     }
 
     [[nodiscard]] Event::Action action(PickleValue value) const {
@@ -261,7 +286,7 @@ private:
             read.device = device(each);
             const auto stage = data_.find(each, "stage");
             read.begins = stage && data_.text(*stage) == "START";
-            if (const auto time = data_.find(each, "time_us")) read.time_us = data_.integer(*time).value_or(0);
+            if (const auto time = data_.find(each, "time_us")) read.time_us = time_us(*time);
             result_.annotations.push_back(read);
         }
         where_.clear();
@@ -269,7 +294,10 @@ private:
 
     const PickledData& data_;
     std::string place_;
-    std::string where_;  ///< the part that is read, for errors
+    static constexpr std::size_t no_event_ = std::numeric_limits<std::size_t>::max();
+    std::string where_;              ///< the segment or annotation that is read
+    std::size_t event_ = no_event_;  ///< the event that is read
+    std::size_t spent_ = 0;
     Snapshot result_;
     std::vector<std::uint32_t> frame_of_;  ///< by container
     std::vector<std::uint32_t> stack_of_;  ///< by container

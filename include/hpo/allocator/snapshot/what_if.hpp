@@ -40,7 +40,8 @@ struct WhatIfQuestion {
 
 /// The index of the row that is worth setting instead of rows[0], which has the recorded settings; nullopt: none is. On a device of the
 /// question, if the recorded settings do not fit or retry: a row that fits, the one with the fewest retries and then the smallest capacity.
-/// Otherwise one that needs at least 2 % and 256 MiB less without a retry. Of rows that differ by less than 1 %, the earliest.
+/// Otherwise one that needs at least 2 % and 256 MiB less without a retry. Of rows that differ by less than 1 %, the earliest. Never one
+/// with a memory fraction, which only PyTorch from 2.10 on takes as a setting.
 [[nodiscard]] std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows);
 
 }  // namespace hpo::allocator::inline snapshot

@@ -16,7 +16,7 @@ struct WrittenSettings {
 };
 
 /// A trace as a memory snapshot of PyTorch, which its viewer opens: the events that the allocator's model makes of the trace, and its state
-/// at the end. A block's stack is one frame: its scope as the function, its phase as the file. Segments lie 64 GiB apart or more, since
+/// at the end. A block's stack is one frame: its scope as the function, its phase as the file. Segments lie far apart, since
 /// their addresses on a GPU are not known. An event takes a microsecond, since times are not known either. Pickle protocol 4.
 ///
 /// Throws Error for a trace that holds more than 2^50 bytes at a time.

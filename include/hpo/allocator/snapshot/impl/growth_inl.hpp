@@ -41,29 +41,32 @@ HPO_INLINE std::vector<TracedStep> traced_steps(const AllocationTrace& trace) {
 HPO_INLINE std::vector<GrowingScope> growing_scopes(const AllocationTrace& trace, const std::vector<TracedStep>& steps) {
     constexpr std::size_t settled = 2;
     if (steps.size() < settled + 2) return {};
+    // Only the scopes that a step touched are looked at: another one did not grow in it.
     std::vector<std::int64_t> held(trace.scopes.size());
     std::vector<std::int64_t> first(trace.scopes.size());
     std::vector<std::int64_t> before(trace.scopes.size());
-    std::vector<bool> grows(trace.scopes.size(), true);
+    std::vector<std::size_t> grown(trace.scopes.size());
     std::size_t event = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
+        std::vector<std::uint32_t> touched;
         for (; event < steps[i].behind; ++event) {
             const std::int64_t each = trace.events[event];
             const TracedBlock& block = trace.blocks[static_cast<std::size_t>(each >= 0 ? each : -1 - each)];
             held[block.scope] += each >= 0 ? block.bytes : -block.bytes;
+            touched.push_back(block.scope);
         }
-        if (i + 1 < settled) continue;
-        if (i + 1 == settled) {
-            first = held;
-        } else {
-            for (std::size_t scope = 0; scope < held.size(); ++scope) grows[scope] = grows[scope] && held[scope] > before[scope];
+        std::ranges::sort(touched);
+        touched.erase(std::ranges::unique(touched).begin(), touched.end());
+        for (const std::uint32_t scope : touched) {
+            if (i >= settled && held[scope] > before[scope]) ++grown[scope];
+            before[scope] = held[scope];
+            if (i < settled) first[scope] = held[scope];
         }
-        before = held;
     }
     std::vector<GrowingScope> found;
     const std::size_t compared = steps.size() - settled;
     for (std::size_t scope = 0; scope < held.size(); ++scope) {
-        if (grows[scope])
+        if (grown[scope] == compared)
             found.push_back({trace.scopes[scope], (held[scope] - first[scope]) / static_cast<std::int64_t>(compared), compared});
     }
     std::ranges::sort(found, std::ranges::greater{}, &GrowingScope::bytes_per_step);

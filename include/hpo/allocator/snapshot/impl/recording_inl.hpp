@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "hpo/allocator/snapshot/foreign_allocator.hpp"
 #include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
+#include "hpo/allocator/trace_peak.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 
@@ -24,7 +26,7 @@ namespace hpo::allocator::inline snapshot {
 namespace detail {
 
 /// The newest version that reads settings. An older one may know an option that was dropped.
-[[nodiscard]] HPO_INLINE LibTorchVersion newest_reader(const std::string& conf) {
+[[nodiscard]] HPO_INLINE std::optional<LibTorchVersion> newest_reader(const std::string& conf) {
     for (const LibTorchVersion& each : modelled_libtorch_versions | std::views::reverse) {
         try {
             static_cast<void>(read_allocator_conf(conf, each));
@@ -32,7 +34,31 @@ namespace detail {
         } catch (const Error&) {  // the next older one is asked
         }
     }
-    return {};
+    return std::nullopt;
+}
+
+/// Takes the options out of a recorded text that a version does not read: a newer PyTorch may have written it.
+[[nodiscard]] HPO_INLINE std::vector<std::string> take_unknown(std::string& conf, LibTorchVersion version) {
+    std::vector<std::string> unknown;
+    std::string known;
+    std::string option;
+    int depth = 0;
+    for (const char each : conf + ",") {
+        depth += each == '[' ? 1 : each == ']' ? -1 : 0;
+        if (each != ',' || depth > 0) {
+            option += each;
+            continue;
+        }
+        try {
+            static_cast<void>(read_allocator_conf(option, version));
+            known += (known.empty() ? "" : ",") + option;
+        } catch (const Error&) {
+            unknown.push_back(option);
+        }
+        option.clear();
+    }
+    conf = known;
+    return unknown;
 }
 
 [[nodiscard]] HPO_INLINE std::vector<int> devices_with_history(const Snapshot& snapshot, const std::string& file) {
@@ -70,7 +96,8 @@ namespace detail {
 }  // namespace detail
 
 HPO_INLINE Recording open_recording(const std::filesystem::path& file, const RecordingChoice& choice) {
-    Recording recording{.snapshot = read_snapshot(file), .devices = {}, .conf = {}, .settings = {}, .history = {}, .replay = {}};
+    Recording recording;
+    recording.snapshot = read_snapshot(file);
     const Snapshot& snapshot = recording.snapshot;
     recording.devices = detail::devices_with_history(snapshot, file.string());
     recording.device = choice.device.value_or(detail::device_to_show(snapshot, recording.devices));
@@ -80,16 +107,26 @@ HPO_INLINE Recording open_recording(const std::filesystem::path& file, const Rec
         throw bad_value("--device", std::to_string(recording.device), "a device with a history: " + join_names(known));
     }
     recording.conf = snapshot.settings.value_or("");
-    const LibTorchVersion version = choice.version.value_or(detail::newest_reader(recording.conf));
-    const auto replay = [&] {
-        recording.settings = read_allocator_conf(recording.conf, version, file.string() + ": allocator_settings");
+    if (recording.conf.find("cudaMallocAsync") != std::string::npos)
+        throw Error{Errc::bad_value, file.string() + ": recorded with backend:cudaMallocAsync; only PyTorch's own allocator is modelled"};
+    // PyTorch writes its settings since 2.3.
+    const LibTorchVersion newest = snapshot.settings ? LibTorchVersion{} : LibTorchVersion{2, 2};
+    const LibTorchVersion version = choice.version.value_or(detail::newest_reader(recording.conf).value_or(newest));
+    const LibTorchVersion rules = choice.version ? version : std::min(version, newest);
+    recording.left_out = detail::take_unknown(recording.conf, rules);
+    const auto lay_out = [&] {
+        recording.settings = read_allocator_conf(recording.conf, rules, file.string() + ": allocator_settings");
         recording.history = device_history(snapshot, recording.device, recording.settings);
     };
-    replay();
-    if (!snapshot.settings && recording.history.expandable) {
-        recording.conf = "expandable_segments:True";
-        replay();
+    lay_out();
+    if (recording.history.expandable && !recording.history.mixed && !recording.settings.expandable_segments) {  // set while it ran
+        recording.conf += std::string{recording.conf.empty() ? "" : ","} + "expandable_segments:True";
+        lay_out();
     }
+    // The model counts on a device that has no end at 2^50 bytes.
+    constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
+    if (recording.history.earlier_reserved_bytes > most_bytes || requested_peak(requested_trace(recording.history)).bytes > most_bytes)
+        throw Error{Errc::bad_value, file.string() + ": damaged memory snapshot: more than 64 TiB are held at a time"};
     recording.replay = reproduce(recording.history, recording.settings);
     return recording;
 }

@@ -36,38 +36,49 @@ HPO_INLINE SourceLines::SourceLines(const Snapshot& snapshot)
     std::vector<bool> own_file;
     std::vector<bool> optimizer_file;
     std::vector<bool> backward_name;
+    std::vector<bool> module_file;
+    std::vector<bool> making_name;
     for (const std::string& text : snapshot.texts) {
         own_file.push_back(detail::is_own_python(text));
         optimizer_file.push_back(text.find("torch/optim/") != std::string::npos || text.find("torch\\optim\\") != std::string::npos);
+        module_file.push_back(text.find("torch/nn/modules/") != std::string::npos ||
+                              text.find("torch\\nn\\modules\\") != std::string::npos);
+        making_name.push_back(text == "__init__" || text == "_apply");
         backward_name.push_back(text == "backward" || text == "_engine_run_backward" || text.find("autograd::Engine") != std::string::npos);
     }
     for (std::size_t i = 0; i < snapshot.stacks.size(); ++i) {
         bool step = false;
         bool backward = false;
+        bool build = false;
         for (const std::uint32_t number : snapshot.stacks[i]) {
             const Frame& frame = snapshot.frames[number];
             if (!own_[i] && own_file[frame.file]) own_[i] = number;
             step = step || optimizer_file[frame.file];
             backward = backward || backward_name[frame.function];
+            build = build || (module_file[frame.file] && making_name[frame.function]);
         }
         if (backward) parts_[i] = Part::backward;
         else if (step) parts_[i] = Part::step;
+        else if (build) parts_[i] = Part::build;
     }
-    std::int64_t begun = 0;
+    std::map<int, std::int64_t> begun;
     for (const Annotation& each : snapshot.annotations) {
         if (!snapshot.texts[each.name].starts_with("Optimizer.step")) continue;
-        if (each.begins) begun = each.time_us;
-        else if (begun > 0) steps_.emplace_back(std::exchange(begun, 0), each.time_us);
+        if (each.begins) begun[each.device] = each.time_us;
+        else if (const std::int64_t from = std::exchange(begun[each.device], 0); from > 0)
+            steps_[each.device].emplace_back(from, each.time_us);
     }
-    std::ranges::sort(steps_);
+    for (auto& [device, steps] : steps_) std::ranges::sort(steps);
 }
 
 HPO_INLINE SourceLines::Part SourceLines::part(const DeviceHistory& history, const RecordedBlock& block) const {
     const Part told = part(block.stack);
-    if (told != Part::forward || steps_.empty()) return told;
+    const auto found = steps_.find(history.device);
+    if (told != Part::forward || found == steps_.end()) return told;
+    const auto& steps = found->second;
     const std::int64_t time = snapshot_.history[static_cast<std::size_t>(history.device)][block.taken].time_us;
-    const auto at = std::ranges::upper_bound(steps_, time, {}, [](const auto& each) { return each.first; });
-    return at != steps_.begin() && time <= std::prev(at)->second ? Part::step : Part::forward;
+    const auto at = std::ranges::upper_bound(steps, time, {}, [](const auto& each) { return each.first; });
+    return at != steps.begin() && time <= std::prev(at)->second ? Part::step : Part::forward;
 }
 
 HPO_INLINE std::string SourceLines::text(std::uint32_t number) const {
@@ -95,7 +106,7 @@ HPO_INLINE void describe_trace(AllocationTrace& trace, const DeviceHistory& hist
         trace.blocks[i].scope = at->second;
     }
     if (!stacks) return;
-    constexpr std::array<std::string_view, 3> names{"forward", "backward", "step"};
+    constexpr std::array<std::string_view, 4> names{"build", "forward", "backward", "step"};
     std::string_view now;
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         if (trace.events[i] < 0) continue;

@@ -89,6 +89,10 @@ public:
             }
             replay(i);
         }
+        if (emptied != trace_.emptied.end()) {
+            allocator_.empty_cache();
+            write_changes("empty_cache", 0, trace_.events.size());
+        }
         pickle_.end_list();
         pickle_.end_list();
         write_segments();
@@ -98,7 +102,6 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t apart = std::uint64_t{1} << 36U;
     static constexpr std::int64_t begin_us = 1'000'000;
 
     void replay(std::size_t number) {
@@ -128,7 +131,7 @@ private:
                                                                      : "segment_free";
             write_event(action, {each.address, each.bytes, block, cause}, number);
             if (each.taken && each.address >= next_)
-                next_ = (each.address / apart + 1 + static_cast<std::uint64_t>(each.bytes) / apart) * apart;
+                next_ = (each.address / apart_ + 1 + static_cast<std::uint64_t>(each.bytes) / apart_) * apart_;
         }
     }
 
@@ -232,7 +235,8 @@ private:
     const AllocatorSettings& settings_;
     const std::string& conf_;
     CachingAllocator allocator_;
-    std::uint64_t next_ = 256 * apart;  ///< the address of the next segment
+    std::uint64_t apart_ = std::uint64_t{1} << (settings_.expandable_segments ? 42U : 36U);  ///< an expandable segment may grow as far
+    std::uint64_t next_ = 16 * apart_;                                                       ///< the address of the next segment
     std::vector<AllocatorBlocks::Index> held_;
     std::map<AllocatorBlocks::Index, std::size_t> owner_;  ///< the trace's block, of each that was ever taken
     PickleText pickle_;
