@@ -137,9 +137,17 @@ void print_head(const Page& page, const SnapshotReport& report) {
 void print_warnings(const Page& page, const SnapshotReport& report) {
     const auto& history = report.history;
     const auto warn = [&](const std::string& text) { page.paragraph("note     " + text, 9); };
-    if (history.contradictions > 0)
+    if (history.contradictions > 0) {
         warn("events are missing: " + counted(history.contradictions, "contradiction") +
              " among the rest. The figures below hold for what was recorded. A larger max_entries of _record_memory_history() keeps more");
+    }
+    if (report.earlier_blocks > 0 || history.earlier_reserved_bytes > 0) {
+        warn("the recording begins in the middle: " + counted(report.earlier_blocks, "block") + " and " +
+             format_bytes(history.earlier_reserved_bytes) + " reserved were there before");
+    }
+    for (const std::string& each : report.left_out) warn("a recorded setting is not known here and left out: " + each);
+    if (report.settings_text.find("garbage_collection_threshold") != std::string::npos)
+        warn("what garbage collection gave back to the device counts as retries: the recording does not tell them apart");
     if (!report.recorded_settings)
         warn("the settings were not recorded (PyTorch writes them since 2.3); they are guessed from the segments");
     if (report.replay.unexplained > 0) {
