@@ -17,15 +17,15 @@
 
 #include "hpo/allocator/snapshot/pickled_data.hpp"
 #include "hpo/allocator/snapshot/snapshot.hpp"
-#include "hpo/allocator/trace_file.hpp"
+#include "hpo/allocator/snapshot/snapshot_values.hpp"
 #include "hpo/base/error.hpp"
 
 namespace hpo::allocator::inline snapshot {
 
 /// Makes a Snapshot of a pickle's data. Checks every number that a replay relies on.
-class SnapshotBuilder {
+class SnapshotBuilder : SnapshotValues {
 public:
-    SnapshotBuilder(const PickledData& data, std::string place) : data_{data}, place_{std::move(place)} {
+    SnapshotBuilder(const PickledData& data, std::string place) : SnapshotValues{data, std::move(place)} {
         frame_of_.assign(data.containers(), unknown);
         stack_of_.assign(data.containers(), unknown);
         stack_numbers_.emplace(std::vector<std::uint32_t>{}, 0);
@@ -52,75 +52,7 @@ public:
     }
 
 private:
-    static constexpr std::int64_t largest_bytes = std::int64_t{1} << 44;
-    static constexpr std::uint64_t highest_address = std::uint64_t{1} << 62U;
     static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
-
-    [[nodiscard]] Error not_a_snapshot(const std::string& why) const {
-        return {Errc::bad_value,
-                place_ + ": a pickle, but no memory snapshot: " + why + "; torch.cuda.memory._dump_snapshot() writes a snapshot"};
-    }
-    [[nodiscard]] Error wrong(const std::string& what, const std::string& expected) const {
-        return {Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + what + " is not " + expected};
-    }
-    /// The part that is read, for errors.
-    [[nodiscard]] std::string where() const {
-        if (event_ == no_event_) return where_;
-        return "device " + std::to_string(result_.history.size() - 1) + ", event " + std::to_string(event_) + ": ";
-    }
-    /// A pickle may name one list many times. What is read is not more than it could write out.
-    void spend(std::size_t values) {
-        spent_ += values;
-        if (spent_ > data_.bytes()) {
-            throw Error{Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + "it repeats more than " +
-                                             std::to_string(data_.bytes()) + " values, which is its size in bytes"};
-        }
-    }
-    void require_dictionary(PickleValue value, const std::string& what) {
-        if (value.kind() != PickleValue::Kind::dictionary) throw wrong(what, "a dictionary");
-        if (data_.dictionary(value).size() > 128) throw wrong(what, "a dictionary of at most 64 entries");
-        spend(1);
-    }
-    /// 0 for a time that makes no sense.
-    [[nodiscard]] std::int64_t time_us(PickleValue value) const {
-        const std::int64_t time = data_.integer(value).value_or(0);
-        return time >= 0 && time < std::int64_t{1} << 62U ? time : 0;
-    }
-    [[nodiscard]] PickleValue need(PickleValue in, std::string_view key) const {
-        const auto found = data_.find(in, key);
-        if (!found) throw Error{Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + "no '" + std::string{key} + "'"};
-        return *found;
-    }
-    [[nodiscard]] std::uint64_t address(PickleValue in, std::string_view key) const {
-        const auto found = data_.natural(need(in, key));
-        if (!found || *found > highest_address) throw wrong(std::string{key}, "an address");
-        return *found;
-    }
-    [[nodiscard]] std::int64_t bytes(PickleValue in, std::string_view key) const {
-        const auto found = data_.integer(need(in, key));
-        if (!found || *found < 0 || *found > largest_bytes) throw wrong(std::string{key}, "a size of at most 16 TiB");
-        return *found;
-    }
-    /// Sums of what was recorded never overflow.
-    void add_up(std::int64_t size) {
-        in_all_ += size;
-        if (in_all_ > most_traced_bytes) throw wrong("the sum of all sizes", "at most 2^60 bytes");
-    }
-    /// A handle that may be written as a negative number.
-    [[nodiscard]] std::uint64_t stream(PickleValue in) const {
-        const auto found = data_.find(in, "stream");
-        if (!found) return 0;
-        if (const auto number = data_.natural(*found)) return *number;
-        if (const auto number = data_.integer(*found)) return static_cast<std::uint64_t>(*number);
-        throw wrong("stream", "a number");
-    }
-    [[nodiscard]] int device(PickleValue in) const {
-        const auto found = data_.find(in, "device");
-        if (!found) return 0;
-        const auto number = data_.integer(*found);
-        if (!number || *number < 0 || *number > 4095) throw wrong("device", "a device's number");
-        return static_cast<int>(*number);
-    }
 
     [[nodiscard]] std::uint32_t text(std::optional<PickleValue> value) {
         const std::string_view found = value ? data_.text(*value).value_or("") : "";
@@ -225,6 +157,7 @@ private:
         if (values.kind() != PickleValue::Kind::list) throw wrong("the history of a device", "a list");
         std::vector<Event>& events = result_.history.emplace_back();
         for (const PickleValue each : data_.list(values)) {
+            device_ = result_.history.size() - 1;
             event_ = events.size();
             require_dictionary(each, "an event");
             Event event{.action = action(need(each, "action"))};
@@ -281,6 +214,7 @@ private:
         const auto annotations = data_.find(data_.root(), "external_annotations");
         if (!annotations) return;
         for (const PickleValue each : data_.list(*annotations)) {
+            spend(1);
             Annotation read{.name = text(data_.find(each, "name"))};
             where_ = "annotation " + std::to_string(result_.annotations.size()) + ": ";
             read.device = device(each);
@@ -292,12 +226,6 @@ private:
         where_.clear();
     }
 
-    const PickledData& data_;
-    std::string place_;
-    static constexpr std::size_t no_event_ = std::numeric_limits<std::size_t>::max();
-    std::string where_;              ///< the segment or annotation that is read
-    std::size_t event_ = no_event_;  ///< the event that is read
-    std::size_t spent_ = 0;
     Snapshot result_;
     std::vector<std::uint32_t> frame_of_;  ///< by container
     std::vector<std::uint32_t> stack_of_;  ///< by container
@@ -305,7 +233,6 @@ private:
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, std::uint32_t> frame_numbers_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> stack_numbers_;
     std::map<std::vector<std::uint64_t>, std::uint64_t> pool_numbers_;
-    std::int64_t in_all_ = 0;
 };
 
 }  // namespace hpo::allocator::inline snapshot
