@@ -4,23 +4,19 @@
 #include <cstdio>
 #include <string>
 
-#include "hpo/allocator/snapshot/reproduction.hpp"
-#include "hpo/allocator/snapshot/source_lines.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/snapshot/what_if.hpp"
 #include "hpo/allocator/trace_report.hpp"
 #include "hpo/base/error.hpp"
 
 int main(int argc, char** argv) try {
     namespace allocator = hpo::allocator;
-    const allocator::Snapshot snapshot = allocator::read_snapshot(argc > 1 ? argv[1] : "memory.pickle");
-    const allocator::AllocatorSettings settings;  // the usual ones
-    const allocator::DeviceHistory history = allocator::device_history(snapshot, 0, settings);
+    const allocator::Recording recording = allocator::open_recording(argc > 1 ? argv[1] : "memory.pickle");
 
-    const allocator::Reproduction replay = allocator::reproduce(history, settings);
+    const allocator::Reproduction& replay = recording.replay;
     std::printf("%zu of %zu allocations at the recorded address\n", replay.same_address, replay.allocations);
 
-    allocator::AllocationTrace trace = allocator::requested_trace(history);
-    allocator::describe_trace(trace, history, allocator::SourceLines{snapshot});
+    const allocator::AllocationTrace& trace = recording.trace;
     const allocator::TraceMoment peak = allocator::moment_after(trace, allocator::requested_peak(trace).event);
     for (const allocator::ScopeShare& line : peak.scopes)
         std::printf("%5lld MiB  %s\n", static_cast<long long>(line.bytes >> 20), line.scope.c_str());

@@ -10,7 +10,7 @@
 #include "hpo/allocator/conf.hpp"
 #include "hpo/allocator/replay.hpp"
 #include "hpo/allocator/snapshot/foreign_allocator.hpp"
-#include "hpo/allocator/snapshot/reproduction.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/core/seed.hpp"
 #include "snapshot/random_recording.hpp"
 #include "support/bytes.hpp"
@@ -52,23 +52,19 @@ TEST_CASE("the recordings of a folder are reproduced to the address") {
     for (const auto& entry : std::filesystem::directory_iterator{folder}) {
         if (entry.path().extension() != ".pickle") continue;
         CAPTURE(entry.path());
-        const Snapshot read = read_snapshot(entry.path());
-        if (is_from_npu(read)) continue;
-        for (const int device : read.devices()) {
-            AllocatorSettings settings = read_allocator_conf(read.settings.value_or(""), {});
-            if (!read.settings) settings.expandable_segments = device_history(read, device, settings).expandable;
-            const DeviceHistory history = device_history(read, device, settings);
-            if (history.requests.empty()) continue;
-            const Reproduction found = reproduce(history, settings);
+        if (is_from_npu(read_snapshot(entry.path()))) continue;
+        for (const int device : open_recording(entry.path()).devices) {
+            const Recording recording = open_recording(entry.path(), {.device = device, .version = {}});
+            const DeviceHistory& history = recording.history;
+            const Reproduction& found = recording.replay;
             CHECK(history.contradictions == 0);
             CHECK(found.exact());
             for (std::size_t i = 0; i < history.requests.size(); ++i) {
                 // With the capacity at which it ran out, and nothing else of the device's answers, it runs out there again.
                 const Request& request = history.requests[i];
                 if (request.kind != Request::Kind::refused) continue;
-                const std::int64_t capacity =
-                    found.held[i].reserved + read.history[static_cast<std::size_t>(device)][request.event].device_free;
-                CHECK(refused_at_capacity(history, settings, capacity) == std::vector<std::size_t>{i});
+                const std::int64_t capacity = found.held[i].reserved + recording.snapshot.events_of(device)[request.event].device_free;
+                CHECK(refused_at_capacity(history, recording.settings, capacity) == std::vector<std::size_t>{i});
             }
         }
         ++files;

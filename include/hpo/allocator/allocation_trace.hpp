@@ -43,6 +43,13 @@ struct AllocationTrace {
         return number;
     }
     void give_back(std::int64_t block) { events.push_back(-1 - block); }
+    /// The block that an event takes or gives back.
+    [[nodiscard]] static std::size_t block_of(std::int64_t event) { return static_cast<std::size_t>(event >= 0 ? event : -1 - event); }
+    /// What an event adds to the requested bytes of live blocks.
+    [[nodiscard]] std::int64_t change(std::int64_t event) const {
+        const std::int64_t bytes = blocks[block_of(event)].bytes;
+        return event >= 0 ? bytes : -bytes;
+    }
     void enter(std::string_view phase) {
         if (!phases.empty() && phases.back().name == phase) return;
         phases.push_back({events.size(), std::string{phase}});

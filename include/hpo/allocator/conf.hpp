@@ -53,9 +53,10 @@ public:
 
     [[nodiscard]] AllocatorSettings read(std::string_view text);
 
-private:
     /// The parts between commas that are outside brackets, without white space. Empty parts are left out.
     [[nodiscard]] static std::vector<std::string> items(std::string_view text);
+
+private:
     [[nodiscard]] std::string at(std::string_view name) const { return place_ + ": " + std::string{name}; }
     [[nodiscard]] const AllocatorOption& find(const std::string& name) const;
 

@@ -38,6 +38,9 @@ struct TraceMoment {
 /// The name of the phase that an event belongs to. Empty for events before the first phase.
 [[nodiscard]] std::string_view phase_of(const AllocationTrace& trace, std::size_t event);
 
+/// For each block, whether it is live after an event. O(events).
+[[nodiscard]] std::vector<bool> live_after(const AllocationTrace& trace, std::size_t event);
+
 /// O(events).
 [[nodiscard]] TraceMoment moment_after(const AllocationTrace& trace, std::size_t event);
 

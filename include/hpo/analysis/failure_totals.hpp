@@ -47,12 +47,12 @@ struct FailureTotals : StudyCounts {
     }
 };
 
-namespace detail {
-
 /// Adds a time to the sum of those that are known.
 inline void add_known(std::optional<double>& sum, const std::optional<double>& seconds) {
     if (seconds) sum = sum.value_or(0) + *seconds;
 }
+
+namespace detail {
 
 /// The most frequent of these numbers. If several are equally frequent, the largest.
 [[nodiscard]] std::optional<std::int64_t> most_frequent(std::vector<std::int64_t> numbers);

@@ -38,15 +38,15 @@ Column column(StudyData data, std::int64_t from) {
     made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections, {}, made.data.abandoned);
     const hpo::analysis::FailureTotals& totals = made.summary.totals;
     if (totals.causes.empty() && totals.others.empty()) made.lost_seconds = 0;
-    for (const auto& [cause, tally] : totals.causes) hpo::analysis::detail::add_known(made.lost_seconds, tally.seconds);
-    for (const auto& [name, tally] : totals.others) hpo::analysis::detail::add_known(made.lost_seconds, tally.seconds);
+    for (const auto& [cause, tally] : totals.causes) hpo::analysis::add_known(made.lost_seconds, tally.seconds);
+    for (const auto& [name, tally] : totals.others) hpo::analysis::add_known(made.lost_seconds, tally.seconds);
     const auto prevented = totals.others.find("prevented");
     const std::size_t refused = made.summary.rejections + (prevented == totals.others.end() ? 0 : prevented->second.count);
     if (std::ranges::any_of(trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); })) {
         std::size_t smaller = 0;
         std::optional<double> seconds;
         for (const hpo::Trial& trial : trials) {
-            for (const hpo::Attempt& attempt : trial.attempts) hpo::analysis::detail::add_known(seconds, attempt.seconds);
+            for (const hpo::Attempt& attempt : trial.attempts) hpo::analysis::add_known(seconds, attempt.seconds);
             if (!trial.attempts.empty() && trial.attempts.front().plan.accumulation_steps() > 1) ++smaller;
         }
         made.attempts = totals.attempts;

@@ -63,7 +63,7 @@ std::vector<FailureGroup> grouped(const std::vector<FailureCase>& cases) {
             group.first = &entry;
             group.message = entry.failure.message;
         }
-        hpo::analysis::detail::add_known(group.seconds, entry.seconds);
+        hpo::analysis::add_known(group.seconds, entry.seconds);
     }
     std::vector<FailureGroup> sorted;
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
-#include <iostream>
 #include <span>
 
 #include "analyze/commands/commands.hpp"
+#include "analyze/shown/snapshot_data.hpp"
 #include "analyze/shown/snapshot_report.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
 #include "hpo/allocator/trace_timeline.hpp"
@@ -30,24 +29,24 @@ std::string retries_text(std::int64_t retries) { return std::to_string(retries) 
 std::string of_all(std::size_t part, std::size_t all) { return std::to_string(part) + " of " + std::to_string(all); }
 
 std::string replay_text(const SnapshotReport& report) {
-    const auto& replay = report.replay;
-    std::string text = !replay.exact()                     ? "not exact: "
-                       : report.history.contradictions > 0 ? "exact for the events that are there: "
-                                                           : "exact: ";
+    const auto& replay = report.recording.replay;
+    std::string text = !replay.exact()                               ? "not exact: "
+                       : report.recording.history.contradictions > 0 ? "exact for the events that are there: "
+                                                                     : "exact: ";
     text +=
         of_all(replay.same_address, replay.allocations) + " allocations at the recorded address, " +
         of_all(replay.same_changes, replay.segment_changes) + " segments taken or given back as recorded, reserved peak " +
         (replay.model_peak == replay.recorded_peak ? "the same"
                                                    : format_bytes(replay.model_peak) + " instead of " + format_bytes(replay.recorded_peak));
     if (replay.first_difference)
-        text += ", first difference at event " + std::to_string(report.history.requests[*replay.first_difference].event + 1);
+        text += ", first difference at event " + std::to_string(report.recording.history.requests[*replay.first_difference].event + 1);
     if (replay.refused > 0) text += ", " + of_all(replay.same_refused, replay.refused) + " refused as recorded";
     return text;
 }
 
 std::string end_text(const SnapshotReport& report) {
     if (!report.refused) {
-        const std::size_t retries = report.replay.retries - report.replay.unexplained;
+        const std::size_t retries = report.recording.replay.retries - report.recording.replay.unexplained;
         std::string text = "the recording ends without running out of memory";
         if (retries > 0)
             text += "; " + retries_text(static_cast<std::int64_t>(retries)) +
@@ -78,7 +77,8 @@ std::string cause_text(const RefusedEnd& end) {
 std::string advice_text(const SnapshotReport& report) {
     const WhatIf& recorded = report.rows.front();
     if (!report.worth_setting) {
-        if (report.replay.unexplained > 0 && !report.device_bytes) return "nothing is proposed: it is not known which retries there were";
+        if (report.recording.replay.unexplained > 0 && !report.device_bytes)
+            return "nothing is proposed: it is not known which retries there were";
         if (recorded.fits && !*recorded.fits) {
             const auto least = std::ranges::min_element(report.rows, {}, &WhatIf::least_capacity);
             return "none of the settings below serves every request with " + format_bytes(*report.device_bytes) +
@@ -108,15 +108,16 @@ std::string copied_line(const WhatIf& row) {
 
 void print_head(const Page& page, const SnapshotReport& report) {
     std::string others;
-    for (const int each : report.devices) {
-        if (each != report.device) others += (others.empty() ? "" : ", ") + std::to_string(each);
+    for (const int each : report.recording.devices) {
+        if (each != report.recording.device) others += (others.empty() ? "" : ", ") + std::to_string(each);
     }
-    page.paragraph(report.file + ": device " + std::to_string(report.device) + (others.empty() ? "" : " (--device for " + others + ")") +
-                       ", " + counted(report.replay.allocations, "allocation") + " recorded with " + settings_word(report.settings_text),
-                   9);
+    page.paragraph(
+        report.file + ": device " + std::to_string(report.recording.device) + (others.empty() ? "" : " (--device for " + others + ")") +
+            ", " + counted(report.recording.replay.allocations, "allocation") + " recorded with " + settings_word(report.recording.conf),
+        9);
     std::string peak = "peak     " + format_bytes(report.reserved_peak) + " reserved, with " + format_bytes(report.allocated_then) +
                        " allocated then, at event " + std::to_string(report.reserved_peak_event + 1) + " of " +
-                       std::to_string(report.events);
+                       std::to_string(report.recording.snapshot.events_of(report.recording.device).size());
     if (report.peak_seconds) peak += ", " + duration(*report.peak_seconds) + " after the first";
     if (format_bytes(report.allocated_peak) != format_bytes(report.allocated_then))
         peak += "; " + format_bytes(report.allocated_peak) + " allocated at most";
@@ -135,7 +136,7 @@ void print_head(const Page& page, const SnapshotReport& report) {
 }
 
 void print_warnings(const Page& page, const SnapshotReport& report) {
-    const auto& history = report.history;
+    const auto& history = report.recording.history;
     const auto warn = [&](const std::string& text) { page.paragraph("note     " + text, 9); };
     if (history.contradictions > 0) {
         warn("events are missing: " + counted(history.contradictions, "contradiction") +
@@ -145,13 +146,13 @@ void print_warnings(const Page& page, const SnapshotReport& report) {
         warn("the recording begins in the middle: " + counted(report.earlier_blocks, "block") + " and " +
              format_bytes(history.earlier_reserved_bytes) + " reserved were there before");
     }
-    for (const std::string& each : report.left_out) warn("a recorded setting is not known here and left out: " + each);
-    if (report.settings_text.find("garbage_collection_threshold") != std::string::npos)
+    for (const std::string& each : report.recording.left_out) warn("a recorded setting is not known here and left out: " + each);
+    if (report.recording.conf.find("garbage_collection_threshold") != std::string::npos)
         warn("what garbage collection gave back to the device counts as retries: the recording does not tell them apart");
-    if (!report.recorded_settings)
+    if (!report.recording.snapshot.settings)
         warn("the settings were not recorded (PyTorch writes them since 2.3); they are guessed from the segments");
-    if (report.replay.unexplained > 0) {
-        warn(counted(report.replay.unexplained, "time") +
+    if (report.recording.replay.unexplained > 0) {
+        warn(counted(report.recording.replay.unexplained, "time") +
              " memory went back to the device within a request. No stack says whether for a retry or by empty_cache() before it. "
              "Below it "
              "counts "
@@ -161,7 +162,8 @@ void print_warnings(const Page& page, const SnapshotReport& report) {
     if (history.mixed) warn("the recording has usual and expandable segments; the model has one kind at a time");
     if (history.uncertain_blocks > 0)
         warn("of " + counted(history.uncertain_blocks, "block") + " from before the recording the size is known to 1 MiB only");
-    if (report.unknown_actions > 0) warn(counted(report.unknown_actions, "event") + " of an unknown kind left out");
+    if (report.recording.snapshot.unknown_actions > 0)
+        warn(counted(report.recording.snapshot.unknown_actions, "event") + " of an unknown kind left out");
 }
 
 void print_holders(const Page& page, const SnapshotReport& report, const SnapshotOptions& options) {
@@ -237,118 +239,10 @@ void print_what_ifs(const Page& page, const SnapshotReport& report) {
         "without a retry, which gives the cache back and waits for the device.",
         2);
     page.paragraph(
-        "  Replays of LibTorch " + to_text(report.version) +
+        "  Replays of LibTorch " + to_text(report.recording.settings.version) +
             "'s rules. Blocks from before the recording are taken first. Not counted: time, memory outside the allocator (context, "
             "libraries, other processes), and what other timing between streams would change.",
         2);
-}
-
-Json report_json(const SnapshotReport& report, const SnapshotOptions& options) {
-    const auto& replay = report.replay;
-    Json json{{"file", report.file},
-              {"device", report.device},
-              {"devices", report.devices},
-              {"events", report.events},
-              {"settings", or_null(report.recorded_settings)},
-              {"libtorch", to_text(report.version)},
-              {"reserved_peak_bytes", report.reserved_peak},
-              {"reserved_peak_event", report.reserved_peak_event},
-              {"allocated_at_reserved_peak_bytes", report.allocated_then},
-              {"allocated_peak_bytes", report.allocated_peak},
-              {"allocated_peak_event", report.allocated_peak_event},
-              {"peak_seconds", or_null(report.peak_seconds)}};
-    json["out_of_memory"] = nullptr;
-    if (const auto& end = report.refused) {
-        json["out_of_memory"] = {{"requested_bytes", end->requested},
-                                 {"allocated_bytes", end->allocated},
-                                 {"reserved_bytes", end->reserved},
-                                 {"device_free_bytes", end->device_free},
-                                 {"line", end->line},
-                                 {"cause", to_text(end->cause)},
-                                 {"times", end->times}};
-    }
-    json["replay"] = {{"exact", replay.exact()},
-                      {"allocations", replay.allocations},
-                      {"same_address", replay.same_address},
-                      {"segment_changes", replay.segment_changes},
-                      {"same_segment_changes", replay.same_changes},
-                      {"recorded_peak_bytes", replay.recorded_peak},
-                      {"model_peak_bytes", replay.model_peak},
-                      {"retries", replay.retries},
-                      {"retries_or_empty_cache", replay.unexplained},
-                      {"refused", replay.refused},
-                      {"same_refused", replay.same_refused},
-                      {"first_difference_event",
-                       replay.first_difference ? Json(report.history.requests[*replay.first_difference].event) : Json(nullptr)}};
-    json["contradictions"] = report.history.contradictions;
-    json["private_pools"] = report.private_pools;
-    json["peak"] = {{"requested_bytes", report.holders.bytes}, {"blocks", report.holders.blocks}, {"parts", nullptr}};
-    if (report.parts_known) {
-        Json parts = Json::object();
-        for (std::size_t i = 0; i < hpo::allocator::recorded_part_names.size(); ++i)
-            parts[std::string{hpo::allocator::recorded_part_names[i]}] = report.holders.parts[i];
-        json["peak"]["parts"] = parts;
-    }
-    json["peak"]["lines"] = Json::array();
-    for (std::size_t i = 0; i < report.holders.scopes.size() && i < options.top; ++i) {
-        const auto& each = report.holders.scopes[i];
-        json["peak"]["lines"].push_back({{"line", each.scope}, {"bytes", each.bytes}, {"blocks", each.blocks}});
-    }
-    if (options.frames == "all") {
-        json["peak"]["stacks"] = Json::array();
-        for (std::size_t i = 0; i < report.stacks.size() && i < options.top; ++i)
-            json["peak"]["stacks"].push_back(
-                {{"frames", report.stacks[i].frames}, {"bytes", report.stacks[i].bytes}, {"blocks", report.stacks[i].blocks}});
-    }
-    json["steps"] = Json::array();
-    for (const auto& each : report.steps) json["steps"].push_back({{"peak_requested_bytes", each.peak}, {"held_after_bytes", each.held}});
-    json["growing"] = Json::array();
-    for (const auto& each : report.growing) json["growing"].push_back({{"line", each.scope}, {"bytes_per_step", each.bytes_per_step}});
-    json["device_memory_bytes"] = or_null(report.device_bytes);
-    json["settings_table"] = Json::array();
-    for (const WhatIf& row : report.rows) {
-        json["settings_table"].push_back({{"settings", row.conf},
-                                          {"reserved_peak_bytes", row.reserved_peak},
-                                          {"least_capacity_bytes", row.least_capacity},
-                                          {"capacity_without_retry_bytes", row.calm_capacity},
-                                          {"fits", or_null(row.fits)},
-                                          {"retries", or_null(row.retries)}});
-    }
-    json["worth_setting"] = report.worth_setting ? Json(report.rows[*report.worth_setting].conf) : Json(nullptr);
-    return json;
-}
-
-/// A cell of RFC 4180.
-std::string cell(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char each : text) quoted += each == '"' ? std::string{"\"\""} : std::string{each};
-    return quoted + "\"";
-}
-
-void print_csv(const SnapshotReport& report, const std::string& table) {
-    std::ostream& out = std::cout;
-    if (table == "settings") {
-        out << "settings,reserved_peak_bytes,least_capacity_bytes,capacity_without_retry_bytes,fits,retries\n";
-        for (const WhatIf& row : report.rows) {
-            out << cell(row.conf) << ',' << row.reserved_peak << ',' << row.least_capacity << ',' << row.calm_capacity << ','
-                << (row.fits ? (*row.fits ? "yes" : "no") : "") << ',' << (row.retries ? std::to_string(*row.retries) : "") << '\n';
-        }
-    } else if (table == "holders") {
-        out << "line,bytes,blocks\n";
-        for (const auto& each : report.holders.scopes) out << cell(each.scope) << ',' << each.bytes << ',' << each.blocks << '\n';
-    } else {
-        constexpr std::array<std::string_view, 4> words{"take", "give_back", "empty_cache", "refused"};
-        out << "event,request,bytes,line,allocated_bytes,reserved_bytes\n";
-        for (std::size_t i = 0; i < report.history.requests.size(); ++i) {
-            const auto& request = report.history.requests[i];
-            const bool block = request.kind != hpo::allocator::Request::Kind::empty_cache;
-            out << request.event << ',' << words[static_cast<std::size_t>(request.kind)] << ','
-                << (block ? std::to_string(report.history.blocks[request.block].requested_bytes) : "") << ','
-                << (block ? cell(report.trace.scopes[report.trace.blocks[request.block].scope]) : "") << ','
-                << report.replay.held[i].allocated << ',' << report.replay.held[i].reserved << '\n';
-        }
-    }
 }
 
 }  // namespace
@@ -357,14 +251,15 @@ void snapshot(const Query& query, const SnapshotOptions& options) {
     if (query.json && !options.csv.empty()) throw hpo::Error{hpo::Errc::usage, "--json and --csv: only one of them at a time"};
     const SnapshotReport report = snapshot_report(options);
     if (!options.svg.empty()) {
-        const std::string drawing = hpo::allocator::timeline_svg(report.trace, report.file + ", device " + std::to_string(report.device),
-                                                                 hpo::allocator::recorded_part_names);
+        const std::string drawing =
+            hpo::allocator::timeline_svg(report.recording.trace, report.file + ", device " + std::to_string(report.recording.device),
+                                         hpo::allocator::recorded_part_names);
         hpo::NewFile file{options.svg};
         file.write(std::as_bytes(std::span{drawing}));
         file.commit();
     }
-    if (query.json) return print(report_json(report, options));
-    if (!options.csv.empty()) return print_csv(report, options.csv);
+    if (query.json) return print(snapshot_json(report, options));
+    if (!options.csv.empty()) return print_snapshot_csv(report, options.csv);
     const Page page = Page::standard_output();
     print_head(page, report);
     print_warnings(page, report);

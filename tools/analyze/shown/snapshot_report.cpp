@@ -6,16 +6,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
-#include <iostream>
 #include <map>
+#include <span>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "hpo/allocator/conf.hpp"
-#include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
+#include "support/screen.hpp"
+#include "support/terminal.hpp"
 
 namespace hpo_analyze {
 
@@ -23,98 +25,90 @@ using namespace hpo::allocator;
 
 namespace {
 
-/// A line on a terminal's stderr while something long is done.
+/// Tells on a terminal what is done while it takes long.
 class WorkLine {
 public:
-    explicit WorkLine(bool shown) : shown_{shown && isatty(STDERR_FILENO) != 0} {}
-    WorkLine(const WorkLine&) = delete;
-    WorkLine& operator=(const WorkLine&) = delete;
-    ~WorkLine() { say(""); }
-    void say(const std::string& text) const {
-        if (shown_) std::cerr << "\r\x1b[K" << text << std::flush;
+    explicit WorkLine(bool shown) {
+        if (shown && hpo::tools::takes_escapes(STDERR_FILENO)) screen_.emplace(STDERR_FILENO);
+    }
+    void say(const std::string& text) {
+        if (screen_) screen_->draw({}, {text});
     }
 
 private:
-    bool shown_;
+    std::optional<hpo::tools::Screen> screen_;
 };
 
-void find_peaks(SnapshotReport& report, const Snapshot& snapshot, const AllocatorSettings& settings) {
-    const std::vector<Event>& events = snapshot.history[static_cast<std::size_t>(report.device)];
-    report.events = events.size();
-    report.reserved_peak = report.history.earlier_reserved_bytes;
-    for (const EarlierSegment& segment : report.history.earlier) {
-        for (const AllocatorBlock& part : segment.parts) {
-            if (part.state == AllocatorBlock::State::taken) report.allocated_then += part.bytes;
-        }
-    }
-    report.allocated_peak = report.allocated_then;
-    for (std::size_t i = 0; i < report.replay.held.size(); ++i) {
-        const HeldAfter& held = report.replay.held[i];
-        const Request& request = report.history.requests[i];
-        const std::size_t event = request.event;
+void find_peaks(SnapshotReport& report) {
+    const auto& [history, replay, settings] = std::tie(report.recording.history, report.recording.replay, report.recording.settings);
+    report.reserved_peak = history.earlier_reserved_bytes;
+    report.allocated_peak = report.allocated_then = history.earlier_allocated_bytes;
+    std::int64_t reserved_before = history.earlier_reserved_bytes;
+    for (std::size_t i = 0; i < replay.held.size(); ++i) {
+        const HeldAfter& held = replay.held[i];
+        const Request& request = history.requests[i];
         const bool retried =
             request.kind == Request::Kind::take && !request.unexplained && !request.changes.empty() && !request.changes[0].taken;
         if (retried && !settings.expandable_segments) {
-            const std::int64_t before = i > 0 ? report.replay.held[i - 1].reserved : report.history.earlier_reserved_bytes;
-            const std::int64_t wanted = before + settings.segment(settings.rounded(report.history.blocks[request.block].requested_bytes));
+            const std::int64_t wanted = reserved_before + settings.segment(settings.rounded(history.blocks[request.block].requested_bytes));
             report.refused_from = std::min(report.refused_from.value_or(wanted), wanted);
         }
         if (held.allocated > report.allocated_peak) {
             report.allocated_peak = held.allocated;
-            report.allocated_peak_event = event;
+            report.allocated_peak_event = request.event;
         }
         if (held.reserved > report.reserved_peak) {
             report.reserved_peak = held.reserved;
-            report.reserved_peak_event = event;
+            report.reserved_peak_event = request.event;
             report.allocated_then = held.allocated;
         }
+        reserved_before = held.reserved;
     }
-    if (!events.empty() && events.front().time_us > 0)
+    const std::span<const Event> events = report.recording.snapshot.events_of(report.recording.device);
+    if (events.front().time_us > 0)
         report.peak_seconds = static_cast<double>(events[report.reserved_peak_event].time_us - events.front().time_us) / 1e6;
+}
+
+/// The last request that ran out of memory.
+void find_refusal(SnapshotReport& report) {
+    const auto& [history, trace, settings] = std::tie(report.recording.history, report.recording.trace, report.recording.settings);
     std::optional<std::size_t> last;
-    std::size_t times = 0;
-    bool went_on = false;
-    for (std::size_t i = 0; i < report.history.requests.size(); ++i) {
-        const Request::Kind kind = report.history.requests[i].kind;
-        if (kind == Request::Kind::refused) {
-            last = i;
-            ++times;
-            went_on = false;
-        } else if (kind == Request::Kind::take) {
-            went_on = last.has_value();
-        }
+    RefusedEnd end{.times = 0};
+    for (std::size_t i = 0; i < history.requests.size(); ++i) {
+        const Request::Kind kind = history.requests[i].kind;
+        if (kind == Request::Kind::take) end.went_on = last.has_value();
+        if (kind != Request::Kind::refused) continue;
+        last = i;
+        ++end.times;
+        end.went_on = false;
     }
     if (!last) return;
-    const Request& request = report.history.requests[*last];
-    const RecordedBlock& block = report.history.blocks[request.block];
-    RefusedEnd end{.requested = block.requested_bytes,
-                   .allocated = report.replay.held[*last].allocated,
-                   .reserved = report.replay.held[*last].reserved,
-                   .device_free = events[request.event].device_free,
-                   .line = SourceLines{snapshot}.holder(block),
-                   .times = times,
-                   .event = request.event,
-                   .went_on = went_on};
+    const Request& request = history.requests[*last];
+    const RecordedBlock& block = history.blocks[request.block];
+    end.requested = block.requested_bytes;
+    end.allocated = report.recording.replay.held[*last].allocated;
+    end.reserved = report.recording.replay.held[*last].reserved;
+    end.device_free = report.recording.snapshot.events_of(report.recording.device)[request.event].device_free;
+    end.line = trace.scopes[trace.blocks[request.block].scope];
+    end.event = request.event;
+    end.at_peak = history.blocks[AllocationTrace::block_of(trace.events[report.holders.event])].refused();
     end.device_had_room = end.device_free >= settings.segment(settings.rounded(block.requested_bytes));
     if (!end.device_had_room)
         end.cause = end.allocated + end.requested > end.capacity() ? hpo::OomCause::capacity : hpo::OomCause::fragmentation;
     report.refused = end;
 }
 
-void share_by_stack(SnapshotReport& report, const Snapshot& snapshot) {
+void share_by_stack(SnapshotReport& report) {
+    const Snapshot& snapshot = report.recording.snapshot;
+    const std::vector<bool> live = live_after(report.recording.trace, report.holders.event);
     std::map<std::uint32_t, StackShare> shares;
-    std::vector<bool> live(report.trace.blocks.size());
-    for (std::size_t i = 0; i <= report.holders.event && i < report.trace.events.size(); ++i) {
-        const std::int64_t each = report.trace.events[i];
-        live[static_cast<std::size_t>(each >= 0 ? each : -1 - each)] = each >= 0;
-    }
-    const SourceLines lines{snapshot};
     for (std::size_t i = 0; i < live.size(); ++i) {
         if (!live[i]) continue;
-        StackShare& share = shares[report.history.blocks[i].stack];
+        StackShare& share = shares[report.recording.history.blocks[i].stack];
         ++share.blocks;
-        share.bytes += report.trace.blocks[i].bytes;
+        share.bytes += report.recording.trace.blocks[i].bytes;
     }
+    const SourceLines lines{snapshot};
     for (auto& [stack, share] : shares) {
         for (const std::uint32_t frame : snapshot.stacks[stack]) {
             if (snapshot.texts[snapshot.frames[frame].file].ends_with(".py")) share.frames.push_back(lines.text(frame));
@@ -125,7 +119,7 @@ void share_by_stack(SnapshotReport& report, const Snapshot& snapshot) {
     std::ranges::sort(report.stacks, std::ranges::greater{}, &StackShare::bytes);
 }
 
-void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const WorkLine& work) {
+void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, WorkLine& work) {
     if (options.device_memory) {
         report.device_bytes = hpo::require_bytes("--device-memory", *options.device_memory);
         if (*report.device_bytes < 1)
@@ -133,23 +127,26 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
     } else if (report.refused && !report.refused->device_had_room && !report.refused->went_on) {
         report.device_bytes = report.refused->capacity();
     }
-    std::vector<std::string> confs{report.settings_text};
+    const Recording& recording = report.recording;
+    const WhatIfQuestion question{recording.settings.version, report.device_bytes};
+    std::vector<std::string> confs{recording.conf};
     const auto add = [&](const std::string& conf) {
         if (std::ranges::find(confs, conf) == confs.end()) confs.push_back(conf);
     };
     for (const std::string& each : options.allocator) add(each);
-    for (const std::string& each : usual_what_ifs({report.version, report.device_bytes})) add(each);
+    for (const std::string& each : usual_what_ifs(question)) add(each);
 
     // Settings that make the same of this trace are replayed once.
     std::vector<std::pair<AllocatorSettings, std::shared_future<WhatIf>>> replays;
     std::vector<std::size_t> replay_of;
     for (const std::string& conf : confs) {
-        const AllocatorSettings settings = settings_that_matter(report.trace, read_allocator_conf(conf, report.version, "--allocator"));
+        const AllocatorSettings settings =
+            settings_that_matter(recording.trace, read_allocator_conf(conf, question.version, "--allocator"));
         const auto known = std::ranges::find(replays, settings, [](const auto& each) { return each.first; });
         replay_of.push_back(static_cast<std::size_t>(known - replays.begin()));
         if (known != replays.end()) continue;
-        replays.emplace_back(settings, std::async(std::launch::async, [&report, conf] {
-                                           return what_if(report.trace, conf, {report.version, report.device_bytes});
+        replays.emplace_back(settings, std::async(std::launch::async, [&recording, &question, conf] {
+                                           return what_if(recording.trace, conf, question);
                                        }).share());
     }
     for (std::size_t i = 0; i < confs.size(); ++i) {
@@ -158,7 +155,7 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, const W
         report.rows.back().conf = confs[i];
     }
     // Retries that may not have been any are no ground for advice.
-    if (report.replay.unexplained == 0 || options.device_memory) report.worth_setting = worth_setting(report.rows);
+    if (recording.replay.unexplained == 0 || options.device_memory) report.worth_setting = worth_setting(report.rows);
 }
 
 }  // namespace
@@ -170,38 +167,19 @@ SnapshotReport snapshot_report(const SnapshotOptions& options) {
         static_cast<void>(read_allocator_conf(each, choice.version.value_or(LibTorchVersion{}), "--allocator"));
     std::error_code failed;
     const auto size = std::filesystem::file_size(options.file, failed);
-    const WorkLine work{!failed && size > (std::uintmax_t{8} << 20U)};
+    WorkLine work{!failed && size > (std::uintmax_t{8} << 20U)};
     work.say("reading " + hpo::format_bytes(static_cast<std::int64_t>(failed ? 0 : size)));
-    Recording recording = open_recording(options.file, choice);
-    const Snapshot& snapshot = recording.snapshot;
-    const AllocationTrace trace = recorded_trace(recording);
-    SnapshotReport report{.file = options.file,
-                          .device = recording.device,
-                          .devices = recording.devices,
-                          .recorded_settings = snapshot.settings,
-                          .settings_text = recording.conf,
-                          .version = recording.settings.version,
-                          .history = std::move(recording.history),
-                          .replay = std::move(recording.replay),
-                          .left_out = recording.left_out,
-                          .unknown_actions = snapshot.unknown_actions};
-    for (const RecordedPool& each : report.history.pools) report.private_pools += each.private_pool != 0 ? 1 : 0;
-    find_peaks(report, snapshot, recording.settings);
-    report.trace = trace;
-    report.earlier_blocks = static_cast<std::size_t>(
-        std::ranges::count_if(report.history.blocks, [](const RecordedBlock& each) { return each.from_before(); }));
-    report.holders = moment_after(report.trace, requested_peak(report.trace).event);
-    if (report.refused) {
-        const std::int64_t event = report.trace.events[report.holders.event];
-        const auto refused = std::ranges::find_if(report.history.requests, [&](const Request& each) {
-            return each.kind == Request::Kind::refused && static_cast<std::int64_t>(each.block) == event;
-        });
-        report.refused->at_peak = refused != report.history.requests.end();
-    }
-    report.parts_known = std::ranges::any_of(report.trace.phases, [](const TracedPhase& each) { return each.name == "backward"; });
-    if (options.frames == "all") share_by_stack(report, snapshot);
-    report.steps = traced_steps(report.trace);
-    report.growing = growing_scopes(report.trace, report.steps);
+    SnapshotReport report{.file = options.file, .recording = open_recording(options.file, choice)};
+    const AllocationTrace& trace = report.recording.trace;
+    for (const RecordedPool& each : report.recording.history.pools) report.private_pools += each.private_pool != 0 ? 1 : 0;
+    report.earlier_blocks = static_cast<std::size_t>(std::ranges::count_if(report.recording.history.blocks, &RecordedBlock::from_before));
+    report.holders = moment_after(trace, requested_peak(trace).event);
+    find_peaks(report);
+    find_refusal(report);
+    report.parts_known = std::ranges::any_of(trace.phases, [](const TracedPhase& each) { return each.name == "backward"; });
+    if (options.frames == "all") share_by_stack(report);
+    report.steps = traced_steps(trace);
+    report.growing = growing_scopes(trace, report.steps);
     ask_what_if(report, options, work);
     return report;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hpo/allocator/snapshot/growth.hpp"
-#include "hpo/allocator/snapshot/reproduction.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/snapshot/what_if.hpp"
 #include "hpo/allocator/trace_report.hpp"
 #include "hpo/core/failure.hpp"
@@ -54,16 +54,7 @@ struct RefusedEnd {
 /// What is known of one device of a snapshot. All memory in bytes.
 struct SnapshotReport {
     std::string file;
-    int device = 0;
-    std::vector<int> devices;  ///< all with a history
-    std::size_t events = 0;
-    std::optional<std::string> recorded_settings;
-    std::string settings_text;  ///< the settings that were replayed; empty: the usual ones
-    hpo::allocator::LibTorchVersion version{};
-    hpo::allocator::DeviceHistory history;
-    hpo::allocator::Reproduction replay;
-    std::vector<std::string> left_out;  ///< recorded settings that are not known here
-    std::size_t unknown_actions = 0;
+    hpo::allocator::Recording recording;
     std::size_t earlier_blocks = 0;  ///< live when the recording begins
     std::size_t private_pools = 0;
 
@@ -76,7 +67,6 @@ struct SnapshotReport {
     std::optional<RefusedEnd> refused;
     std::optional<std::int64_t> refused_from;  ///< the device refused when the allocator would have held so much
 
-    hpo::allocator::AllocationTrace trace;
     hpo::allocator::TraceMoment holders;  ///< at the peak of the requested bytes
     bool parts_known = false;
     std::vector<StackShare> stacks;  ///< the same by whole stacks; only if asked for

@@ -179,10 +179,10 @@ ShownTrace read_recorded(const StudyArguments& arguments, const TraceOptions& op
     require_nothing_to_record(arguments, options);
     allocator::RecordingChoice choice;
     if (!options.libtorch.empty()) choice.version = allocator::require_modelled_version("--libtorch", options.libtorch);
-    const allocator::Recording recording = allocator::open_recording(arguments.script, choice);
+    allocator::Recording recording = allocator::open_recording(arguments.script, choice);
     ShownTrace shown;
     shown.name = std::filesystem::path{arguments.script}.filename().string();
-    shown.trace = allocator::recorded_trace(recording);
+    shown.trace = std::move(recording.trace);
     shown.settings = options.allocator.empty()
                          ? recording.settings
                          : allocator::read_allocator_conf(options.allocator, recording.settings.version, "--allocator");

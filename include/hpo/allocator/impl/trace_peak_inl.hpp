@@ -17,9 +17,8 @@ HPO_INLINE TracePeak requested_peak(const AllocationTrace& trace, std::string_vi
     std::int64_t live = 0;
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         const std::int64_t event = trace.events[i];
-        const TracedBlock& block = trace.blocks[static_cast<std::size_t>(event >= 0 ? event : -1 - event)];
-        if (!without.empty() && trace.scopes[block.scope] == without) continue;
-        live += event >= 0 ? block.bytes : -block.bytes;
+        if (!without.empty() && trace.scopes[trace.blocks[AllocationTrace::block_of(event)].scope] == without) continue;
+        live += trace.change(event);
         if (live > peak.bytes) peak = {live, i};
     }
     return peak;
@@ -54,8 +53,7 @@ HPO_INLINE std::vector<EstimatePart> parts_after(const AllocationTrace& trace, s
     for (const std::string_view name : trace_part_names) parts.push_back({std::string{name}, 0});
     for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
         const std::int64_t each = trace.events[i];
-        const auto block = static_cast<std::size_t>(each >= 0 ? each : -1 - each);
-        parts[static_cast<std::size_t>(parts_of[block])].bytes += each >= 0 ? trace.blocks[block].bytes : -trace.blocks[block].bytes;
+        parts[static_cast<std::size_t>(parts_of[AllocationTrace::block_of(each)])].bytes += trace.change(each);
     }
     return parts;
 }

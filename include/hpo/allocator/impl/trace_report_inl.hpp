@@ -20,13 +20,16 @@ HPO_INLINE std::string_view phase_of(const AllocationTrace& trace, std::size_t e
     return after == trace.phases.begin() ? std::string_view{} : std::string_view{std::prev(after)->name};
 }
 
+HPO_INLINE std::vector<bool> live_after(const AllocationTrace& trace, std::size_t event) {
+    std::vector<bool> live(trace.blocks.size());
+    for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i)
+        live[AllocationTrace::block_of(trace.events[i])] = trace.events[i] >= 0;
+    return live;
+}
+
 HPO_INLINE TraceMoment moment_after(const AllocationTrace& trace, std::size_t event) {
     const std::vector<TracePart> parts = parts_of_blocks(trace);
-    std::vector<bool> live(trace.blocks.size());
-    for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
-        const std::int64_t each = trace.events[i];
-        live[static_cast<std::size_t>(each >= 0 ? each : -1 - each)] = each >= 0;
-    }
+    const std::vector<bool> live = live_after(trace, event);
     TraceMoment moment{.event = event, .phase = std::string{phase_of(trace, event)}};
     std::vector<ScopeShare> shares(trace.scopes.size());
     for (std::size_t block = 0; block < live.size(); ++block) {
@@ -65,8 +68,7 @@ HPO_INLINE std::vector<PhasePeak> phase_peaks(const AllocationTrace& trace) {
             current = &named(trace.phases[phase].name);
             ++current->times;
         }
-        const std::int64_t each = trace.events[i];
-        live += each >= 0 ? trace.blocks[static_cast<std::size_t>(each)].bytes : -trace.blocks[static_cast<std::size_t>(-1 - each)].bytes;
+        live += trace.change(trace.events[i]);
         if (current && live > current->bytes) {
             current->bytes = live;
             current->event = i;

@@ -49,7 +49,7 @@ HPO_INLINE std::vector<PartBytes> TraceTimeline::columns_of(const AllocationTrac
     std::vector<std::int64_t> highest(count, -1);
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         const std::int64_t event = trace.events[i];
-        const auto block = static_cast<std::size_t>(event >= 0 ? event : -1 - event);
+        const std::size_t block = AllocationTrace::block_of(event);
         const std::int64_t change = event >= 0 ? trace.blocks[block].bytes : -trace.blocks[block].bytes;
         live[static_cast<std::size_t>(parts[block])] += change;
         sum += change;

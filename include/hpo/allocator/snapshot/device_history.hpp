@@ -26,6 +26,8 @@ struct RecordedBlock {
     std::size_t taken = no_event;       ///< no_event: from before the recording
     std::size_t given_back = no_event;  ///< no_event: it lives at the end
     [[nodiscard]] bool from_before() const { return taken == no_event; }
+    /// It was asked for and never there: the request ran out of memory.
+    [[nodiscard]] bool refused() const { return !from_before() && taken == given_back; }
 };
 
 /// What the program asked of the allocator, and what the allocator asked of the device for it.
@@ -62,6 +64,7 @@ struct DeviceHistory {
     std::vector<RecordedBlock> blocks;  ///< those from before come first, by address
     std::vector<Request> requests;
     std::int64_t earlier_reserved_bytes = 0;
+    std::int64_t earlier_allocated_bytes = 0;
     bool expandable = false;  ///< it has expandable segments
     bool mixed = false;       ///< it has usual segments, too
     /// How often the events and the state at the end contradict each other: events are missing. 0: none are known to be.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace hpo::allocator::inline snapshot {
 /// Works out where the blocks from before a recording ended, and so the segments at its beginning.
 class EarlierLayout {
 public:
-    EarlierLayout(SortedEvents events, const std::vector<Event>& recorded, const AllocatorSettings& settings)
+    EarlierLayout(SortedEvents events, std::span<const Event> recorded, const AllocatorSettings& settings)
         : events_{std::move(events)}, recorded_{recorded}, settings_{settings}, result_{std::move(events_.history)} {}
 
     [[nodiscard]] DeviceHistory lay_out() {
@@ -28,6 +29,7 @@ public:
         for (const EarlierSegment& each : result_.earlier) {
             for (const AllocatorBlock& part : each.parts) {
                 if (part.state != AllocatorBlock::State::unmapped) result_.earlier_reserved_bytes += part.bytes;
+                if (part.state == AllocatorBlock::State::taken) result_.earlier_allocated_bytes += part.bytes;
             }
         }
         return std::move(result_);
@@ -146,9 +148,11 @@ private:
             if (at != groups.begin() && events_.ever_mapped.contains(each.segment)) each.segment = std::prev(at)->address;
         }
     }
+
     /// Divides a segment from before among its blocks from before.
     void divide(const AllocatorBlock& segment, const std::vector<Part>& ranges) {
         EarlierSegment laid{segment, {}, {}};
+        const std::span<RecordedBlock> earlier = std::span{result_.blocks}.first(events_.earlier_blocks);
         const auto add = [&](std::uint64_t from, std::uint64_t behind, AllocatorBlock::State state, std::size_t block) {
             if (from >= behind) return;
             AllocatorBlock part{.bytes = static_cast<std::int64_t>(behind - from), .state = state};
@@ -162,23 +166,20 @@ private:
                 continue;
             }
             std::uint64_t done = range.from;
-            auto at = std::ranges::lower_bound(result_.blocks.begin(),
-                                               result_.blocks.begin() + static_cast<std::ptrdiff_t>(events_.earlier_blocks), range.from, {},
-                                               &RecordedBlock::address);
-            for (; at != result_.blocks.begin() + static_cast<std::ptrdiff_t>(events_.earlier_blocks) && at->address < range.behind; ++at) {
+            for (auto at = std::ranges::lower_bound(earlier, range.from, {}, &RecordedBlock::address);
+                 at != earlier.end() && at->address < range.behind; ++at) {
                 if (at->address < done) {  // two blocks of one place: an event is missing
                     ++result_.contradictions;
                     at->bytes = 1;
                     continue;
                 }
                 const auto next = std::next(at);
-                const bool last =
-                    next == result_.blocks.begin() + static_cast<std::ptrdiff_t>(events_.earlier_blocks) || next->address >= range.behind;
+                const bool last = next == earlier.end() || next->address >= range.behind;
                 const std::uint64_t behind = behind_block(*at, last ? range.behind : next->address, segment.small);
                 at->bytes = static_cast<std::int64_t>(behind - at->address);
                 at->pool = segment.stream;
                 add(done, at->address, AllocatorBlock::State::cached, no_event);
-                add(at->address, behind, AllocatorBlock::State::taken, static_cast<std::size_t>(at - result_.blocks.begin()));
+                add(at->address, behind, AllocatorBlock::State::taken, static_cast<std::size_t>(at - earlier.begin()));
                 done = behind;
             }
             add(done, range.behind, AllocatorBlock::State::cached, no_event);
@@ -213,7 +214,7 @@ private:
     }
 
     SortedEvents events_;
-    const std::vector<Event>& recorded_;
+    std::span<const Event> recorded_;
     const AllocatorSettings& settings_;
     DeviceHistory result_;
     std::vector<std::size_t> by_address_;

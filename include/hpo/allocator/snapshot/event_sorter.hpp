@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -46,15 +47,15 @@ struct SortedEvents {
 /// there at the end without having been taken.
 class EventSorter {
 public:
-    EventSorter(const Snapshot& snapshot, int device) : snapshot_{snapshot} {
+    EventSorter(const Snapshot& snapshot, int device) : snapshot_{snapshot}, events_{snapshot.events_of(device)} {
         history_.device = device;
-        if (static_cast<std::size_t>(device) < snapshot.history.size()) events_ = &snapshot.history[static_cast<std::size_t>(device)];
     }
 
     [[nodiscard]] SortedEvents sort() {
+        find_segment_kinds();
         find_private_pools();
-        for (std::size_t i = 0; i < events_->size(); ++i) read_event(i);
-        close_changes(events_->size());
+        for (std::size_t i = 0; i < events_.size(); ++i) read_event(i);
+        close_changes(events_.size());
         compare_with_end();
         number_blocks();
         for (const MappedPages& each : result_.pages) result_.ever_mapped.add(each.from, each.behind);
@@ -70,18 +71,23 @@ private:
         return at->second;
     }
 
+    void find_segment_kinds() {
+        bool usual = false;
+        for (const Segment& each : snapshot_.segments) {
+            if (each.device == history_.device) (each.expandable ? history_.expandable : usual) = true;
+        }
+        for (const Event& each : events_) {
+            if (each.action == Event::Action::map_pages || each.action == Event::Action::unmap_pages) history_.expandable = true;
+            if (each.action == Event::Action::take_segment || each.action == Event::Action::free_segment) usual = true;
+        }
+        history_.mixed = usual && history_.expandable;
+    }
     /// Private pools are known of the segments that are there at the end.
     void find_private_pools() {
         for (const Segment& each : snapshot_.segments) {
-            if (each.device != history_.device) continue;
-            (each.expandable ? history_.expandable : history_.mixed) = true;
-            if (each.private_pool != 0) private_[each.address] = {each.address + static_cast<std::uint64_t>(each.bytes), each.private_pool};
+            if (each.device == history_.device && each.private_pool != 0)
+                private_[each.address] = {each.address + static_cast<std::uint64_t>(each.bytes), each.private_pool};
         }
-        for (const Event& each : *events_) {
-            if (each.action == Event::Action::map_pages || each.action == Event::Action::unmap_pages) history_.expandable = true;
-            if (each.action == Event::Action::take_segment || each.action == Event::Action::free_segment) history_.mixed = true;
-        }
-        history_.mixed = history_.mixed && history_.expandable;
     }
     [[nodiscard]] std::uint32_t pool_at(std::uint64_t address, std::uint64_t stream) {
         RecordedPool pool{.stream = stream};
@@ -91,15 +97,14 @@ private:
     }
 
     void read_event(std::size_t number) {
-        const Event& event = (*events_)[number];
+        const Event& event = events_[number];
         using enum Event::Action;
         switch (event.action) {
             case take: {
                 Request request = take_changes(Request::Kind::take, number);
                 if (const auto alive = live_.find(event.address); alive != live_.end()) {  // its end was not recorded
                     ++history_.contradictions;
-                    history_.requests.push_back({.kind = Request::Kind::give_back, .block = alive->second, .event = number});
-                    history_.blocks[alive->second].given_back = number;
+                    give_back_block(alive->second, number);
                 }
                 request.block = history_.blocks.size();
                 history_.blocks.push_back({.address = event.address,
@@ -113,20 +118,14 @@ private:
             }
             case give_back: {
                 close_changes(number);
-                if (const auto alive = live_.find(event.address); alive != live_.end()) {
-                    history_.blocks[alive->second].given_back = number;
-                    history_.requests.push_back({.kind = Request::Kind::give_back, .block = alive->second, .event = number});
-                    live_.erase(alive);
-                    break;
-                }
-                const std::size_t block = add_earlier(event.address, event.bytes, event.stream, {});
-                history_.blocks[block].given_back = number;
-                history_.requests.push_back({.kind = Request::Kind::give_back, .block = block, .event = number});
+                const auto alive = live_.find(event.address);
+                give_back_block(alive != live_.end() ? alive->second : add_earlier(event.address, event.bytes, event.stream, {}), number);
+                if (alive != live_.end()) live_.erase(alive);
                 break;
             }
             case ask_back: break;
             case take_segment:
-                if (number > 0) split_changes(number);
+                split_changes(number);
                 taken_segments_[event.address] = {event.address, event.bytes, pool_at(event.address, event.stream)};
                 changes_.push_back({true, event.address, event.bytes});
                 break;
@@ -166,9 +165,14 @@ private:
         }
     }
 
+    void give_back_block(std::size_t block, std::size_t number) {
+        history_.blocks[block].given_back = number;
+        history_.requests.push_back({.kind = Request::Kind::give_back, .block = block, .event = number});
+    }
+
     /// True if the stack of an event says that torch.cuda.empty_cache() was called.
     [[nodiscard]] bool asked_to_empty(std::size_t number) const {
-        for (const std::uint32_t each : snapshot_.stacks[(*events_)[number].stack]) {
+        for (const std::uint32_t each : snapshot_.stacks[events_[number].stack]) {
             const std::string_view name = snapshot_.texts[snapshot_.frames[each].function];
             if (name == "empty_cache" || name.find("emptyCache") != std::string_view::npos) return true;
         }
@@ -177,12 +181,12 @@ private:
     /// Called before a change is added. The changes so far are a request of their own if they are the work of empty_cache() and this is
     /// not, or the other way round.
     void split_changes(std::size_t number) {
-        const Event::Action action = (*events_)[number].action;
+        const Event::Action action = events_[number].action;
         const bool freed = action == Event::Action::free_segment || action == Event::Action::unmap_pages;
         const bool emptied = freed && asked_to_empty(number);
         if (!changes_.empty() && emptied != emptied_) close_changes(number);
         emptied_ = emptied;
-        if (changes_.empty()) explained_ = (*events_)[number].stack != 0;
+        if (changes_.empty()) explained_ = events_[number].stack != 0;
     }
     /// What was given back to the device without a request that follows: torch.cuda.empty_cache().
     void close_changes(std::size_t number) {
@@ -219,10 +223,7 @@ private:
             const std::uint64_t behind = segment.address + static_cast<std::uint64_t>(segment.bytes);
             const std::uint32_t pool = pool_number({segment.stream, segment.private_pool});
             if (segment.expandable) {
-                AddressRanges all;
-                all.add(segment.address, behind);
-                for (const auto& [from, end] : mapped_.all()) all.remove(from, end);
-                for (const auto& [from, end] : all.all()) result_.earlier_pages.add(from, end);
+                for (const auto& [from, end] : mapped_.remove(segment.address, behind)) result_.earlier_pages.add(from, end);
                 result_.pages.push_back({segment.address, behind, pool, segment.small});
             } else if (const auto taken = taken_segments_.find(segment.address); taken == taken_segments_.end()) {
                 result_.earlier_segments.push_back({segment.address, segment.bytes, pool});
@@ -267,15 +268,14 @@ private:
     }
 
     const Snapshot& snapshot_;
-    static inline const std::vector<Event> no_events_{};
-    const std::vector<Event>* events_ = &no_events_;
+    std::span<const Event> events_;
     SortedEvents result_;
     DeviceHistory history_;
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> private_;  ///< from: behind, pool
     std::map<std::uint64_t, std::size_t> live_;                                 ///< by address, of those that were taken
     std::map<std::uint64_t, WholeSegment> taken_segments_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> pool_numbers_;
-    AddressRanges mapped_;  ///< mapped in the recording, and not unmapped since
+    AddressRanges mapped_;  ///< mapped in the recording, not unmapped since, and not yet found at the end
     std::vector<SegmentChange> changes_;
     bool emptied_ = false;    ///< the stack of the changes says so
     bool explained_ = false;  ///< the changes have a stack

@@ -24,6 +24,7 @@ struct Recording {
     AllocatorSettings settings;         ///< the same, as `settings.version` reads it
     DeviceHistory history;
     Reproduction replay;
+    AllocationTrace trace;  ///< the requests, with the lines and phases of their stacks
 };
 
 /// What a caller may say of a recording.
@@ -35,9 +36,6 @@ struct RecordingChoice {
 /// Reads and replays a snapshot. Throws Error for a file from which nothing can be said: no snapshot, no device, no history, another
 /// maker's allocator, a device that is not there.
 [[nodiscard]] Recording open_recording(const std::filesystem::path& file, const RecordingChoice& choice = {});
-
-/// The requests of a recording as a trace, with the lines and phases of its stacks.
-[[nodiscard]] AllocationTrace recorded_trace(const Recording& recording);
 
 }  // namespace hpo::allocator::inline snapshot
 

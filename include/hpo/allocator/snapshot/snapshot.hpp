@@ -85,6 +85,8 @@ struct Snapshot {
     std::size_t unknown_actions = 0;                                ///< events of a kind that is not known here
 
     [[nodiscard]] bool has_history() const;
+    /// The history of a device; empty if it has none.
+    [[nodiscard]] std::span<const Event> events_of(int device) const;
     /// The devices that have a segment or an event, in order.
     [[nodiscard]] std::vector<int> devices() const;
 };

@@ -64,8 +64,8 @@ HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span
         Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
                                       : totals.others[std::string{failure_name(entry)}];
         ++tally.count;
-        detail::add_known(tally.seconds, entry.seconds);
-        if (entry.is_oom()) detail::add_known(totals.wasted_seconds, entry.seconds);
+        add_known(tally.seconds, entry.seconds);
+        if (entry.is_oom()) add_known(totals.wasted_seconds, entry.seconds);
     }
     if (totals.causes.empty()) totals.wasted_seconds = 0;
     for (const Trial& trial : trials) {

@@ -15,10 +15,7 @@
 namespace hpo::allocator::inline snapshot {
 
 HPO_INLINE DeviceHistory device_history(const Snapshot& snapshot, int device, const AllocatorSettings& settings) {
-    static const std::vector<Event> none;
-    const auto number = static_cast<std::size_t>(device);
-    const std::vector<Event>& events = number < snapshot.history.size() ? snapshot.history[number] : none;
-    return EarlierLayout{EventSorter{snapshot, device}.sort(), events, settings}.lay_out();
+    return EarlierLayout{EventSorter{snapshot, device}.sort(), snapshot.events_of(device), settings}.lay_out();
 }
 
 HPO_INLINE AllocationTrace requested_trace(const DeviceHistory& history, std::span<const std::size_t> emptied) {

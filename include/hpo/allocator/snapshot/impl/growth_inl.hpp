@@ -25,8 +25,7 @@ HPO_INLINE std::vector<TracedStep> traced_steps(const AllocationTrace& trace) {
         TracedStep step{.behind = end};
         for (; event < end; ++event) {
             const std::int64_t each = trace.events[event];
-            live +=
-                each >= 0 ? trace.blocks[static_cast<std::size_t>(each)].bytes : -trace.blocks[static_cast<std::size_t>(-1 - each)].bytes;
+            live += trace.change(each);
             if (live > step.peak) {
                 step.peak = live;
                 step.peak_event = event;
@@ -51,9 +50,9 @@ HPO_INLINE std::vector<GrowingScope> growing_scopes(const AllocationTrace& trace
         std::vector<std::uint32_t> touched;
         for (; event < steps[i].behind; ++event) {
             const std::int64_t each = trace.events[event];
-            const TracedBlock& block = trace.blocks[static_cast<std::size_t>(each >= 0 ? each : -1 - each)];
-            held[block.scope] += each >= 0 ? block.bytes : -block.bytes;
-            touched.push_back(block.scope);
+            const std::uint32_t scope = trace.blocks[AllocationTrace::block_of(each)].scope;
+            held[scope] += trace.change(each);
+            touched.push_back(scope);
         }
         std::ranges::sort(touched);
         touched.erase(std::ranges::unique(touched).begin(), touched.end());

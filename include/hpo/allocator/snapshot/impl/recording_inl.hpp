@@ -41,23 +41,15 @@ namespace detail {
 [[nodiscard]] HPO_INLINE std::vector<std::string> take_unknown(std::string& conf, LibTorchVersion version) {
     std::vector<std::string> unknown;
     std::string known;
-    std::string option;
-    int depth = 0;
-    for (const char each : conf + ",") {
-        depth += each == '[' ? 1 : each == ']' ? -1 : 0;
-        if (each != ',' || depth > 0) {
-            option += each;
-            continue;
-        }
+    for (const std::string& option : AllocatorConfReader::items(conf)) {
         try {
             static_cast<void>(read_allocator_conf(option, version));
             known += (known.empty() ? "" : ",") + option;
         } catch (const Error&) {
             unknown.push_back(option);
         }
-        option.clear();
     }
-    conf = known;
+    if (!unknown.empty()) conf = known;
     return unknown;
 }
 
@@ -86,8 +78,7 @@ namespace detail {
     std::map<int, std::int64_t> weight;
     for (const Segment& each : snapshot.segments) weight[each.device] += each.bytes;
     for (const int each : devices) {
-        const std::vector<Event>& events = snapshot.history[static_cast<std::size_t>(each)];
-        if (std::ranges::find(events, Event::Action::out_of_memory, &Event::action) != events.end())
+        if (std::ranges::find(snapshot.events_of(each), Event::Action::out_of_memory, &Event::action) != snapshot.events_of(each).end())
             weight[each] = std::numeric_limits<std::int64_t>::max();
     }
     return *std::ranges::max_element(devices, {}, [&](int each) { return weight[each]; });
@@ -125,16 +116,12 @@ HPO_INLINE Recording open_recording(const std::filesystem::path& file, const Rec
     }
     // The model counts on a device that has no end at 2^50 bytes.
     constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
-    if (recording.history.earlier_reserved_bytes > most_bytes || requested_peak(requested_trace(recording.history)).bytes > most_bytes)
-        throw Error{Errc::bad_value, file.string() + ": damaged memory snapshot: more than 64 TiB are held at a time"};
     recording.replay = reproduce(recording.history, recording.settings);
+    recording.trace = requested_trace(recording.history, recording.replay.emptied);
+    if (recording.history.earlier_reserved_bytes > most_bytes || requested_peak(recording.trace).bytes > most_bytes)
+        throw Error{Errc::bad_value, file.string() + ": damaged memory snapshot: more than 64 TiB are held at a time"};
+    describe_trace(recording.trace, recording.history, SourceLines{snapshot});
     return recording;
-}
-
-HPO_INLINE AllocationTrace recorded_trace(const Recording& recording) {
-    AllocationTrace trace = requested_trace(recording.history, recording.replay.emptied);
-    describe_trace(trace, recording.history, SourceLines{recording.snapshot});
-    return trace;
 }
 
 }  // namespace hpo::allocator::inline snapshot

@@ -35,21 +35,21 @@ public:
     [[nodiscard]] CachingAllocator& allocator() { return allocator_; }
     /// Carries out one request. Returns false if the device had no memory for it.
     bool serve(const Request& request) {
-        const RecordedBlock* const block = request.kind == Request::Kind::empty_cache ? nullptr : &history_.blocks[request.block];
-        switch (request.kind) {
-            case Request::Kind::empty_cache: allocator_.empty_cache(); return true;
-            case Request::Kind::give_back:
-                if (auto& held = held_[request.block]; held != AllocatorBlocks::none)
-                    allocator_.give_back(std::exchange(held, AllocatorBlocks::none));
-                return true;
-            case Request::Kind::take:
-            case Request::Kind::refused: break;
+        if (request.kind == Request::Kind::empty_cache) {
+            allocator_.empty_cache();
+            return true;
+        }
+        const RecordedBlock& block = history_.blocks[request.block];
+        auto& held = held_[request.block];
+        if (request.kind == Request::Kind::give_back) {
+            if (held != AllocatorBlocks::none) allocator_.give_back(std::exchange(held, AllocatorBlocks::none));
+            return true;
         }
         allocator_.place_next(request.segment != 0 ? std::optional{request.segment} : std::nullopt);
-        const auto taken = allocator_.take(block->requested_bytes, block->pool);
+        const auto taken = allocator_.take(block.requested_bytes, block.pool);
         if (!taken) return false;
         if (request.kind == Request::Kind::refused) allocator_.give_back(*taken);
-        else held_[request.block] = *taken;
+        else held = *taken;
         return true;
     }
     [[nodiscard]] std::optional<std::uint64_t> address(std::size_t block) const {

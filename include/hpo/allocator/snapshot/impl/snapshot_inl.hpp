@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,6 +24,11 @@ namespace hpo::allocator::inline snapshot {
 
 HPO_INLINE bool Snapshot::has_history() const {
     return std::ranges::any_of(history, [](const std::vector<Event>& events) { return !events.empty(); });
+}
+
+HPO_INLINE std::span<const Event> Snapshot::events_of(int device) const {
+    const auto number = static_cast<std::size_t>(device);
+    return number < history.size() ? std::span<const Event>{history[number]} : std::span<const Event>{};
 }
 
 HPO_INLINE std::vector<int> Snapshot::devices() const {

@@ -76,7 +76,7 @@ HPO_INLINE SourceLines::Part SourceLines::part(const DeviceHistory& history, con
     const auto found = steps_.find(history.device);
     if (told != Part::forward || found == steps_.end()) return told;
     const auto& steps = found->second;
-    const std::int64_t time = snapshot_.history[static_cast<std::size_t>(history.device)][block.taken].time_us;
+    const std::int64_t time = snapshot_.events_of(history.device)[block.taken].time_us;
     const auto at = std::ranges::upper_bound(steps, time, {}, [](const auto& each) { return each.first; });
     return at != steps.begin() && time <= std::prev(at)->second ? Part::step : Part::forward;
 }

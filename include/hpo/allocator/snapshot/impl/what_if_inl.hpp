@@ -63,11 +63,12 @@ HPO_INLINE WhatIf what_if(const AllocationTrace& trace, const std::string& conf,
 
 HPO_INLINE std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows) {
     const WhatIf& recorded = rows.front();
+    const auto advisable = [](const WhatIf& row) { return row.conf.find("per_process_memory_fraction") == std::string::npos; };
     std::optional<std::size_t> best;
     if (recorded.fits && (!*recorded.fits || *recorded.retries > 0)) {
         for (std::size_t i = 1; i < rows.size(); ++i) {
             const WhatIf& row = rows[i];
-            if (!*row.fits || row.conf.find("per_process_memory_fraction") != std::string::npos) continue;
+            if (!*row.fits || !advisable(row)) continue;
             const bool calmer = !best || *row.retries < *rows[*best].retries;
             const bool smaller = best && *row.retries == *rows[*best].retries && 100 * row.calm_capacity < 99 * rows[*best].calm_capacity;
             if (calmer || smaller) best = i;
@@ -79,7 +80,7 @@ HPO_INLINE std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& r
     constexpr std::int64_t least_gain = std::int64_t{256} << 20;
     for (std::size_t i = 1; i < rows.size(); ++i) {
         const std::int64_t gain = recorded.calm_capacity - rows[i].calm_capacity;
-        if (rows[i].conf.find("per_process_memory_fraction") != std::string::npos) continue;
+        if (!advisable(rows[i])) continue;
         if (gain < least_gain || 50 * gain < recorded.calm_capacity) continue;
         if (!best || 100 * rows[i].calm_capacity < 99 * rows[*best].calm_capacity) best = i;
     }

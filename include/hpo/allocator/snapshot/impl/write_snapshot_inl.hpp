@@ -106,7 +106,7 @@ private:
 
     void replay(std::size_t number) {
         const std::int64_t event = trace_.events[number];
-        const auto block = static_cast<std::size_t>(event >= 0 ? event : -1 - event);
+        const std::size_t block = AllocationTrace::block_of(event);
         const TracedBlock& traced = trace_.blocks[block];
         if (event < 0) {
             write_event("free_requested", {allocator_.address(held_[block]), traced.bytes, block, scope_of(block)}, number);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "analyze/shown/snapshot_report.hpp"
+#include "support/json.hpp"
+
+namespace hpo_analyze {
+
+/// A report for a program.
+[[nodiscard]] hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptions& options);
+
+/// One table of a report on standard output, as CSV: "settings", "holders" or "timeline".
+void print_snapshot_csv(const SnapshotReport& report, const std::string& table);
+
+}  // namespace hpo_analyze
