@@ -217,21 +217,31 @@ TEST_CASE("a replay tells the moments of its peaks, and how much of what was res
 TEST_CASE("the range of capacities that a replay names replays alike to its ends and otherwise beyond") {
     hpo::Rng rng{7};
     int bounded = 0;
-    for (int round = 0; round < 2000; ++round) {
-        const AllocationTrace trace = hpo::tests::random_trace(rng, 40);
-        const std::int64_t peak = simulate(trace, {}).counts.reserved_peak;
-        const std::int64_t capacity = peak / 2 + hpo::tests::draw(rng, 0, peak);
-        const ReplayedTrace replay = simulate(trace, {}, {.total_bytes = capacity});
+    int ranges_of_expandable = 0;
+    for (int round = 0; round < 3000; ++round) {
+        AllocationTrace trace = hpo::tests::random_trace(rng, 40);
+        const AllocatorSettings settings{.expandable_segments = round % 3 == 0};
+        if (round % 2 == 0) trace.emptied = {static_cast<std::size_t>(hpo::tests::draw(rng, 1, 39))};
+        const std::int64_t peak = simulate(trace, settings).counts.reserved_peak;
+        const std::int64_t outside = round % 5 == 0 ? 300 * mib : 0;
+        const std::int64_t capacity = outside + peak / 2 + hpo::tests::draw(rng, 0, peak);
+        const auto with = [&](std::int64_t total) { return simulate(trace, settings, {.total_bytes = total, .outside_bytes = outside}); };
+        const ReplayedTrace replay = with(capacity);
         REQUIRE(replay.same_from_bytes <= capacity);
         REQUIRE(capacity <= replay.same_to_bytes);
-        CHECK(simulate(trace, {}, {.total_bytes = replay.same_from_bytes}) == replay);
-        CHECK(simulate(trace, {}, {.total_bytes = replay.same_to_bytes}) == replay);
-        if (replay.same_from_bytes > 0) CHECK_FALSE(simulate(trace, {}, {.total_bytes = replay.same_from_bytes - 1}) == replay);
+        CHECK(with(replay.same_from_bytes) == replay);
+        CHECK(with(replay.same_to_bytes) == replay);
+        if (settings.expandable_segments) {  // a range may be smaller than it could be
+            ranges_of_expandable += replay.same_from_bytes < replay.same_to_bytes ? 1 : 0;
+            continue;
+        }
+        if (replay.same_from_bytes > outside) CHECK_FALSE(with(replay.same_from_bytes - 1) == replay);
         if (replay.same_to_bytes == unlimited_bytes) continue;
         ++bounded;
-        CHECK_FALSE(simulate(trace, {}, {.total_bytes = replay.same_to_bytes + 1}) == replay);
+        CHECK_FALSE(with(replay.same_to_bytes + 1) == replay);
     }
     CHECK(bounded > 500);
+    CHECK(ranges_of_expandable > 300);
 }
 
 TEST_CASE("the need survives with up to 64 MiB more and not with less; comfort never retries") {

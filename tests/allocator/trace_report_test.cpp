@@ -93,6 +93,21 @@ TEST_CASE("the timeline is one document that shows the peak, the phases and the 
     CHECK(timeline_svg({}, "nothing").find(">peak ") == std::string::npos);
 }
 
+TEST_CASE("a timeline may be stacked by scope: the largest at the peak, and the others") {
+    AllocationTrace trace;
+    trace.scopes = {"", "a.py:1 f", "b.py:2 g", "c.py:3 h", std::string(150, 'd') + ".py:4 i"};
+    for (std::uint32_t scope = 1; scope <= 4; ++scope) trace.take({.bytes = 100 * scope, .scope = scope});
+    const TraceLayers layers = layers_by_scope(trace, 3, 3);
+    CHECK(layers.names == std::vector<std::string>{trace.scopes[4], "c.py:3 h", "others"});
+    CHECK(layers.of_block == std::vector<std::size_t>{2, 2, 1, 0});
+    const std::string svg = timeline_svg(trace, "lines", layers);
+    CHECK(svg.find(">c.py:3 h 300 bytes</text>") != std::string::npos);
+    CHECK(svg.find(">others 300 bytes</text>") != std::string::npos);
+    CHECK(svg.find(">..." + std::string(93, 'd') + ".py:4 i 400 bytes</text>") != std::string::npos);
+    CHECK(layers_by_scope(trace, 3, 9).names.size() == 5);
+    CHECK(layers_by_scope({}, 0, 3).names == std::vector<std::string>{"others"});
+}
+
 TEST_CASE("a timeline of many events stays small and keeps a peak of one event") {
     AllocationTrace trace;
     trace.enter("forward");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,12 @@ public:
         allocator_.give_back(owner);
         event("free_requested", address, bytes, stream, "");
         event("free_completed", address, bytes, stream, "");
+    }
+    /// The program gives a block back, but another stream still uses it.
+    void ask_back(std::size_t owner, std::uint32_t stream) {
+        const std::uint64_t address = find(owner).first;
+        pending_.insert(address);
+        event("free_requested", address, live_.at(address).first, stream, "");
     }
     void empty_cache() {
         allocator_.empty_cache();
@@ -168,8 +175,10 @@ private:
                 begin = offset + piece.bytes;
             } else {
                 const bool used = piece.kind == PlainPiece::used;
-                Plain block =
-                    Plain::tabled({{"size", Plain::of(piece.bytes)}, {"state", Plain::of(used ? "active_allocated" : "inactive")}});
+                const char* const state = !used                                               ? "inactive"
+                                          : pending_.contains(address(segment.place, offset)) ? "active_pending_free"
+                                                                                              : "active_allocated";
+                Plain block = Plain::tabled({{"size", Plain::of(piece.bytes)}, {"state", Plain::of(state)}});
                 const auto add_to = [](Plain& table, std::string_view key, Plain value) {
                     table.items.push_back(Plain::of(key));
                     table.items.push_back(std::move(value));
@@ -201,6 +210,7 @@ private:
     bool recording_ = false;
     std::vector<Plain> events_;
     std::map<std::uint64_t, std::pair<std::int64_t, std::string>> live_;
+    std::set<std::uint64_t> pending_;
 };
 
 }  // namespace hpo::tests

@@ -172,7 +172,7 @@ TEST_CASE("expandable segments are worth setting where large blocks of many size
     CHECK(worth_setting(rows) == 1U);
     for (WhatIf& each : rows) each.fits = {}, each.retries = {};
     CHECK(worth_setting(rows) == 1U);
-    rows[1].calm_capacity = rows[0].calm_capacity - 100 * mib;  // too little to be worth it
+    rows[1].capacity_without_retry = rows[0].capacity_without_retry - 100 * mib;  // too little to be worth it
     rows.resize(2);
     CHECK(worth_setting(rows) == std::nullopt);
 }

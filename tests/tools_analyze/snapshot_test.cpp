@@ -75,7 +75,26 @@ TEST_CASE("tables of a snapshot are printed as CSV, and the timeline is drawn") 
     CHECK(lines("settings") == 11);
     CHECK(lines("holders") == 3);
     CHECK(lines("timeline") == 1 + 12 + 6 + 1);
-    CHECK(read_file(workshop.path("t.svg")).find("<svg") != std::string::npos);
+    CHECK(lines("steps") == 1);
+    CHECK(read_file(workshop.path("t.svg")).find(">user/train.py:10 keep 360.00 MiB</text>") != std::string::npos);
+}
+
+TEST_CASE("a snapshot's picture shows lines or kinds, and what cannot be drawn or asked is one error") {
+    const Workshop workshop;
+    const std::string file = file_of(workshop, fragmented());
+    const auto error_of = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), file);
+        const CommandResult result = analyze(workshop, words);
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+        return result.error;
+    };
+    CHECK(error_of({"--svg", workshop.file("t.svg"), "--colour", "kind"}).find("do not tell the kinds") != std::string::npos);
+    CHECK(error_of({"--colour", "line"}).find("--svg") != std::string::npos);
+    CHECK(error_of({"--svg", workshop.file("absent/t.svg")}).find("--svg: ") != std::string::npos);
+    CHECK(error_of({"--study", "a"}).find("--study") != std::string::npos);
+    CHECK(error_of({"--store", "a.db"}).find("--store") != std::string::npos);
 }
 
 TEST_CASE("settings of one's own are asked, and refused where their version refuses them") {

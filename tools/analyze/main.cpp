@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
         "Exit status: 0 done, 1 the output cannot be written, 2 wrong use, 3 the store cannot be read.");
 
     Query query;
-    app.add_option("--store", query.store, "a path or sqlite:///path")->capture_default_str();
-    app.add_option("--study", query.study, "the study's name; not needed if there is only one");
+    const auto* store = app.add_option("--store", query.store, "a path or sqlite:///path")->capture_default_str();
+    const auto* study = app.add_option("--study", query.study, "the study's name; not needed if there is only one");
     app.add_flag("--json", query.json, "one JSON document instead of text");
 
     std::function<void()> work;
@@ -133,12 +133,21 @@ int main(int argc, char** argv) {
     recorded->add_option("--frames", snapshot_options.frames, "own: the innermost line of your code; all: whole stacks")
         ->check(CLI::IsMember({"own", "all"}))
         ->capture_default_str();
-    recorded->add_option("--csv", snapshot_options.csv, "one table as CSV: settings, holders or timeline")
-        ->check(CLI::IsMember({"settings", "holders", "timeline"}));
-    recorded->add_option("--svg", snapshot_options.svg, "draw the live blocks over the events into this file");
-    recorded->callback([&] { work = [&] { snapshot(query, snapshot_options); }; });
+    recorded->add_option("--csv", snapshot_options.csv, "one table as CSV: settings, holders, steps or timeline")
+        ->check(CLI::IsMember({"settings", "holders", "steps", "timeline"}));
+    auto* drawing = recorded->add_option("--svg", snapshot_options.svg, "draw the live blocks over the events into this file");
+    recorded
+        ->add_option("--colour", snapshot_options.colour, "what the picture's colours show: kind or line (default: kind, if it is known)")
+        ->check(CLI::IsMember({"kind", "line"}))
+        ->needs(drawing);
+    recorded->callback([&] {
+        for (const auto* option : {store, study}) {
+            if (option->count() > 0) throw CLI::ValidationError(option->get_name(), "a snapshot is a file of its own, without a study");
+        }
+        work = [&] { snapshot(query, snapshot_options); };
+    });
 
-    for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::App* command : app.get_subcommands([&](const CLI::App* each) { return each != recorded; })) {
         command->footer(
             "Options of every command:\n"
             "  --store PATH    the store: a path or sqlite:///path [hpo.db]\n"
@@ -146,6 +155,7 @@ int main(int argc, char** argv) {
             "  --json          one JSON document instead of text\n"
             "Examples and exit status: hpo-analyze --help");
     }
+    recorded->footer("With --json: one JSON document instead of text. Examples and exit status: hpo-analyze --help");
 
     try {
         app.parse(argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -83,10 +84,13 @@ public:
     void watch() { ledger_.watched = true; }
     /// The changes since this was last called, in their order.
     [[nodiscard]] std::vector<SegmentChange> changes() { return std::exchange(ledger_.changes, {}); }
-    /// The highest sum of reserved bytes that the device granted, and the lowest that it refused. With any capacity between them, the
-    /// device would have answered the same. Without a memory fraction and expandable segments, no other result depends on the capacity.
-    [[nodiscard]] std::int64_t highest_granted() const { return ledger_.granted; }
-    [[nodiscard]] std::int64_t lowest_refused() const { return ledger_.refused; }
+    /// The capacities, in bytes of the whole device, with which everything until now would have gone the same way. Only the device's own
+    /// with a memory fraction, and where an expandable segment was too small, which depends on the capacity.
+    struct SameWith {
+        std::int64_t from = 0;
+        std::int64_t to = 0;
+    };
+    [[nodiscard]] SameWith same_with() const;
 
 private:
     struct Ledger {
@@ -94,6 +98,7 @@ private:
         [[nodiscard]] bool take(std::int64_t bytes);
         void give_back(std::int64_t bytes) { reserved -= bytes; }
         [[nodiscard]] std::uint64_t next_segment();
+        void reach(std::int64_t bytes) const { reached = std::max(reached, bytes); }
         void note(bool taken, const AllocatorBlock& block) {
             if (watched) changes.push_back({taken, block.segment + static_cast<std::uint64_t>(block.offset), block.bytes});
         }
@@ -104,6 +109,7 @@ private:
         std::int64_t peak = 0;
         std::int64_t granted = 0;
         std::int64_t refused = std::numeric_limits<std::int64_t>::max();
+        mutable std::int64_t reached = 0;  ///< expandable segments of so many bytes would have made no difference so far
         std::uint64_t segments = 0;
         std::optional<std::uint64_t> next_address{};
         std::vector<bool> answers{};  ///< the next one last
@@ -120,10 +126,9 @@ private:
     [[nodiscard]] Index best_fit(std::int64_t size, Place place) const;
     /// Takes the best fit.
     [[nodiscard]] Index cached(std::int64_t size, Place place);
-    [[nodiscard]] std::int64_t with_hole(Index block) const {
-        const Index next = blocks_[block].next;
-        return blocks_[block].bytes + (next != AllocatorBlocks::none && blocks_[next].state == State::unmapped ? blocks_[next].bytes : 0);
-    }
+    /// True if a block and the hole behind it are smaller than another with its hole. The hole at a segment's end is as large as the
+    /// segment lets it be, so it is noted how large that must be for this answer.
+    [[nodiscard]] bool smaller_with_hole(Index block, Index than) const;
 
     /// Takes a block in memory from the device, if necessary after giving back cached memory. Returns none if the device refuses.
     [[nodiscard]] Index fresh(std::int64_t size, Place place);

@@ -19,8 +19,8 @@ struct CapacityNeed {
 };
 
 /// Searches for the capacities that a trace's replay survives. A replay that survives with some capacity may fail with more: at a lower
-/// limit, cached blocks are given back before they are split up. So the search bisects and then checks larger capacities. Exact with the
-/// usual settings; exact to 2 MiB with a memory fraction or expandable segments.
+/// limit, cached blocks are given back before they are split up. So the search bisects and then checks larger capacities. Exact without
+/// a memory fraction, and exact to 2 MiB with one or where an expandable segment fills up.
 class CapacitySearch {
 public:
     CapacitySearch(const AllocationTrace& trace, const AllocatorSettings& settings, std::int64_t outside_bytes)
@@ -49,6 +49,7 @@ private:
         return outside_bytes_ + (capacity - outside_bytes_) / step_bytes * step_bytes;
     }
     [[nodiscard]] Tried tried(std::int64_t capacity);
+    [[nodiscard]] static Tried range_of(const ReplayedTrace& replay);
 
     const AllocationTrace& trace_;
     const AllocatorSettings& settings_;

@@ -6,12 +6,14 @@
 #include <set>
 
 #include "hpo/allocator/blocks.hpp"
+#include "hpo/allocator/settings.hpp"
 
 namespace hpo::allocator {
 
 /// One pool's memory with expandable_segments: address space that is reserved once, and pages that are mapped into it when they are needed.
 /// `Ledger` counts the device's bytes. It has `bool take(bytes)`, which returns false if the device has too few, `void give_back(bytes)`,
-/// `uint64_t next_segment()` and `void note(taken, block)`, which is told each change.
+/// `uint64_t next_segment()`, `void note(taken, block)`, which is told each change, and `void reach(bytes)`: with segments of at least so
+/// many bytes, the requests until then would lie where they do. It is told `unlimited_bytes` when a segment is too small for a request.
 template <class Ledger>
 class ExpandableSegments {
 public:
@@ -79,13 +81,22 @@ private:
                  each = blocks_[each].next) {
                 found += blocks_[each].bytes;
             }
-            if (found >= bytes) return first;
+            if (found >= bytes) {
+                // A page more: a segment that is mapped to its end has no hole, which the next request looks for.
+                ledger_.reach(blocks_[first].offset + bytes + shape_.page_bytes);
+                return first;
+            }
+            if (blocks_[hole.block].next == AllocatorBlocks::none) ledger_.reach(unlimited_bytes);
         }
         const std::int64_t space = (shape_.space_bytes + shape_.page_bytes - 1) / shape_.page_bytes * shape_.page_bytes;
-        if (space < bytes) return AllocatorBlocks::none;  // the device is smaller than the request
+        if (space < bytes) {  // the device is smaller than the request
+            ledger_.reach(unlimited_bytes);
+            return AllocatorBlocks::none;
+        }
         const Index added =
             blocks_.add({.bytes = space, .segment = ledger_.next_segment(), .stream = shape_.stream, .small = shape_.small});
         blocks_.put(added, State::unmapped);
+        ledger_.reach(bytes + shape_.page_bytes);
         return added;
     }
     [[nodiscard]] bool map(Index block, std::int64_t bytes) {

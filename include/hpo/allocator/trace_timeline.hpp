@@ -7,31 +7,35 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/allocator/allocation_trace.hpp"
+#include "hpo/allocator/trace_layers.hpp"
 #include "hpo/allocator/trace_peak.hpp"
-#include "hpo/allocator/trace_report.hpp"
 
 namespace hpo::allocator {
 
-/// A trace as a picture: the requested bytes of live blocks over the events, stacked by part. Phases and the peak are marked. The result is
-/// one self-contained SVG document. A column of the picture shows the highest of its events, so that no peak is lost.
+/// A trace as a picture: the requested bytes of live blocks over the events, stacked by layer. Phases and the peak are marked. The result
+/// is one self-contained SVG document. A column of the picture shows the highest of its events, so that no peak is lost.
 class TraceTimeline {
 public:
-    /// `names` are what the parts are called in the picture.
-    explicit TraceTimeline(const AllocationTrace& trace, const TracePartNames& names = trace_part_names);
+    static constexpr std::size_t most_layers = 9;
+
+    /// At most most_layers layers have colours of their own.
+    TraceTimeline(const AllocationTrace& trace, TraceLayers layers);
 
     [[nodiscard]] std::string svg(std::string_view title) const;
 
 private:
     static constexpr double width = 1000;
-    static constexpr double height = 460;
     static constexpr double left = 84;
     static constexpr double right = 980;
-    static constexpr double above = 96;
+    static constexpr double above = 60;
     static constexpr double below = 420;
-    static constexpr std::array<std::string_view, trace_part_names.size()> colours{"#3b6ea8", "#c8553d", "#e0a030", "#5a9e6f", "#9b8ab8"};
+    static constexpr double legend_row = 18;
+    static constexpr std::array<std::string_view, most_layers> colours{"#3b6ea8", "#c8553d", "#e0a030", "#5a9e6f", "#9b8ab8",
+                                                                       "#4aa5b5", "#b5651d", "#d48fb0", "#8c8c84"};
     struct Point {
         double x = 0;
         double y = 0;
@@ -41,9 +45,10 @@ private:
         std::string_view attributes{};      ///< further attributes of the SVG element
     };
 
-    /// The highest moment of each column, as cumulative sums of its parts from below.
-    [[nodiscard]] static std::vector<PartBytes> columns_of(const AllocationTrace& trace);
+    /// The highest moment of each column, as cumulative sums of its layers from below.
+    [[nodiscard]] static std::vector<std::vector<std::int64_t>> columns_of(const AllocationTrace& trace, const TraceLayers& layers);
 
+    [[nodiscard]] static std::string colour(std::size_t layer) { return std::string{colours[std::min(layer, most_layers - 1)]}; }
     [[nodiscard]] double x_of(std::size_t event) const {
         return left + (right - left) * static_cast<double>(event) / static_cast<double>(std::max<std::size_t>(trace_.events.size(), 1));
     }
@@ -51,6 +56,8 @@ private:
     /// At most two decimals, without trailing zeros.
     [[nodiscard]] static std::string text(double value);
     [[nodiscard]] static std::string escaped(std::string_view raw);
+    /// A name's end, where the line number is, if the name is too long.
+    [[nodiscard]] static std::string shortened(const std::string& name);
     [[nodiscard]] static std::string label(Point at, Look look, std::string_view words) {
         return "<text x=\"" + text(at.x) + "\" y=\"" + text(at.y) + "\" text-anchor=\"" + std::string{look.anchor} + "\" " +
                std::string{look.attributes} + ">" + escaped(words) + "</text>\n";
@@ -62,22 +69,28 @@ private:
 
     void add_phases(std::string& out) const;
     void add_axis(std::string& out) const;
-    void add_parts(std::string& out) const;
+    void add_layers(std::string& out) const;
+    /// Adds below the picture what each layer holds at the peak. Returns the height of the whole.
+    double add_legend(std::string& out) const;
     void add_peak(std::string& out) const;
 
     const AllocationTrace& trace_;
-    TracePartNames names_;
+    TraceLayers layers_;
     TracePeak peak_;
-    std::vector<PartBytes> columns_;
+    std::vector<std::vector<std::int64_t>> columns_;
     std::int64_t unit_ = 1;  ///< bytes
     double tick_ = 1;        ///< bytes
     double top_ = 1;         ///< bytes
 };
 
 /// Draws a trace with `title` above it.
-[[nodiscard]] inline std::string timeline_svg(const AllocationTrace& trace, std::string_view title,
-                                              const TracePartNames& names = trace_part_names) {
-    return TraceTimeline{trace, names}.svg(title);
+[[nodiscard]] inline std::string timeline_svg(const AllocationTrace& trace, std::string_view title, TraceLayers layers) {
+    return TraceTimeline{trace, std::move(layers)}.svg(title);
+}
+
+/// The same, stacked by part.
+[[nodiscard]] inline std::string timeline_svg(const AllocationTrace& trace, std::string_view title) {
+    return timeline_svg(trace, title, layers_by_part(trace));
 }
 
 }  // namespace hpo::allocator

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <filesystem>
 #include <span>
+#include <utility>
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/snapshot_data.hpp"
@@ -97,7 +99,8 @@ std::string advice_text(const SnapshotReport& report) {
     } else if (recorded.retries && *best.retries < *recorded.retries) {
         text += std::to_string(*best.retries) + " instead of " + retries_text(*recorded.retries) + ", each of which waits for the device";
     } else {
-        text += format_bytes(best.calm_capacity) + " instead of " + format_bytes(recorded.calm_capacity) + " of the device without a retry";
+        text += format_bytes(best.capacity_without_retry) + " instead of " + format_bytes(recorded.capacity_without_retry) +
+                " of the device without a retry";
     }
     return text;
 }
@@ -154,9 +157,7 @@ void print_warnings(const Page& page, const SnapshotReport& report) {
     if (report.recording.replay.unexplained > 0) {
         warn(counted(report.recording.replay.unexplained, "time") +
              " memory went back to the device within a request. No stack says whether for a retry or by empty_cache() before it. "
-             "Below it "
-             "counts "
-             "as a retry, so the figures may be too high");
+             "Below it counts as a retry, so the figures may be too high");
     }
     if (report.private_pools > 0) warn("private pools (of CUDA graphs) are kept apart: " + std::to_string(report.private_pools));
     if (history.mixed) warn("the recording has usual and expandable segments; the model has one kind at a time");
@@ -209,7 +210,16 @@ void print_steps(const Page& page, const SnapshotReport& report) {
     page.line();
     page.heading(counted(report.steps.size(), "step"));
     const auto [low, high] = std::ranges::minmax_element(report.steps, {}, &hpo::allocator::TracedStep::peak);
-    page.line("  peak of a step: " + format_bytes(low->peak) + " to " + format_bytes(high->peak) + " requested");
+    constexpr std::size_t listed = 12;
+    if (report.steps.size() <= listed) {
+        std::string peaks;
+        for (const auto& each : report.steps) peaks += (peaks.empty() ? "" : ", ") + format_bytes(each.peak);
+        page.paragraph("  peak of each step, requested: " + peaks, 4);
+    } else {
+        page.paragraph("  peak of a step: " + format_bytes(low->peak) + " to " + format_bytes(high->peak) +
+                           " requested, the highest in step " + std::to_string(high - report.steps.begin() + 1) + "; each: --csv steps",
+                       4);
+    }
     if (report.steps.size() < 4) page.line("  growth from step to step: not known with fewer than four steps");
     else if (report.growing.empty()) page.line("  nothing grows from step to step");
     for (const auto& each : report.growing)
@@ -227,15 +237,15 @@ void print_what_ifs(const Page& page, const SnapshotReport& report) {
     Table table{columns, Table::Last::wrap};
     for (std::size_t i = 0; i < report.rows.size(); ++i) {
         const WhatIf& row = report.rows[i];
-        std::vector<std::string> cells{format_bytes(row.reserved_peak), format_bytes(row.least_capacity), format_bytes(row.calm_capacity)};
+        std::vector<std::string> cells{format_bytes(row.reserved_peak), format_bytes(row.least_capacity),
+                                       format_bytes(row.capacity_without_retry)};
         if (row.fits) cells.push_back(!*row.fits ? "no" : *row.retries == 0 ? "yes" : retries_text(*row.retries));
         cells.push_back((row.conf.empty() ? "(usual)" : row.conf) + (i == 0 ? "   the recorded settings" : ""));
         table.row(cells);
     }
     table.print(page, 2);
     page.paragraph(
-        "  reserved: the peak on a device that never refuses. least: the smallest capacity that serves every request. no retry: "
-        "the same "
+        "  reserved: the peak on a device that never refuses. least: the smallest capacity that serves every request. no retry: the same "
         "without a retry, which gives the cache back and waits for the device.",
         2);
     page.paragraph(
@@ -245,19 +255,33 @@ void print_what_ifs(const Page& page, const SnapshotReport& report) {
         2);
 }
 
+void draw(const SnapshotReport& report, const SnapshotOptions& options) {
+    namespace model = hpo::allocator;
+    if (options.colour == "kind" && !report.parts_known)
+        throw hpo::Error{hpo::Errc::usage,
+                         "--colour kind: the stacks of " + report.file + " do not tell the kinds; --colour line does without"};
+    const bool by_kind = options.colour.empty() ? report.parts_known : options.colour == "kind";
+    const model::AllocationTrace& trace = report.recording.trace;
+    model::TraceLayers layers = by_kind ? model::layers_by_part(trace, model::recorded_part_names)
+                                        : model::layers_by_scope(trace, report.holders.event, model::TraceTimeline::most_layers);
+    const std::string picture = model::timeline_svg(
+        trace, std::filesystem::path{report.file}.filename().string() + ", device " + std::to_string(report.recording.device),
+        std::move(layers));
+    try {
+        hpo::NewFile file{options.svg};
+        file.write(std::as_bytes(std::span{picture}));
+        file.commit();
+    } catch (const hpo::Error& error) {  // a file that was asked for is no store
+        throw hpo::Error{hpo::Errc::usage, "--svg: " + std::string{error.what()}};
+    }
+}
+
 }  // namespace
 
 void snapshot(const Query& query, const SnapshotOptions& options) {
     if (query.json && !options.csv.empty()) throw hpo::Error{hpo::Errc::usage, "--json and --csv: only one of them at a time"};
     const SnapshotReport report = snapshot_report(options);
-    if (!options.svg.empty()) {
-        const std::string drawing =
-            hpo::allocator::timeline_svg(report.recording.trace, report.file + ", device " + std::to_string(report.recording.device),
-                                         hpo::allocator::recorded_part_names);
-        hpo::NewFile file{options.svg};
-        file.write(std::as_bytes(std::span{drawing}));
-        file.commit();
-    }
+    if (!options.svg.empty()) draw(report, options);
     if (query.json) return print(snapshot_json(report, options));
     if (!options.csv.empty()) return print_snapshot_csv(report, options.csv);
     const Page page = Page::standard_output();

@@ -91,7 +91,7 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
         json["settings_table"].push_back({{"settings", row.conf},
                                           {"reserved_peak_bytes", row.reserved_peak},
                                           {"least_capacity_bytes", row.least_capacity},
-                                          {"capacity_without_retry_bytes", row.calm_capacity},
+                                          {"capacity_without_retry_bytes", row.capacity_without_retry},
                                           {"fits", or_null(row.fits)},
                                           {"retries", or_null(row.retries)}});
     }
@@ -104,12 +104,16 @@ void print_snapshot_csv(const SnapshotReport& report, const std::string& table) 
     if (table == "settings") {
         out << "settings,reserved_peak_bytes,least_capacity_bytes,capacity_without_retry_bytes,fits,retries\n";
         for (const WhatIf& row : report.rows) {
-            out << cell(row.conf) << ',' << row.reserved_peak << ',' << row.least_capacity << ',' << row.calm_capacity << ','
+            out << cell(row.conf) << ',' << row.reserved_peak << ',' << row.least_capacity << ',' << row.capacity_without_retry << ','
                 << (row.fits ? (*row.fits ? "yes" : "no") : "") << ',' << (row.retries ? std::to_string(*row.retries) : "") << '\n';
         }
     } else if (table == "holders") {
         out << "line,bytes,blocks\n";
         for (const auto& each : report.holders.scopes) out << cell(each.scope) << ',' << each.bytes << ',' << each.blocks << '\n';
+    } else if (table == "steps") {
+        out << "step,peak_requested_bytes,held_after_bytes\n";
+        for (std::size_t i = 0; i < report.steps.size(); ++i)
+            out << i + 1 << ',' << report.steps[i].peak << ',' << report.steps[i].held << '\n';
     } else {
         constexpr std::array<std::string_view, 4> words{"take", "give_back", "empty_cache", "refused"};
         out << "event,request,bytes,line,allocated_bytes,reserved_bytes\n";

@@ -24,8 +24,9 @@ struct SnapshotOptions {
     std::string libtorch;                      ///< "2.6"; empty: the newest that reads the recorded settings
     std::size_t top = 10;                      ///< rows of a list
     std::string frames = "own";                ///< own, all
-    std::string csv;                           ///< settings, holders, timeline; empty: none
+    std::string csv;                           ///< settings, holders, steps, timeline; empty: none
     std::string svg;                           ///< a file; empty: none
+    std::string colour;                        ///< of the picture: kind, line; empty: by kind if the kinds are known
 };
 
 /// Memory that blocks with one stack held at the peak.

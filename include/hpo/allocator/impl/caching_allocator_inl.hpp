@@ -93,6 +93,16 @@ HPO_INLINE AllocatorCounts CachingAllocator::counts() const {
     return counts;
 }
 
+HPO_INLINE CachingAllocator::SameWith CachingAllocator::same_with() const {
+    const std::int64_t own = device_.total_bytes;
+    if (settings_.memory_fraction) return {own, own};
+    // A segment's space is 9/8 of the device.
+    const std::int64_t spacious = settings_.expandable_segments ? (ledger_.reached + 8) / 9 * 8 + 8 : 0;
+    if (spacious > own) return {own, own};
+    return {.from = std::max(ledger_.granted + device_.outside_bytes, spacious),
+            .to = ledger_.refused < unlimited_bytes ? ledger_.refused + device_.outside_bytes - 1 : unlimited_bytes};
+}
+
 HPO_INLINE bool CachingAllocator::Ledger::take(std::int64_t bytes) {
     bool granted_now = reserved + bytes <= room;
     if (!answers.empty()) {
@@ -125,12 +135,26 @@ HPO_INLINE CachingAllocator::Index CachingAllocator::best_fit(std::int64_t size,
     if (found == cached.end() || found->stream != place.stream) return AllocatorBlocks::none;
     if (settings_.expandable_segments) {  // a block before a hole counts together with the hole
         for (auto next = std::next(found);
-             next != cached.end() && next->stream == place.stream && with_hole(next->block) < with_hole(found->block); ++next)
+             next != cached.end() && next->stream == place.stream && smaller_with_hole(next->block, found->block); ++next)
             found = next;
     }
     if (size < settings_.max_split_bytes && found->bytes >= settings_.max_split_bytes) return AllocatorBlocks::none;
     if (size >= settings_.max_split_bytes && found->bytes >= size + settings_.max_non_split_rounding_bytes) return AllocatorBlocks::none;
     return found->block;
+}
+
+HPO_INLINE bool CachingAllocator::smaller_with_hole(Index block, Index than) const {
+    const auto hole = [&](Index of) {
+        const Index next = blocks_[of].next;
+        return next != AllocatorBlocks::none && blocks_[next].state == State::unmapped ? next : AllocatorBlocks::none;
+    };
+    const auto bytes = [&](Index of) { return blocks_[of].bytes + (hole(of) == AllocatorBlocks::none ? 0 : blocks_[hole(of)].bytes); };
+    const auto at_end = [&](Index of) { return hole(of) != AllocatorBlocks::none && blocks_[hole(of)].next == AllocatorBlocks::none; };
+    const bool smaller = bytes(block) < bytes(than);
+    if (at_end(than) && !at_end(block) && smaller) ledger_.reach(blocks_[than].offset + bytes(block) + 1);
+    else if (at_end(block) && !at_end(than) && !smaller) ledger_.reach(blocks_[block].offset + bytes(than));
+    else if (at_end(block) || at_end(than)) ledger_.reach(unlimited_bytes);
+    return smaller;
 }
 
 HPO_INLINE CachingAllocator::Index CachingAllocator::cached(std::int64_t size, Place place) {

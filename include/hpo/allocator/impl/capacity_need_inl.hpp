@@ -16,7 +16,12 @@ HPO_INLINE CapacityNeed CapacitySearch::find() {
     const std::int64_t floor = found.unlimited.counts.allocated_peak + outside_bytes_;
     std::int64_t enough = found.unlimited.counts.reserved_peak + outside_bytes_;
     if (settings_.memory_fraction) enough = static_cast<std::int64_t>(std::ceil(static_cast<double>(enough) / *settings_.memory_fraction));
-    found.comfort = least({floor, std::clamp(enough, floor, unlimited_bytes)}, [](const Tried& tried) { return tried.retries == 0; });
+    else tried_.push_back(range_of(found.unlimited));
+    // Where a refusal always leads to a retry, no capacity below the peak is without one.
+    const bool refused_is_retried =
+        !settings_.memory_fraction && (settings_.expandable_segments || settings_.max_split_bytes == AllocatorSettings{}.max_split_bytes);
+    found.comfort = least({refused_is_retried ? enough : floor, std::clamp(enough, floor, unlimited_bytes)},
+                          [](const Tried& tried) { return tried.retries == 0; });
     found.need = least({floor, found.comfort}, [](const Tried&) { return true; });
     found.replays = replays_ + 1;
     return found;
@@ -55,10 +60,14 @@ HPO_INLINE CapacitySearch::Tried CapacitySearch::tried(std::int64_t capacity) {
     }
     const ReplayedTrace replay = simulate(trace_, settings_, {.total_bytes = capacity, .outside_bytes = outside_bytes_});
     ++replays_;
-    Tried now{replay.same_from_bytes, replay.same_to_bytes, replay.survived(), replay.counts.retries};
-    if (now.from == now.to) now.to = now.from + step_bytes - 1;
-    tried_.push_back(now);
-    return now;
+    tried_.push_back(range_of(replay));
+    return tried_.back();
+}
+
+HPO_INLINE CapacitySearch::Tried CapacitySearch::range_of(const ReplayedTrace& replay) {
+    Tried range{replay.same_from_bytes, replay.same_to_bytes, replay.survived(), replay.counts.retries};
+    if (range.from == range.to) range.to = range.from + step_bytes - 1;
+    return range;
 }
 
 }  // namespace hpo::allocator

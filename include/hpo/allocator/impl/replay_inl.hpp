@@ -41,12 +41,9 @@ HPO_INLINE ReplayedTrace simulate(const AllocationTrace& trace, const AllocatorS
     }
     if (!result.refused && emptied != trace.emptied.end()) allocator.empty_cache();
     result.counts = allocator.counts();
-    if (settings.memory_fraction || settings.expandable_segments) {
-        result.same_from_bytes = result.same_to_bytes = device.total_bytes;
-    } else {
-        result.same_from_bytes = allocator.highest_granted() + device.outside_bytes;
-        if (allocator.lowest_refused() < unlimited_bytes) result.same_to_bytes = allocator.lowest_refused() + device.outside_bytes - 1;
-    }
+    const CachingAllocator::SameWith same = allocator.same_with();
+    result.same_from_bytes = same.from;
+    result.same_to_bytes = same.to;
     return result;
 }
 

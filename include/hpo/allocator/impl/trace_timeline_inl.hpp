@@ -7,18 +7,21 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "hpo/allocator/trace_report.hpp"
 #include "hpo/allocator/trace_timeline.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::allocator {
 
-HPO_INLINE TraceTimeline::TraceTimeline(const AllocationTrace& trace, const TracePartNames& names)
-    : trace_{trace}, names_{names}, peak_{requested_peak(trace)}, columns_{columns_of(trace)} {
+HPO_INLINE TraceTimeline::TraceTimeline(const AllocationTrace& trace, TraceLayers layers)
+    : trace_{trace}, layers_{std::move(layers)}, peak_{requested_peak(trace)}, columns_{columns_of(trace, layers_)} {
     std::int64_t step = 1;
     for (unit_ = 1; unit_ * 1024 <= std::max<std::int64_t>(peak_.bytes, 1) && unit_ < (std::int64_t{1} << 30);) unit_ *= 1024;
     // Chooses a step of 1, 2, 5, 10, ... hundredths of the unit, so that there are about six steps.
@@ -28,36 +31,33 @@ HPO_INLINE TraceTimeline::TraceTimeline(const AllocationTrace& trace, const Trac
 }
 
 HPO_INLINE std::string TraceTimeline::svg(std::string_view title) const {
-    std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + text(width) + " " + text(height) + "\" width=\"" +
-                      text(width) + "\" height=\"" + text(height) +
-                      "\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n<title>" + escaped(title) +
-                      "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-    out += label({left, 22}, {.attributes = "font-size=\"15\" font-weight=\"bold\""}, title);
-    add_phases(out);
-    add_axis(out);
-    add_parts(out);
-    add_peak(out);
-    return out + "</svg>\n";
+    std::string drawn = label({left, 22}, {.attributes = "font-size=\"15\" font-weight=\"bold\""}, title);
+    add_phases(drawn);
+    add_axis(drawn);
+    add_layers(drawn);
+    const double height = add_legend(drawn);
+    add_peak(drawn);
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + text(width) + " " + text(height) + "\" width=\"" + text(width) +
+           "\" height=\"" + text(height) + "\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n<title>" + escaped(title) +
+           "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" + drawn + "</svg>\n";
 }
 
-HPO_INLINE std::vector<PartBytes> TraceTimeline::columns_of(const AllocationTrace& trace) {
-    const std::vector<TracePart> parts = parts_of_blocks(trace);
+HPO_INLINE std::vector<std::vector<std::int64_t>> TraceTimeline::columns_of(const AllocationTrace& trace, const TraceLayers& layers) {
     const std::size_t count = std::min(trace.events.size(), static_cast<std::size_t>(right - left));
-    std::vector<PartBytes> columns(count);
-    PartBytes live{};
+    std::vector<std::vector<std::int64_t>> columns(count, std::vector<std::int64_t>(layers.names.size()));
+    std::vector<std::int64_t> live(layers.names.size());
     std::int64_t sum = 0;
     std::vector<std::int64_t> highest(count, -1);
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         const std::int64_t event = trace.events[i];
         const std::size_t block = AllocationTrace::block_of(event);
         const std::int64_t change = event >= 0 ? trace.blocks[block].bytes : -trace.blocks[block].bytes;
-        live[static_cast<std::size_t>(parts[block])] += change;
+        live[layers.of_block[block]] += change;
         sum += change;
         const std::size_t column = i * count / trace.events.size();
         if (sum <= highest[column]) continue;
         highest[column] = sum;
-        std::int64_t under = 0;
-        for (std::size_t part = 0; part < live.size(); ++part) columns[column][part] = under += live[part];
+        std::partial_sum(live.begin(), live.end(), columns[column].begin());
     }
     return columns;
 }
@@ -77,6 +77,14 @@ HPO_INLINE std::string TraceTimeline::escaped(std::string_view raw) {
         else out += c;
     }
     return out;
+}
+
+HPO_INLINE std::string TraceTimeline::shortened(const std::string& name) {
+    constexpr std::size_t most = 100;
+    if (name.size() <= most) return name;
+    std::size_t from = name.size() - most;
+    while (from < name.size() && (static_cast<unsigned char>(name[from]) & 0xC0U) == 0x80U) ++from;  // not within a UTF-8 character
+    return "..." + name.substr(from);
 }
 
 HPO_INLINE void TraceTimeline::add_phases(std::string& out) const {
@@ -106,30 +114,46 @@ HPO_INLINE void TraceTimeline::add_axis(std::string& out) const {
                  std::to_string(trace_.events.size()) + " allocations and frees");
 }
 
-HPO_INLINE void TraceTimeline::add_parts(std::string& out) const {
+HPO_INLINE void TraceTimeline::add_layers(std::string& out) const {
     const double step = (right - left) / static_cast<double>(std::max<std::size_t>(columns_.size(), 1));
-    const auto side = [&](std::size_t part, bool forward) {  // the upper edge of a part; for the lower edge, part 0 is the axis
+    const auto side = [&](std::size_t layer, bool forward) {  // the upper edge of a layer; for the lower edge, layer 0 is the axis
         std::string path;
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             const std::size_t column = forward ? i : columns_.size() - 1 - i;
-            const double y = y_of(part == 0 ? 0.0 : static_cast<double>(columns_[column][part - 1]));
+            const double y = y_of(layer == 0 ? 0.0 : static_cast<double>(columns_[column][layer - 1]));
             const double x = left + step * static_cast<double>(column);
             path += " " + text(forward ? x : x + step) + "," + text(y) + " " + text(forward ? x + step : x) + "," + text(y);
         }
         return path;
     };
-    for (std::size_t part = 0; part < trace_part_names.size(); ++part) {
-        out += "<polygon fill=\"" + std::string{colours[part]} + "\" points=\"" + side(part + 1, true) + side(part, false) + "\"/>\n";
+    for (std::size_t layer = 0; layer < layers_.names.size(); ++layer)
+        out += "<polygon fill=\"" + colour(layer) + "\" points=\"" + side(layer + 1, true) + side(layer, false) + "\"/>\n";
+}
+
+HPO_INLINE double TraceTimeline::add_legend(std::string& out) const {
+    std::vector<std::int64_t> held(layers_.names.size());
+    if (!trace_.events.empty()) {
+        const std::vector<bool> live = live_after(trace_, peak_.event);
+        for (std::size_t i = 0; i < live.size(); ++i) {
+            if (live[i]) held[layers_.of_block[i]] += trace_.blocks[i].bytes;
+        }
     }
-    const TraceMoment moment = moment_after(trace_, peak_.event);
-    out += label({left, 45}, {}, "at the peak:");
-    double x = left + 86;
-    for (std::size_t part = 0; part < trace_part_names.size(); ++part) {
-        const std::string words = std::string{names_[part]} + " " + format_bytes(moment.parts[part]);
-        out += "<rect x=\"" + text(x) + "\" y=\"35\" width=\"11\" height=\"11\" fill=\"" + std::string{colours[part]} + "\"/>\n";
-        out += label({x + 16, 45}, {}, words);
-        x += 34 + 6.6 * static_cast<double>(words.size());
+    const double first = left + 86;
+    double x = first;
+    double y = below + 54;
+    out += label({left, y}, {}, "at the peak:");
+    for (std::size_t layer = 0; layer < layers_.names.size(); ++layer) {
+        const std::string words = shortened(layers_.names[layer]) + " " + format_bytes(held[layer]);
+        const double taken = 34 + 6.6 * static_cast<double>(words.size());
+        if (x > first && x + taken > width) {
+            x = first;
+            y += legend_row;
+        }
+        out += "<rect x=\"" + text(x) + "\" y=\"" + text(y - 10) + "\" width=\"11\" height=\"11\" fill=\"" + colour(layer) + "\"/>\n";
+        out += label({x + 16, y}, {}, words);
+        x += taken;
     }
+    return y + legend_row;
 }
 
 HPO_INLINE void TraceTimeline::add_peak(std::string& out) const {

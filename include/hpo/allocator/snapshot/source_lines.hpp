@@ -31,7 +31,8 @@ public:
     [[nodiscard]] Part part(const DeviceHistory& history, const RecordedBlock& block) const;
     /// "src/train.py:120 forward", with the last two parts of the path.
     [[nodiscard]] std::string text(std::uint32_t frame) const;
-    /// The own line of a block, or why there is none: "(autograd, no line of Python)", "(no line of your own code)", "(no stack recorded)",
+    /// The own line of a block; in a snapshot of write_snapshot() its scope; or why there is none: "(autograd, no line of Python)", "(no
+    /// line of your own code)", "(no stack recorded)",
     /// "(from before the recording)".
     [[nodiscard]] std::string holder(const RecordedBlock& block) const;
 

@@ -14,12 +14,12 @@ namespace hpo::allocator::inline snapshot {
 
 /// What the same requests would take of a device under other settings of the allocator. All in bytes.
 struct WhatIf {
-    std::string conf;                     ///< PYTORCH_CUDA_ALLOC_CONF; empty: the usual settings
-    std::int64_t reserved_peak = 0;       ///< on a device that never refuses
-    std::int64_t least_capacity = 0;      ///< serves every request, if necessary after retries
-    std::int64_t calm_capacity = 0;       ///< serves every request without a retry
-    std::optional<bool> fits;             ///< on the device of the question
-    std::optional<std::int64_t> retries;  ///< there
+    std::string conf;                         ///< PYTORCH_CUDA_ALLOC_CONF; empty: the usual settings
+    std::int64_t reserved_peak = 0;           ///< on a device that never refuses
+    std::int64_t least_capacity = 0;          ///< serves every request, if necessary after retries
+    std::int64_t capacity_without_retry = 0;  ///< serves every request without a retry
+    std::optional<bool> fits;                 ///< on the device of the question
+    std::optional<std::int64_t> retries;      ///< there
 };
 
 /// The question: a device, and how the settings are read.

@@ -29,6 +29,16 @@ namespace detail {
     return python && std::ranges::none_of(others, [&](std::string_view each) { return path.find(each) != std::string::npos; });
 }
 
+/// The phase in a frame of write_snapshot(), which has the phase as its file and the scope as its function.
+[[nodiscard]] HPO_INLINE std::optional<SourceLines::Part> written_phase(const Snapshot& snapshot, std::uint32_t frame) {
+    const std::string& file = snapshot.texts[snapshot.frames[frame].file];
+    if (file == "build") return SourceLines::Part::build;
+    if (file.empty() || file == "batch" || file == "forward" || file == "evaluation") return SourceLines::Part::forward;
+    if (file == "backward") return SourceLines::Part::backward;
+    if (file == "step") return SourceLines::Part::step;
+    return std::nullopt;
+}
+
 }  // namespace detail
 
 HPO_INLINE SourceLines::SourceLines(const Snapshot& snapshot)
@@ -57,7 +67,9 @@ HPO_INLINE SourceLines::SourceLines(const Snapshot& snapshot)
             backward = backward || backward_name[frame.function];
             build = build || (module_file[frame.file] && making_name[frame.function]);
         }
-        if (backward) parts_[i] = Part::backward;
+        const bool single = snapshot.stacks[i].size() == 1;
+        if (const auto written = single ? detail::written_phase(snapshot, snapshot.stacks[i][0]) : std::nullopt) parts_[i] = *written;
+        else if (backward) parts_[i] = Part::backward;
         else if (step) parts_[i] = Part::step;
         else if (build) parts_[i] = Part::build;
     }
@@ -93,6 +105,8 @@ HPO_INLINE std::string SourceLines::text(std::uint32_t number) const {
 HPO_INLINE std::string SourceLines::holder(const RecordedBlock& block) const {
     if (const auto line = own(block.stack)) return text(*line);
     if (block.stack == 0) return block.from_before() ? "(from before the recording)" : "(no stack recorded)";
+    const std::vector<std::uint32_t>& stack = snapshot_.stacks[block.stack];
+    if (stack.size() == 1 && detail::written_phase(snapshot_, stack[0])) return snapshot_.texts[snapshot_.frames[stack[0]].function];
     return part(block.stack) == Part::backward ? "(autograd, no line of Python)" : "(no line of your own code)";
 }
 

@@ -50,7 +50,7 @@ HPO_INLINE WhatIf what_if(const AllocationTrace& trace, const std::string& conf,
     WhatIf row{.conf = conf,
                .reserved_peak = found.unlimited.counts.reserved_peak,
                .least_capacity = found.need,
-               .calm_capacity = found.comfort,
+               .capacity_without_retry = found.comfort,
                .fits = {},
                .retries = {}};
     if (question.device_bytes) {
@@ -70,7 +70,8 @@ HPO_INLINE std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& r
             const WhatIf& row = rows[i];
             if (!*row.fits || !advisable(row)) continue;
             const bool calmer = !best || *row.retries < *rows[*best].retries;
-            const bool smaller = best && *row.retries == *rows[*best].retries && 100 * row.calm_capacity < 99 * rows[*best].calm_capacity;
+            const bool smaller =
+                best && *row.retries == *rows[*best].retries && 100 * row.capacity_without_retry < 99 * rows[*best].capacity_without_retry;
             if (calmer || smaller) best = i;
         }
         // What fits already is left as it is, unless fewer retries are to be had.
@@ -79,10 +80,10 @@ HPO_INLINE std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& r
     }
     constexpr std::int64_t least_gain = std::int64_t{256} << 20;
     for (std::size_t i = 1; i < rows.size(); ++i) {
-        const std::int64_t gain = recorded.calm_capacity - rows[i].calm_capacity;
+        const std::int64_t gain = recorded.capacity_without_retry - rows[i].capacity_without_retry;
         if (!advisable(rows[i])) continue;
-        if (gain < least_gain || 50 * gain < recorded.calm_capacity) continue;
-        if (!best || 100 * rows[i].calm_capacity < 99 * rows[*best].calm_capacity) best = i;
+        if (gain < least_gain || 50 * gain < recorded.capacity_without_retry) continue;
+        if (!best || 100 * rows[i].capacity_without_retry < 99 * rows[*best].capacity_without_retry) best = i;
     }
     return best;
 }
