@@ -4,13 +4,18 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hpo/allocator/replay.hpp"
 #include "hpo/allocator/snapshot/growth.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/snapshot/reproduction.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
+#include "hpo/allocator/snapshot/what_if.hpp"
+#include "hpo/allocator/snapshot/write_snapshot.hpp"
 #include "hpo/allocator/trace_report.hpp"
 #include "hpo/base/error.hpp"
 
@@ -21,6 +26,31 @@ using namespace hpo::allocator;
 [[noreturn]] void wrong(const char* what) {
     std::cerr << "snapshot_fuzz: " << what << '\n';
     std::abort();
+}
+
+/// The model's own file of a trace says the same again.
+void write_and_read(const AllocationTrace& trace, const WrittenSettings& settings) {
+    const Snapshot again = decode_snapshot({encode_snapshot(trace, settings), "f"});
+    const DeviceHistory history = device_history(again, 0, settings.settings);
+    if (history.contradictions > 0) wrong("a written snapshot contradicts itself");
+    std::size_t taken = 0;
+    for (const std::int64_t event : trace.events) taken += event >= 0 ? 1 : 0;
+    if (reproduce(history, settings.settings).allocations != taken) wrong("a written snapshot has not every allocation");
+}
+
+void ask_what_if(const Recording& recording) {
+    const WhatIfQuestion question{recording.settings.version, std::int64_t{8} << 30};
+    std::vector<WhatIf> rows{what_if(recording.trace, recording.conf, question)};
+    for (const char* const conf : {"expandable_segments:True", "max_split_size_mb:32"}) {
+        try {
+            rows.push_back(what_if(recording.trace, conf, question));
+        } catch (const hpo::Error&) {  // an older version does not know it
+        }
+    }
+    for (const WhatIf& each : rows) {
+        if (each.least_capacity > each.capacity_without_retry) wrong("it needs more with retries than without");
+    }
+    static_cast<void>(worth_setting(rows));
 }
 
 void replay(const Snapshot& snapshot, int device, const AllocatorSettings& settings) {
@@ -46,6 +76,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (const int device : snapshot.devices()) {
             replay(snapshot, device, {});
             replay(snapshot, device, expandable);
+        }
+        for (const auto& version : {std::optional<LibTorchVersion>{}, std::optional{LibTorchVersion{2, 1}}}) {
+            const Recording recording = recording_of(snapshot, "f", {.device = {}, .version = version});
+            if (recording.trace.events.size() > 400) continue;  // each question replays many times
+            ask_what_if(recording);
+            write_and_read(recording.trace, {recording.settings, recording.conf});
         }
     } catch (const hpo::Error& error) {
         const std::string_view text = error.what();

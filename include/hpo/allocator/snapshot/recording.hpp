@@ -33,8 +33,11 @@ struct RecordingChoice {
     std::optional<LibTorchVersion> version;  ///< by default the newest that can have written the file
 };
 
-/// Reads and replays a snapshot. Throws Error for a file from which nothing can be said: no snapshot, no device, no history, another
+/// Replays a snapshot; `name` says in errors which. Throws Error for one from which nothing can be said: no device, no history, another
 /// maker's allocator, a device that is not there.
+[[nodiscard]] Recording recording_of(Snapshot snapshot, const std::string& name, const RecordingChoice& choice = {});
+
+/// The same of a file. Throws Error, too, if it cannot be read.
 [[nodiscard]] Recording open_recording(const std::filesystem::path& file, const RecordingChoice& choice = {});
 
 }  // namespace hpo::allocator::inline snapshot

@@ -53,11 +53,11 @@ namespace detail {
     return unknown;
 }
 
-[[nodiscard]] HPO_INLINE std::vector<int> devices_with_history(const Snapshot& snapshot, const std::string& file) {
+[[nodiscard]] HPO_INLINE std::vector<int> devices_with_history(const Snapshot& snapshot, const std::string& name) {
     if (snapshot.devices().empty())
-        throw Error{Errc::bad_value, file + ": no CUDA device in it: the program had used none when the snapshot was written"};
+        throw Error{Errc::bad_value, name + ": no CUDA device in it: the program had used none when the snapshot was written"};
     if (is_from_npu(snapshot)) {
-        throw Error{Errc::bad_value, file +
+        throw Error{Errc::bad_value, name +
                                          ": from a copy of PyTorch's allocator that pads each request by 32 bytes, as the one for Ascend "
                                          "NPUs does; only the allocator for CUDA is modelled"};
     }
@@ -67,7 +67,7 @@ namespace detail {
     }
     if (devices.empty()) {
         throw Error{Errc::bad_value,
-                    file +
+                    name +
                         ": a snapshot without history: call torch.cuda.memory._record_memory_history() before the step, and "
                         "_dump_snapshot() after it"};
     }
@@ -87,10 +87,12 @@ namespace detail {
 }  // namespace detail
 
 HPO_INLINE Recording open_recording(const std::filesystem::path& file, const RecordingChoice& choice) {
+    return recording_of(read_snapshot(file), file.string(), choice);
+}
+
+HPO_INLINE Recording recording_of(Snapshot snapshot, const std::string& name, const RecordingChoice& choice) {
     Recording recording;
-    recording.snapshot = read_snapshot(file);
-    const Snapshot& snapshot = recording.snapshot;
-    recording.devices = detail::devices_with_history(snapshot, file.string());
+    recording.devices = detail::devices_with_history(snapshot, name);
     recording.device = choice.device.value_or(detail::device_to_show(snapshot, recording.devices));
     if (std::ranges::find(recording.devices, recording.device) == recording.devices.end()) {
         std::vector<std::string> known;
@@ -99,14 +101,14 @@ HPO_INLINE Recording open_recording(const std::filesystem::path& file, const Rec
     }
     recording.conf = snapshot.settings.value_or("");
     if (recording.conf.find("cudaMallocAsync") != std::string::npos)
-        throw Error{Errc::bad_value, file.string() + ": recorded with backend:cudaMallocAsync; only PyTorch's own allocator is modelled"};
+        throw Error{Errc::bad_value, name + ": recorded with backend:cudaMallocAsync; only PyTorch's own allocator is modelled"};
     // PyTorch writes its settings since 2.3.
     const LibTorchVersion newest = snapshot.settings ? LibTorchVersion{} : LibTorchVersion{2, 2};
     const LibTorchVersion version = choice.version.value_or(detail::newest_reader(recording.conf).value_or(newest));
     const LibTorchVersion rules = choice.version ? version : std::min(version, newest);
     recording.left_out = detail::take_unknown(recording.conf, rules);
     const auto lay_out = [&] {
-        recording.settings = read_allocator_conf(recording.conf, rules, file.string() + ": allocator_settings");
+        recording.settings = read_allocator_conf(recording.conf, rules, name + ": allocator_settings");
         recording.history = device_history(snapshot, recording.device, recording.settings);
     };
     lay_out();
@@ -119,8 +121,9 @@ HPO_INLINE Recording open_recording(const std::filesystem::path& file, const Rec
     recording.replay = reproduce(recording.history, recording.settings);
     recording.trace = requested_trace(recording.history, recording.replay.emptied);
     if (recording.history.earlier_reserved_bytes > most_bytes || requested_peak(recording.trace).bytes > most_bytes)
-        throw Error{Errc::bad_value, file.string() + ": damaged memory snapshot: more than 64 TiB are held at a time"};
+        throw Error{Errc::bad_value, name + ": damaged memory snapshot: more than 64 TiB are held at a time"};
     describe_trace(recording.trace, recording.history, SourceLines{snapshot});
+    recording.snapshot = std::move(snapshot);
     return recording;
 }
 
