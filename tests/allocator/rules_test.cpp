@@ -282,6 +282,20 @@ TEST_CASE("a need that more room would break is none") {
     CHECK(capacity_need(trace, {}).comfort == 66 * mib);
 }
 
+TEST_CASE("the search for a capacity ends where an expandable segment fills up") {
+    AllocationTrace trace =
+        trace_of({2893, -1,       33702632, 33702632, -3,       33702632, -4,   2893,     2893,     33702632, 2893, -5,
+                  -6,   33702632, -8,       -9,       33702632, 33702632, 2893, -7,       -10,      33702632, 2893, -13,
+                  2893, 2893,     33702632, -14,      -12,      -16,      2893, 33702632, 2893,     2893,     -15,  -11,
+                  -2,   -17,      33702632, 33702632, -20,      2893,     -19,  -21,      33702632, 33702632, -22,  33702632,
+                  -23,  33702632, -28,      -27,      -25,      2893,     2893, -29,      33702632, -18,      -26,  -31});
+    trace.emptied = {41};
+    const AllocatorSettings settings{.expandable_segments = true};
+    const CapacityNeed found = capacity_need(trace, settings);
+    CHECK(simulate(trace, settings, {.total_bytes = found.need}).survived());
+    CHECK(simulate(trace, settings, {.total_bytes = found.comfort}).counts.retries == 0);
+}
+
 TEST_CASE("without a device's limits the need of nothing is what stands outside") {
     const CapacityNeed nothing = capacity_need({}, {}, 600 * mib);
     CHECK(nothing.need == 600 * mib);

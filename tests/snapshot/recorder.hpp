@@ -70,6 +70,8 @@ public:
         allocator_.empty_cache();
         changes("empty_cache");
     }
+    /// The time of the last event, in microseconds.
+    [[nodiscard]] std::int64_t last_time() const { return first_time + static_cast<std::int64_t>(events_.size()) - 1; }
     [[nodiscard]] std::int64_t reserved() const { return allocator_.reserved(); }
     [[nodiscard]] const PlainAllocator& allocator() const { return allocator_; }
 
@@ -102,6 +104,8 @@ public:
     }
 
 private:
+    static constexpr std::int64_t first_time = 1'700'000'000'000'000;
+
     /// Segments are far from each other, in the order of their places.
     [[nodiscard]] static std::uint64_t address(std::uint64_t place, std::int64_t offset) {
         return (std::uint64_t{0x100} + place) * (std::uint64_t{1} << 36U) + static_cast<std::uint64_t>(offset);
@@ -134,7 +138,7 @@ private:
     void add(Plain event, std::string_view line) {
         if (!recording_) return;
         event.items.push_back(Plain::of("time_us"));
-        event.items.push_back(Plain::of(std::int64_t{1'700'000'000'000'000} + std::int64_t(events_.size())));
+        event.items.push_back(Plain::of(first_time + std::int64_t(events_.size())));
         if (!line.empty()) {
             event.items.push_back(Plain::of("frames"));
             event.items.push_back(frames(line));

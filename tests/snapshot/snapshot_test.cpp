@@ -91,7 +91,11 @@ TEST_CASE("the allocator that pads each request by 32 bytes is noticed") {
     const auto with = [](std::vector<Plain> blocks, std::int64_t bytes) {
         return read(Plain::tabled({{"segments", Plain::listed({segment(std::move(blocks), bytes)})}}));
     };
-    CHECK(is_from_npu(with({block(1024, 512), block(512, 100)}, 1536)));
+    CHECK(is_from_npu(with({block(1024, 512), block(1536, 1000), block(512, 100)}, 3072)));
+    CHECK_FALSE(is_from_npu(with({block(1024, 512), block(512, 100)}, 1536)));  // one block may have another reason
+    Snapshot divided = with({block(9216, 8700), block(1024, 512)}, 10240);
+    divided.settings = "roundup_power2_divisions:8";
+    CHECK_FALSE(is_from_npu(divided));
     CHECK_FALSE(is_from_npu(with({block(512, 511), block(512, 100)}, 1024)));
     CHECK_FALSE(is_from_npu(with({block(512, 100), block(512, 100)}, 1024)));   // both would round so
     CHECK_FALSE(is_from_npu(with({block(1024, 512), block(512, 508)}, 1536)));  // divisions between powers of two, say
@@ -204,6 +208,35 @@ TEST_CASE("what is taken while an annotated optimizer step runs belongs to the s
     const SourceLines lines{found};
     CHECK(lines.part(history, history.blocks[0]) == SourceLines::Part::forward);
     CHECK(lines.part(history, history.blocks[1]) == SourceLines::Part::step);
+}
+
+TEST_CASE("annotations tell the steps of an optimizer that takes no memory") {
+    SnapshotRecorder recorder{{}, {}};
+    recorder.begin();
+    std::vector<Plain> annotations;
+    for (std::size_t step = 0; step < 6; ++step) {
+        recorder.take(2 * step, 30 * mib, 0, "leak");
+        recorder.take(2 * step + 1, 40 * mib, 0, "forward");
+        recorder.give_back(2 * step + 1, 0);
+        for (const char* const stage : {"START", "END"}) {
+            annotations.push_back(Plain::tabled({{"stage", Plain::of(stage)},
+                                                 {"name", Plain::of("Optimizer.step#SGD.step")},
+                                                 {"device", Plain::of(std::int64_t{0})},
+                                                 {"time_us", Plain::of(recorder.last_time())}}));
+        }
+    }
+    Plain plain = recorder.snapshot({}, "");
+    plain.items.push_back(Plain::of("external_annotations"));
+    plain.items.push_back(Plain::listed(std::move(annotations)));
+    const Snapshot found = read(plain);
+    const DeviceHistory history = device_history(found, 0, {});
+    AllocationTrace trace = requested_trace(history);
+    describe_trace(trace, history, SourceLines{found});
+    const auto steps = traced_steps(trace);
+    CHECK(steps.size() == 6);
+    const auto growing = growing_scopes(trace, steps);
+    REQUIRE(growing.size() == 1);
+    CHECK(growing[0].scope == "user/train.py:10 leak");
 }
 
 TEST_CASE("a device that is smaller than a request refuses it with expandable segments, too") {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "hpo/base/bytes.hpp"
 #include "snapshot/recorder.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
@@ -144,8 +145,54 @@ TEST_CASE("the peak may be at the beginning, and a caught refusal is no end") {
     INFO(result.out << result.error);
     CHECK(result.out.find("peak     800.00 MiB reserved") != std::string::npos);
     CHECK(result.out.find("after which the program went on") != std::string::npos);
-    CHECK(result.out.find("begins in the middle: 0 blocks and 800.00 MiB reserved") != std::string::npos);
+    CHECK(result.out.find("0 blocks and 800.00 MiB reserved") != std::string::npos);
     CHECK(analyze(workshop, {workshop.file("s.pickle"), "--json", "--csv", "settings"}).status == 2);
+}
+
+TEST_CASE("nothing is proposed where the requests alone do not run out of memory") {
+    // Five segments of 200 MiB are there before the recording, and 120 MiB live in each.
+    const Workshop workshop;
+    SnapshotRecorder recorder{{}, {.total_bytes = 1100 * mib}};
+    for (std::size_t i = 0; i < 5; ++i) recorder.take(i, 200 * mib, 0, "warm_up");
+    for (std::size_t i = 0; i < 5; ++i) recorder.give_back(i, 0);
+    for (std::size_t i = 10; i < 15; ++i) recorder.take(i, 120 * mib, 0, "keep");
+    recorder.begin();
+    REQUIRE_FALSE(recorder.take(20, 300 * mib, 0, "whole"));
+    const CommandResult result = analyze(workshop, {file_of(workshop, recorder.snapshot({}, ""))});
+    INFO(result.out << result.error);
+    CHECK(result.out.find("cause    fragmentation") != std::string::npos);
+    CHECK(result.out.find("set      nothing is proposed: the requests alone do not run out of memory at 1.07 GiB") != std::string::npos);
+    CHECK(result.out.find("the table begins with the live blocks only") != std::string::npos);
+    CHECK(result.out.find("No optimizer step was found in the stacks") != std::string::npos);
+}
+
+TEST_CASE("what was recorded is told where the replay is not exact, and then nothing is proposed") {
+    const Workshop workshop;
+    SnapshotRecorder recorder{{}, {}};
+    recorder.begin();
+    for (std::size_t i = 0; i < 8; ++i) recorder.take(i, (30 + 7 * static_cast<std::int64_t>(i)) * mib, 0, "line");
+    const std::string recorded = hpo::format_bytes(recorder.reserved());
+    const CommandResult result = analyze(workshop, {file_of(workshop, recorder.snapshot({}, "roundup_power2_divisions:1"))});
+    CHECK(result.out.find("exact: 8 of 8") != std::string::npos);
+    const CommandResult wrong = analyze(workshop, {file_of(workshop, recorder.snapshot({}, "roundup_power2_divisions:2"))});
+    INFO(wrong.out << wrong.error);
+    CHECK(wrong.out.find("peak     " + recorded + " reserved, with at least") != std::string::npos);
+    CHECK(wrong.out.find("nothing is proposed: the replay is not what was recorded") != std::string::npos);
+}
+
+TEST_CASE("expandable segments that were set without effect are left out and not proposed") {
+    const Workshop workshop;
+    SnapshotRecorder recorder{{}, {}};
+    recorder.begin();
+    for (std::size_t i = 0; i < 8; ++i) {
+        recorder.take(i, (300 + 50 * static_cast<std::int64_t>(i)) * mib, 0, "line");
+        recorder.give_back(i, 0);
+    }
+    const CommandResult result = analyze(workshop, {file_of(workshop, recorder.snapshot({}, "expandable_segments:True")), "--json"});
+    const json found = json::parse(result.out);
+    CHECK(found["replay"]["exact"] == true);
+    CHECK(found["notes"][0].get<std::string>().find("expandable_segments:True was recorded") == 0);
+    for (const json& row : found["settings_table"]) CHECK(row["settings"].get<std::string>().find("expandable") == std::string::npos);
 }
 
 TEST_CASE("a request that the device had room for was refused by a limit") {
@@ -159,4 +206,5 @@ TEST_CASE("a request that the device had room for was refused by a limit") {
     const CommandResult result = analyze(workshop, {file_of(workshop, plain)});
     INFO(result.out << result.error);
     CHECK(result.out.find("cause    unknown: the device had room for the request") != std::string::npos);
+    CHECK(result.out.find("nothing is proposed: a limit of the allocator refused") != std::string::npos);
 }

@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
         "  hpo-analyze trial 42 --study bert                   all that is known of one trial\n"
         "  hpo-analyze compare plain guarded                   two studies of hpo.db side by side\n"
         "  hpo-analyze snapshot memory.pickle                  what to set, from PyTorch's own recording of its memory\n"
-        "Exit status: 0 done, 1 the output cannot be written, 2 wrong use, 3 the store cannot be read.");
+        "Exit status: 0 done, 1 the output cannot be written, 2 wrong use or a file that is no memory snapshot, 3 the store cannot be "
+        "read.");
 
     Query query;
     const auto* store = app.add_option("--store", query.store, "a path or sqlite:///path")->capture_default_str();

@@ -30,16 +30,24 @@ std::string retries_text(std::int64_t retries) { return std::to_string(retries) 
 
 std::string of_all(std::size_t part, std::size_t all) { return std::to_string(part) + " of " + std::to_string(all); }
 
+/// Two different sizes, in bytes if they would look the same.
+std::string sizes_apart(std::int64_t one, std::int64_t other) {
+    const std::string first = format_bytes(one);
+    const std::string second = format_bytes(other);
+    if (first != second) return first + " instead of " + second;
+    return std::to_string(one) + " instead of " + std::to_string(other) + " bytes";
+}
+
 std::string replay_text(const SnapshotReport& report) {
     const auto& replay = report.recording.replay;
+    if (replay.allocations == 0 && replay.refused == 0) return "no allocation was recorded, so there is nothing to hold it against";
     std::string text = !replay.exact()                               ? "not exact: "
                        : report.recording.history.contradictions > 0 ? "exact for the events that are there: "
                                                                      : "exact: ";
-    text +=
-        of_all(replay.same_address, replay.allocations) + " allocations at the recorded address, " +
-        of_all(replay.same_changes, replay.segment_changes) + " segments taken or given back as recorded, reserved peak " +
-        (replay.model_peak == replay.recorded_peak ? "the same"
-                                                   : format_bytes(replay.model_peak) + " instead of " + format_bytes(replay.recorded_peak));
+    text += of_all(replay.same_address, replay.allocations) + " allocations at the recorded address, " +
+            of_all(replay.same_changes, replay.segment_changes) + " segments taken or given back as recorded, reserved peak " +
+            (replay.model_peak == replay.recorded_peak ? "the same" : sizes_apart(replay.model_peak, replay.recorded_peak));
+    if (replay.other_changes > 0) text += ", " + counted(replay.other_changes, "other one") + " by the model alone";
     if (replay.first_difference)
         text += ", first difference at event " + std::to_string(report.recording.history.requests[*replay.first_difference].event + 1);
     if (replay.refused > 0) text += ", " + of_all(replay.same_refused, replay.refused) + " refused as recorded";
@@ -78,23 +86,27 @@ std::string cause_text(const RefusedEnd& end) {
 /// The line to copy, and what it gains.
 std::string advice_text(const SnapshotReport& report) {
     const WhatIf& recorded = report.rows.front();
+    if (!report.no_advice.empty()) return "nothing is proposed: " + report.no_advice;
     if (!report.worth_setting) {
-        if (report.recording.replay.unexplained > 0 && !report.device_bytes)
-            return "nothing is proposed: it is not known which retries there were";
         if (recorded.fits && !*recorded.fits) {
             const auto least = std::ranges::min_element(report.rows, {}, &WhatIf::least_capacity);
             return "none of the settings below serves every request with " + format_bytes(*report.device_bytes) +
                    "; the smallest that does is " + format_bytes(least->least_capacity) + " with " + settings_word(least->conf) +
                    ": take less memory in the lines below";
         }
-        if (recorded.retries && *recorded.retries > 0) return "nothing: none of the settings below retries less";
+        if (recorded.retries && *recorded.retries > 0) {
+            const bool with_fraction = std::ranges::any_of(
+                report.rows, [&](const WhatIf& row) { return row.fits.value_or(false) && *row.retries < *recorded.retries; });
+            return std::string{"nothing: none of the settings below retries less"} +
+                   (with_fraction ? ", but those with a memory fraction, which PyTorch takes from 2.10 on" : "");
+        }
         return "nothing: none of the settings below gains 2 % and 256 MiB";
     }
     const WhatIf& best = report.rows[*report.worth_setting];
     std::string text;
     if (recorded.fits && !*recorded.fits) {
         text +=
-            "every request is served with " + format_bytes(*report.device_bytes) +
+            "every recorded request is served with " + format_bytes(*report.device_bytes) +
             (*best.retries == 0 ? ", without a retry" : ", after " + retries_text(*best.retries) + ", each of which waits for the device");
     } else if (recorded.retries && *best.retries < *recorded.retries) {
         text += std::to_string(*best.retries) + " instead of " + retries_text(*recorded.retries) + ", each of which waits for the device";
@@ -109,6 +121,9 @@ std::string copied_line(const WhatIf& row) {
     return row.conf.empty() ? "unset PYTORCH_CUDA_ALLOC_CONF" : "export PYTORCH_CUDA_ALLOC_CONF=" + row.conf;
 }
 
+/// What is live is only known from below where the replay is not exact.
+std::string at_least(const SnapshotReport& report) { return report.recording.replay.exact() ? "" : "at least "; }
+
 void print_head(const Page& page, const SnapshotReport& report) {
     std::string others;
     for (const int each : report.recording.devices) {
@@ -118,15 +133,21 @@ void print_head(const Page& page, const SnapshotReport& report) {
         report.file + ": device " + std::to_string(report.recording.device) + (others.empty() ? "" : " (--device for " + others + ")") +
             ", " + counted(report.recording.replay.allocations, "allocation") + " recorded with " + settings_word(report.recording.conf),
         9);
-    std::string peak = "peak     " + format_bytes(report.reserved_peak) + " reserved, with " + format_bytes(report.allocated_then) +
-                       " allocated then, at event " + std::to_string(report.reserved_peak_event + 1) + " of " +
-                       std::to_string(report.recording.snapshot.events_of(report.recording.device).size());
-    if (report.peak_seconds) peak += ", " + duration(*report.peak_seconds) + " after the first";
+    std::string peak = "peak     " + format_bytes(report.reserved_peak) + " reserved, with " + at_least(report) +
+                       format_bytes(report.allocated_then) + " allocated then, ";
+    if (report.reserved_peak_event) {
+        peak += "at event " + std::to_string(*report.reserved_peak_event + 1) + " of " +
+                std::to_string(report.recording.snapshot.events_of(report.recording.device).size());
+        if (report.peak_seconds) peak += ", " + duration(*report.peak_seconds) + " after the first";
+    } else {
+        peak += "before the first event";
+    }
     if (format_bytes(report.allocated_peak) != format_bytes(report.allocated_then))
-        peak += "; " + format_bytes(report.allocated_peak) + " allocated at most";
+        peak += "; " + (report.recording.replay.exact() ? format_bytes(report.allocated_peak) + " allocated at most"
+                                                        : "at its highest at least " + format_bytes(report.allocated_peak) + " allocated");
     page.paragraph(peak, 9);
     const std::int64_t unused = report.reserved_peak - report.allocated_then;
-    page.paragraph("unused   " + format_bytes(unused) + " of it (" +
+    page.paragraph("unused   " + std::string{report.recording.replay.exact() ? "" : "at most "} + format_bytes(unused) + " of it (" +
                        percent(report.reserved_peak > 0 ? static_cast<double>(unused) / static_cast<double>(report.reserved_peak) : 0) +
                        "): cached blocks that no request fitted, and rests of blocks",
                    9);
@@ -138,33 +159,8 @@ void print_head(const Page& page, const SnapshotReport& report) {
     page.paragraph("replay   " + replay_text(report), 9);
 }
 
-void print_warnings(const Page& page, const SnapshotReport& report) {
-    const auto& history = report.recording.history;
-    const auto warn = [&](const std::string& text) { page.paragraph("note     " + text, 9); };
-    if (history.contradictions > 0) {
-        warn("events are missing: " + counted(history.contradictions, "contradiction") +
-             " among the rest. The figures below hold for what was recorded. A larger max_entries of _record_memory_history() keeps more");
-    }
-    if (report.earlier_blocks > 0 || history.earlier_reserved_bytes > 0) {
-        warn("the recording begins in the middle: " + counted(report.earlier_blocks, "block") + " and " +
-             format_bytes(history.earlier_reserved_bytes) + " reserved were there before");
-    }
-    for (const std::string& each : report.recording.left_out) warn("a recorded setting is not known here and left out: " + each);
-    if (report.recording.conf.find("garbage_collection_threshold") != std::string::npos)
-        warn("what garbage collection gave back to the device counts as retries: the recording does not tell them apart");
-    if (!report.recording.snapshot.settings)
-        warn("the settings were not recorded (PyTorch writes them since 2.3); they are guessed from the segments");
-    if (report.recording.replay.unexplained > 0) {
-        warn(counted(report.recording.replay.unexplained, "time") +
-             " memory went back to the device within a request. No stack says whether for a retry or by empty_cache() before it. "
-             "Below it counts as a retry, so the figures may be too high");
-    }
-    if (report.private_pools > 0) warn("private pools (of CUDA graphs) are kept apart: " + std::to_string(report.private_pools));
-    if (history.mixed) warn("the recording has usual and expandable segments; the model has one kind at a time");
-    if (history.uncertain_blocks > 0)
-        warn("of " + counted(history.uncertain_blocks, "block") + " from before the recording the size is known to 1 MiB only");
-    if (report.recording.snapshot.unknown_actions > 0)
-        warn(counted(report.recording.snapshot.unknown_actions, "event") + " of an unknown kind left out");
+void print_notes(const Page& page, const SnapshotReport& report) {
+    for (const std::string& each : report.notes) page.paragraph("note     " + each, 9);
 }
 
 void print_holders(const Page& page, const SnapshotReport& report, const SnapshotOptions& options) {
@@ -190,9 +186,7 @@ void print_holders(const Page& page, const SnapshotReport& report, const Snapsho
     if (options.frames == "all") {
         for (std::size_t i = 0; i < report.stacks.size() && i < options.top; ++i) {
             const StackShare& each = report.stacks[i];
-            std::string frames;
-            for (const std::string& frame : each.frames) frames += (frames.empty() ? "" : " < ") + frame;
-            table.row({format_bytes(each.bytes), share(each.bytes), std::to_string(each.blocks), frames});
+            table.row({format_bytes(each.bytes), share(each.bytes), std::to_string(each.blocks), stack_text(each)});
         }
     } else {
         for (std::size_t i = 0; i < report.holders.scopes.size() && i < options.top; ++i) {
@@ -206,8 +200,14 @@ void print_holders(const Page& page, const SnapshotReport& report, const Snapsho
 }
 
 void print_steps(const Page& page, const SnapshotReport& report) {
-    if (report.steps.size() < 2) return;
     page.line();
+    if (report.steps.size() < 2) {
+        page.paragraph(
+            std::string{report.steps.empty() ? "No optimizer step was found in the stacks" : "One step was found in the stacks"} +
+                ": what grows from step to step is not known",
+            2);
+        return;
+    }
     page.heading(counted(report.steps.size(), "step"));
     const auto [low, high] = std::ranges::minmax_element(report.steps, {}, &hpo::allocator::TracedStep::peak);
     constexpr std::size_t listed = 12;
@@ -245,7 +245,8 @@ void print_what_ifs(const Page& page, const SnapshotReport& report) {
     }
     table.print(page, 2);
     page.paragraph(
-        "  reserved: the peak on a device that never refuses. least: the smallest capacity that serves every request. no retry: the same "
+        "  reserved: the peak on a device that never refuses. least: the smallest capacity that serves every recorded request, as does any "
+        "up to 64 MiB more. no retry: the same "
         "without a retry, which gives the cache back and waits for the device.",
         2);
     page.paragraph(
@@ -286,7 +287,7 @@ void snapshot(const Query& query, const SnapshotOptions& options) {
     if (!options.csv.empty()) return print_snapshot_csv(report, options.csv);
     const Page page = Page::standard_output();
     print_head(page, report);
-    print_warnings(page, report);
+    print_notes(page, report);
     print_holders(page, report, options);
     print_steps(page, report);
     print_what_ifs(page, report);

@@ -24,6 +24,12 @@ std::string cell(const std::string& text) {
 
 }  // namespace
 
+std::string stack_text(const StackShare& share) {
+    std::string text;
+    for (const std::string& frame : share.frames) text += (text.empty() ? "" : " < ") + frame;
+    return text;
+}
+
 hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptions& options) {
     const auto& replay = report.recording.replay;
     Json json{{"file", report.file},
@@ -33,10 +39,10 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
               {"settings", or_null(report.recording.snapshot.settings)},
               {"libtorch", to_text(report.recording.settings.version)},
               {"reserved_peak_bytes", report.reserved_peak},
-              {"reserved_peak_event", report.reserved_peak_event},
+              {"reserved_peak_event", or_null(report.reserved_peak_event)},
               {"allocated_at_reserved_peak_bytes", report.allocated_then},
               {"allocated_peak_bytes", report.allocated_peak},
-              {"allocated_peak_event", report.allocated_peak_event},
+              {"allocated_peak_event", or_null(report.allocated_peak_event)},
               {"peak_seconds", or_null(report.peak_seconds)}};
     json["out_of_memory"] = nullptr;
     if (const auto& end = report.refused) {
@@ -46,6 +52,9 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
                                  {"device_free_bytes", end->device_free},
                                  {"line", end->line},
                                  {"cause", to_text(end->cause)},
+                                 {"event", end->event},
+                                 {"device_had_room", end->device_had_room},
+                                 {"program_went_on", end->went_on},
                                  {"times", end->times}};
     }
     json["replay"] = {{"exact", replay.exact()},
@@ -53,6 +62,7 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
                       {"same_address", replay.same_address},
                       {"segment_changes", replay.segment_changes},
                       {"same_segment_changes", replay.same_changes},
+                      {"other_segment_changes_of_the_model", replay.other_changes},
                       {"recorded_peak_bytes", replay.recorded_peak},
                       {"model_peak_bytes", replay.model_peak},
                       {"retries", replay.retries},
@@ -61,6 +71,8 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
                       {"same_refused", replay.same_refused},
                       {"first_difference_event",
                        replay.first_difference ? Json(report.recording.history.requests[*replay.first_difference].event) : Json(nullptr)}};
+    json["refused_from_bytes"] = or_null(report.refused_from);
+    json["before_recording"] = {{"blocks", report.earlier_blocks}, {"reserved_bytes", report.recording.history.earlier_reserved_bytes}};
     json["contradictions"] = report.recording.history.contradictions;
     json["private_pools"] = report.private_pools;
     json["peak"] = {{"requested_bytes", report.holders.bytes}, {"blocks", report.holders.blocks}, {"parts", nullptr}};
@@ -71,15 +83,12 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
         json["peak"]["parts"] = parts;
     }
     json["peak"]["lines"] = Json::array();
-    for (std::size_t i = 0; i < report.holders.scopes.size() && i < options.top; ++i) {
-        const auto& each = report.holders.scopes[i];
+    for (const auto& each : report.holders.scopes)
         json["peak"]["lines"].push_back({{"line", each.scope}, {"bytes", each.bytes}, {"blocks", each.blocks}});
-    }
     if (options.frames == "all") {
         json["peak"]["stacks"] = Json::array();
-        for (std::size_t i = 0; i < report.stacks.size() && i < options.top; ++i)
-            json["peak"]["stacks"].push_back(
-                {{"frames", report.stacks[i].frames}, {"bytes", report.stacks[i].bytes}, {"blocks", report.stacks[i].blocks}});
+        for (const StackShare& each : report.stacks)
+            json["peak"]["stacks"].push_back({{"frames", each.frames}, {"bytes", each.bytes}, {"blocks", each.blocks}});
     }
     json["steps"] = Json::array();
     for (const auto& each : report.steps) json["steps"].push_back({{"peak_requested_bytes", each.peak}, {"held_after_bytes", each.held}});
@@ -96,6 +105,8 @@ hpo::tools::Json snapshot_json(const SnapshotReport& report, const SnapshotOptio
                                           {"retries", or_null(row.retries)}});
     }
     json["worth_setting"] = report.worth_setting ? Json(report.rows[*report.worth_setting].conf) : Json(nullptr);
+    json["nothing_proposed_because"] = report.no_advice.empty() ? Json(nullptr) : Json(report.no_advice);
+    json["notes"] = report.notes;
     return json;
 }
 
@@ -108,6 +119,11 @@ void print_snapshot_csv(const SnapshotReport& report, const std::string& table) 
                 << (row.fits ? (*row.fits ? "yes" : "no") : "") << ',' << (row.retries ? std::to_string(*row.retries) : "") << '\n';
         }
     } else if (table == "holders") {
+        if (!report.stacks.empty()) {
+            out << "stack,bytes,blocks\n";
+            for (const StackShare& each : report.stacks) out << cell(stack_text(each)) << ',' << each.bytes << ',' << each.blocks << '\n';
+            return;
+        }
         out << "line,bytes,blocks\n";
         for (const auto& each : report.holders.scopes) out << cell(each.scope) << ',' << each.bytes << ',' << each.blocks << '\n';
     } else if (table == "steps") {

@@ -14,4 +14,7 @@ namespace hpo_analyze {
 /// One table of a report on standard output, as CSV: "settings", "holders" or "timeline".
 void print_snapshot_csv(const SnapshotReport& report, const std::string& table);
 
+/// The frames of a stack in one line, the innermost first.
+[[nodiscard]] std::string stack_text(const StackShare& share);
+
 }  // namespace hpo_analyze

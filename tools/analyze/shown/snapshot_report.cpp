@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/shown/snapshot_report.hpp"
 
+#include "analyze/shown/snapshot_notes.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <utility>
 
 #include "hpo/allocator/conf.hpp"
+#include "hpo/allocator/replay.hpp"
 #include "hpo/allocator/snapshot/source_lines.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
@@ -65,8 +68,8 @@ void find_peaks(SnapshotReport& report) {
         reserved_before = held.reserved;
     }
     const std::span<const Event> events = report.recording.snapshot.events_of(report.recording.device);
-    if (events.front().time_us > 0)
-        report.peak_seconds = static_cast<double>(events[report.reserved_peak_event].time_us - events.front().time_us) / 1e6;
+    if (events.front().time_us > 0 && report.reserved_peak_event)
+        report.peak_seconds = static_cast<double>(events[*report.reserved_peak_event].time_us - events.front().time_us) / 1e6;
 }
 
 /// The last request that ran out of memory.
@@ -111,12 +114,33 @@ void share_by_stack(SnapshotReport& report) {
     const SourceLines lines{snapshot};
     for (auto& [stack, share] : shares) {
         for (const std::uint32_t frame : snapshot.stacks[stack]) {
-            if (snapshot.texts[snapshot.frames[frame].file].ends_with(".py")) share.frames.push_back(lines.text(frame));
+            const std::string& file = snapshot.texts[snapshot.frames[frame].file];
+            if (file.ends_with(".py") || file.starts_with('<')) share.frames.push_back(lines.text(frame));
         }
-        if (share.frames.empty()) share.frames.emplace_back(stack == 0 ? "(no stack recorded)" : "(no line of Python)");
+        if (share.frames.empty())
+            share.frames.emplace_back(stack != 0 ? "(no line of Python)" : "(from before the recording, or no stack recorded)");
         report.stacks.push_back(std::move(share));
     }
     std::ranges::sort(report.stacks, std::ranges::greater{}, &StackShare::bytes);
+}
+
+/// A table is no ground for advice where its first row, with the recorded settings, is not what happened.
+std::string why_no_advice(const SnapshotReport& report) {
+    const Recording& recording = report.recording;
+    const WhatIf& recorded = report.rows.front();
+    if (recording.history.contradictions > 0) return "events are missing, so the requests are not known";
+    if (!recording.replay.exact()) return "the replay is not what was recorded";
+    if (recording.replay.allocations == 0 && !report.refused) return "no allocation was recorded";
+    if (recording.settings.memory_fraction) return "the recorded memory fraction is of a total that was not recorded";
+    if (report.refused && !report.refused->went_on) {
+        if (report.refused->device_had_room) return "a limit of the allocator refused the request, not the device";
+        const std::int64_t capacity = report.refused->capacity();
+        if (simulate(recording.trace, recording.settings, {.total_bytes = capacity}).survived())
+            return "the requests alone do not run out of memory at " + hpo::format_bytes(capacity) +
+                   ". So what was there before the recording matters, and how it came there is not known";
+    }
+    if (recording.replay.unexplained > 0 && (!recorded.fits || *recorded.fits)) return "it is not known which retries there were";
+    return "";
 }
 
 void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, WorkLine& work) {
@@ -134,7 +158,9 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, WorkLin
         if (std::ranges::find(confs, conf) == confs.end()) confs.push_back(conf);
     };
     for (const std::string& each : options.allocator) add(each);
-    for (const std::string& each : usual_what_ifs(question)) add(each);
+    for (const std::string& each : usual_what_ifs(question)) {
+        if (!recording.expandable_unused || each.find("expandable_segments") == std::string::npos) add(each);
+    }
 
     // Settings that make the same of this trace are replayed once.
     std::vector<std::pair<AllocatorSettings, std::shared_future<WhatIf>>> replays;
@@ -154,8 +180,8 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, WorkLin
         report.rows.push_back(replays[replay_of[i]].second.get());
         report.rows.back().conf = confs[i];
     }
-    // Retries that may not have been any are no ground for advice.
-    if (recording.replay.unexplained == 0 || options.device_memory) report.worth_setting = worth_setting(report.rows);
+    report.no_advice = why_no_advice(report);
+    if (report.no_advice.empty()) report.worth_setting = worth_setting(report.rows);
 }
 
 }  // namespace
@@ -181,6 +207,7 @@ SnapshotReport snapshot_report(const SnapshotOptions& options) {
     report.steps = traced_steps(trace);
     report.growing = growing_scopes(trace, report.steps);
     ask_what_if(report, options, work);
+    report.notes = snapshot_notes(report);
     return report;
 }
 

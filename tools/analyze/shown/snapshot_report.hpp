@@ -60,11 +60,11 @@ struct SnapshotReport {
     std::size_t private_pools = 0;
 
     std::int64_t allocated_peak = 0;
-    std::size_t allocated_peak_event = 0;
+    std::optional<std::size_t> allocated_peak_event;  ///< nullopt: before the first event
     std::int64_t reserved_peak = 0;
-    std::size_t reserved_peak_event = 0;
-    std::int64_t allocated_then = 0;     ///< at the reserved peak
-    std::optional<double> peak_seconds;  ///< of the reserved peak, after the first event
+    std::optional<std::size_t> reserved_peak_event;  ///< nullopt: before the first event
+    std::int64_t allocated_then = 0;                 ///< at the reserved peak
+    std::optional<double> peak_seconds;              ///< of the reserved peak, after the first event
     std::optional<RefusedEnd> refused;
     std::optional<std::int64_t> refused_from;  ///< the device refused when the allocator would have held so much
 
@@ -77,6 +77,9 @@ struct SnapshotReport {
     std::optional<std::int64_t> device_bytes;  ///< of the question: given, or as recorded
     std::vector<hpo::allocator::WhatIf> rows;  ///< the first with the recorded settings
     std::optional<std::size_t> worth_setting;  ///< index of a row
+    std::string no_advice;                     ///< why nothing can be proposed; empty: it can
+
+    std::vector<std::string> notes;  ///< what a reader should know of the recording and of the replay
 };
 
 /// Throws Error for a file that is no snapshot or from which nothing can be said, and for options that do not fit it.

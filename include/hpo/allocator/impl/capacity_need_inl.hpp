@@ -35,7 +35,8 @@ std::int64_t CapacitySearch::least(Bounds bounds, const Wanted& wanted) {
     if (!good(tried(enough))) return unlimited_bytes;
     std::int64_t bad = on_grid(bounds.floor) - 1;
     for (;;) {
-        std::int64_t best = tried(enough).from;
+        if (bad >= enough) return enough;
+        std::int64_t best = std::max(tried(enough).from, bad + 1);
         while (best - bad > 1) {
             const Tried middle = tried(std::max(on_grid(bad + (best - bad) / 2), bad + 1));
             if (good(middle)) best = std::max(middle.from, bad + 1);

@@ -17,6 +17,7 @@
 #include "hpo/allocator/trace_timeline.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/utf8.hpp"
 
 namespace hpo::allocator {
 
@@ -70,11 +71,15 @@ HPO_INLINE std::string TraceTimeline::text(double value) {
 
 HPO_INLINE std::string TraceTimeline::escaped(std::string_view raw) {
     std::string out;
-    for (const char c : raw) {
+    for (std::size_t at = 0; at < raw.size();) {
+        const char c = raw[at];
+        const std::size_t length = utf8_length(raw, at);
         if (c == '<') out += "&lt;";
         else if (c == '&') out += "&amp;";
         else if (static_cast<unsigned char>(c) < 0x20) out += ' ';
-        else out += c;
+        else if (length == 0) out += "\xEF\xBF\xBD";  // the replacement character: a path need not be UTF-8
+        else out += raw.substr(at, length);
+        at += std::max<std::size_t>(length, 1);
     }
     return out;
 }

@@ -20,6 +20,7 @@ struct Recording {
     int device = 0;
     std::vector<int> devices;           ///< all that have a history
     std::vector<std::string> left_out;  ///< options of the recorded settings that are not known here
+    bool expandable_unused = false;     ///< expandable segments were set, but the segments are usual ones; it is not in `conf`
     std::string conf;                   ///< PYTORCH_CUDA_ALLOC_CONF; guessed from the segments if it was not recorded
     AllocatorSettings settings;         ///< the same, as `settings.version` reads it
     DeviceHistory history;

@@ -11,10 +11,11 @@
 
 namespace hpo::allocator::inline snapshot {
 
-/// What the allocator held after a request, in bytes: the model's figures.
+/// What the allocator held after a request, in bytes.
 struct HeldAfter {
-    std::int64_t allocated = 0;
-    std::int64_t reserved = 0;
+    std::int64_t allocated =
+        0;  ///< by the model; from the first difference on only the sum of the live blocks' rounded sizes, which is less
+    std::int64_t reserved = 0;  ///< as recorded
 };
 
 /// How far the model's replay of a recording, with its own settings, is what was recorded. The device's answers are taken from the
@@ -24,6 +25,7 @@ struct Reproduction {
     std::size_t same_address = 0;                 ///< of them, those that the model gives the recorded address
     std::size_t segment_changes = 0;              ///< segments, or pages, taken and given back
     std::size_t same_changes = 0;                 ///< of them, those that the model takes or gives back in the same request
+    std::size_t other_changes = 0;                ///< what the model takes or gives back beside them
     std::int64_t recorded_peak = 0;               ///< bytes reserved
     std::int64_t model_peak = 0;                  ///< bytes reserved
     std::size_t retries = 0;                      ///< requests that the device refused at first

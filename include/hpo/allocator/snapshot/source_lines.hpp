@@ -29,6 +29,8 @@ public:
     [[nodiscard]] Part part(std::uint32_t stack) const { return parts_[stack]; }
     /// The same of a block that was taken in the recording. It is of a step, too, if an annotation "Optimizer.step" ran then.
     [[nodiscard]] Part part(const DeviceHistory& history, const RecordedBlock& block) const;
+    /// When a block was taken, in microseconds. Not of a block from before the recording.
+    [[nodiscard]] std::int64_t time_of(const DeviceHistory& history, const RecordedBlock& block) const;
     /// "src/train.py:120 forward", with the last two parts of the path.
     [[nodiscard]] std::string text(std::uint32_t frame) const;
     /// The own line of a block; in a snapshot of write_snapshot() its scope; or why there is none: "(autograd, no line of Python)", "(no
@@ -36,12 +38,17 @@ public:
     /// "(from before the recording)".
     [[nodiscard]] std::string holder(const RecordedBlock& block) const;
 
+    /// The times of a device's optimizer steps, from and to, in order, as annotations say them. Without such annotations those of the
+    /// profiler's steps.
+    [[nodiscard]] std::vector<std::pair<std::int64_t, std::int64_t>> annotated_steps(int device) const;
+
 private:
     const Snapshot& snapshot_;
-    std::vector<std::optional<std::uint32_t>> own_;  ///< by stack
-    std::vector<Part> parts_;                        ///< by stack
-    /// Of each device the times of optimizer steps, from and to, in order.
-    std::map<int, std::vector<std::pair<std::int64_t, std::int64_t>>> steps_;
+    std::vector<std::optional<std::uint32_t>> own_;                                   ///< by stack
+    std::vector<Part> parts_;                                                         ///< by stack
+    using Times = std::map<int, std::vector<std::pair<std::int64_t, std::int64_t>>>;  ///< of each device, from and to, in order
+    Times steps_;
+    Times profiled_;
 };
 
 /// What the parts of a recorded trace are called. Of what was there before, nobody knows what it was for.

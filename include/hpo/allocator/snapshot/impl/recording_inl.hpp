@@ -53,6 +53,18 @@ namespace detail {
     return unknown;
 }
 
+[[nodiscard]] HPO_INLINE bool has_segments(const DeviceHistory& history) {
+    return !history.earlier.empty() || std::ranges::any_of(history.requests, [](const Request& each) { return !each.changes.empty(); });
+}
+
+[[nodiscard]] HPO_INLINE std::string without_expandable(const std::string& conf) {
+    std::string rest;
+    for (const std::string& option : AllocatorConfReader::items(conf)) {
+        if (!option.starts_with("expandable_segments")) rest += (rest.empty() ? "" : ",") + option;
+    }
+    return rest;
+}
+
 [[nodiscard]] HPO_INLINE std::vector<int> devices_with_history(const Snapshot& snapshot, const std::string& name) {
     if (snapshot.devices().empty())
         throw Error{Errc::bad_value, name + ": no CUDA device in it: the program had used none when the snapshot was written"};
@@ -114,6 +126,11 @@ HPO_INLINE Recording recording_of(Snapshot snapshot, const std::string& name, co
     lay_out();
     if (recording.history.expandable && !recording.history.mixed && !recording.settings.expandable_segments) {  // set while it ran
         recording.conf += std::string{recording.conf.empty() ? "" : ","} + "expandable_segments:True";
+        lay_out();
+    }
+    if (recording.settings.expandable_segments && !recording.history.expandable && detail::has_segments(recording.history)) {
+        recording.expandable_unused = true;  // PyTorch does so where the platform has no virtual memory
+        recording.conf = detail::without_expandable(recording.conf);
         lay_out();
     }
     // The model counts on a device that has no end at 2^50 bytes.

@@ -15,6 +15,8 @@
 
 namespace hpo::allocator::inline snapshot {
 
+namespace detail {
+
 /// The model of the allocator in the state at the beginning of a recording, and the blocks that it has handed out.
 class RecordingReplay {
 public:
@@ -64,7 +66,7 @@ private:
 };
 
 /// What the device answered while a request was served. Each run of memory given back follows a refusal.
-[[nodiscard]] inline std::vector<bool> recorded_answers(const Request& request) {
+[[nodiscard]] HPO_INLINE std::vector<bool> recorded_answers(const Request& request) {
     std::vector<bool> answers;
     for (std::size_t i = 0; i < request.changes.size(); ++i) {
         if (request.changes[i].taken) answers.push_back(true);
@@ -74,17 +76,20 @@ private:
     return answers;
 }
 
+}  // namespace detail
+
 HPO_INLINE Reproduction reproduce(const DeviceHistory& history, const AllocatorSettings& settings) {
-    RecordingReplay replay{history, settings, {}};
+    detail::RecordingReplay replay{history, settings, {}};
     Reproduction result;
     result.held.reserve(history.requests.size());
     std::int64_t reserved = history.earlier_reserved_bytes;
+    std::int64_t live = history.earlier_allocated_bytes;
     result.recorded_peak = reserved;
     for (std::size_t i = 0; i < history.requests.size(); ++i) {
         const Request& request = history.requests[i];
         const bool takes = request.kind == Request::Kind::take || request.kind == Request::Kind::refused;
         if (takes) {
-            std::vector<bool> answers = recorded_answers(request);
+            std::vector<bool> answers = detail::recorded_answers(request);
             const RecordedBlock& block = history.blocks[request.block];
             if (request.unexplained && replay.allocator().has_cached(block.requested_bytes, block.pool)) {
                 replay.allocator().empty_cache();  // else the request would not have reached the device
@@ -120,10 +125,16 @@ HPO_INLINE Reproduction reproduce(const DeviceHistory& history, const AllocatorS
         std::ranges::set_intersection(recorded, modelled, std::back_inserter(both));
         result.segment_changes += recorded.size();
         result.same_changes += both.size();
+        result.other_changes += modelled.size() - both.size();
         if (recorded != modelled) same = false;
         if (!same && !result.first_difference) result.first_difference = i;
         const AllocatorCounts counts = replay.allocator().counts();
-        result.held.push_back({counts.allocated, counts.reserved});
+        if (request.kind == Request::Kind::take || request.kind == Request::Kind::give_back) {
+            const RecordedBlock& block = history.blocks[request.block];
+            const std::int64_t bytes = block.bytes > 0 ? block.bytes : settings.rounded(block.requested_bytes);
+            live += request.kind == Request::Kind::take ? bytes : -bytes;
+        }
+        result.held.push_back({result.first_difference ? live : counts.allocated, reserved});
     }
     result.model_peak = replay.allocator().counts().reserved_peak;
     return result;
@@ -131,7 +142,7 @@ HPO_INLINE Reproduction reproduce(const DeviceHistory& history, const AllocatorS
 
 HPO_INLINE std::vector<std::size_t> refused_at_capacity(const DeviceHistory& history, const AllocatorSettings& settings,
                                                         std::int64_t capacity_bytes) {
-    RecordingReplay replay{history, settings, {.total_bytes = capacity_bytes}};
+    detail::RecordingReplay replay{history, settings, {.total_bytes = capacity_bytes}};
     std::vector<std::size_t> refused;
     for (std::size_t i = 0; i < history.requests.size(); ++i) {
         if (!replay.serve(history.requests[i])) refused.push_back(i);

@@ -25,8 +25,14 @@ namespace detail {
     std::string path{file};
     std::ranges::replace(path, '\\', '/');
     const bool python = path.ends_with(".py") || path.starts_with("<ipython") || path == "<stdin>" || path == "<string>";
-    constexpr std::array<std::string_view, 5> others{"/site-packages/", "/dist-packages/", "/torch/", "/lib/python3", "/Lib/python3"};
-    return python && std::ranges::none_of(others, [&](std::string_view each) { return path.find(each) != std::string::npos; });
+    // PyTorch may also run from its source tree, and Python's library on Windows stands in Lib.
+    constexpr std::array<std::string_view, 13> others{"/site-packages/",    "/dist-packages/",  "/lib/python3",      "/torch/nn/",
+                                                      "/torch/optim/",      "/torch/autograd/", "/torch/utils/",     "/torch/cuda/",
+                                                      "/torch/_",           "/torch/amp/",      "/torch/library.py", "/torch/functional.py",
+                                                      "/torch/distributed/"};
+    const bool of_windows = path.size() > 2 && path[1] == ':' && path.find("/Lib/") != std::string::npos;
+    return python && !of_windows &&
+           std::ranges::none_of(others, [&](std::string_view each) { return path.find(each) != std::string::npos; });
 }
 
 /// The phase in a frame of write_snapshot(), which has the phase as its file and the scope as its function.
@@ -73,14 +79,24 @@ HPO_INLINE SourceLines::SourceLines(const Snapshot& snapshot)
         else if (step) parts_[i] = Part::step;
         else if (build) parts_[i] = Part::build;
     }
-    std::map<int, std::int64_t> begun;
-    for (const Annotation& each : snapshot.annotations) {
-        if (!snapshot.texts[each.name].starts_with("Optimizer.step")) continue;
-        if (each.begins) begun[each.device] = each.time_us;
-        else if (const std::int64_t from = std::exchange(begun[each.device], 0); from > 0)
-            steps_[each.device].emplace_back(from, each.time_us);
-    }
-    for (auto& [device, steps] : steps_) std::ranges::sort(steps);
+    const auto read = [&](std::string_view name, Times& times) {
+        std::map<int, std::int64_t> begun;
+        for (const Annotation& each : snapshot.annotations) {
+            if (!snapshot.texts[each.name].starts_with(name)) continue;
+            if (each.begins) begun[each.device] = each.time_us;
+            else if (const std::int64_t from = std::exchange(begun[each.device], 0); from > 0)
+                times[each.device].emplace_back(from, each.time_us);
+        }
+        for (auto& [device, each] : times) std::ranges::sort(each);
+    };
+    read("Optimizer.step", steps_);
+    read("ProfilerStep", profiled_);
+}
+
+HPO_INLINE std::vector<std::pair<std::int64_t, std::int64_t>> SourceLines::annotated_steps(int device) const {
+    if (const auto found = steps_.find(device); found != steps_.end()) return found->second;
+    if (const auto found = profiled_.find(device); found != profiled_.end()) return found->second;
+    return {};
 }
 
 HPO_INLINE SourceLines::Part SourceLines::part(const DeviceHistory& history, const RecordedBlock& block) const {
@@ -88,9 +104,13 @@ HPO_INLINE SourceLines::Part SourceLines::part(const DeviceHistory& history, con
     const auto found = steps_.find(history.device);
     if (told != Part::forward || found == steps_.end()) return told;
     const auto& steps = found->second;
-    const std::int64_t time = snapshot_.events_of(history.device)[block.taken].time_us;
+    const std::int64_t time = time_of(history, block);
     const auto at = std::ranges::upper_bound(steps, time, {}, [](const auto& each) { return each.first; });
     return at != steps.begin() && time <= std::prev(at)->second ? Part::step : Part::forward;
+}
+
+HPO_INLINE std::int64_t SourceLines::time_of(const DeviceHistory& history, const RecordedBlock& block) const {
+    return snapshot_.events_of(history.device)[block.taken].time_us;
 }
 
 HPO_INLINE std::string SourceLines::text(std::uint32_t number) const {
@@ -121,15 +141,28 @@ HPO_INLINE void describe_trace(AllocationTrace& trace, const DeviceHistory& hist
     }
     if (!stacks) return;
     constexpr std::array<std::string_view, 4> names{"build", "forward", "backward", "step"};
+    // An optimizer need not take memory in a step. Then its annotation alone tells where the step ends.
+    const auto annotated = lines.annotated_steps(history.device);
+    auto next = annotated.begin();
+    bool stepped = false;  // a phase "step" began since the last annotated step ended
     std::string_view now;
+    const auto enter = [&](std::size_t event, std::string_view name) {
+        if (name == now) return;
+        trace.phases.push_back({event, std::string{name}});
+        now = name;
+        stepped = stepped || name == "step";
+    };
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
         if (trace.events[i] < 0) continue;
         const RecordedBlock& block = history.blocks[static_cast<std::size_t>(trace.events[i])];
-        const std::string_view name = block.from_before() ? "build" : names[static_cast<std::size_t>(lines.part(history, block))];
-        if (name == now) continue;
-        trace.phases.push_back({i, std::string{name}});
-        now = name;
+        const std::int64_t time = block.from_before() ? 0 : lines.time_of(history, block);
+        for (; next != annotated.end() && next->second < time; ++next) {
+            if (!stepped) enter(i, "step");
+            stepped = false;
+        }
+        enter(i, block.from_before() ? "build" : names[static_cast<std::size_t>(lines.part(history, block))]);
     }
+    if (next != annotated.end() && !stepped) enter(trace.events.size(), "step");
 }
 
 }  // namespace hpo::allocator::inline snapshot

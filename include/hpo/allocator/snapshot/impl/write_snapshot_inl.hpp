@@ -118,7 +118,7 @@ private:
         const auto taken = allocator_.take(traced.bytes, traced.stream);
         if (!taken) throw Error{Errc::bad_value, "allocation trace: more than 2^50 bytes at a time"};
         held_[block] = *taken;
-        owner_[*taken] = block;
+        owner_[*taken] = {.block = block, .event = number};
         write_changes(scope_of(block), block, number);
         write_event("alloc", {allocator_.address(*taken), traced.bytes, block, scope_of(block)}, number);
     }
@@ -200,8 +200,10 @@ private:
         pickle_.entry("segment_type", std::string_view{first.small ? "small" : "large"});
         pickle_.add(std::string_view{"segment_pool_id"});
         pickle_.begin_list();
+        // PyTorch numbers a graph's pool by a second number above 0.
+        const bool is_private = std::ranges::find(trace_.private_streams, first.stream) != trace_.private_streams.end();
         pickle_.add(std::int64_t{0});
-        pickle_.add(std::int64_t{0});
+        pickle_.add(is_private ? std::int64_t{first.stream} + 1 : std::int64_t{0});
         pickle_.end_list();
         pickle_.entry("is_expandable", settings_.expandable_segments);
         pickle_.add(std::string_view{"blocks"});
@@ -214,7 +216,7 @@ private:
             pickle_.entry("size", block.bytes);
             pickle_.entry("requested_size", taken ? block.requested_bytes : std::int64_t{0});
             pickle_.entry("state", std::string_view{taken ? "active_allocated" : "inactive"});
-            if (taken) write_frames(scope_of(owner_.at(each)), trace_.events.size());
+            if (taken) write_frames(scope_of(owner_.at(each).block), owner_.at(each).event);
             pickle_.end_dictionary();
         }
         pickle_.end_list();
@@ -238,7 +240,11 @@ private:
     std::uint64_t apart_ = std::uint64_t{1} << (settings_.expandable_segments ? 42U : 36U);  ///< an expandable segment may grow as far
     std::uint64_t next_ = 16 * apart_;                                                       ///< the address of the next segment
     std::vector<AllocatorBlocks::Index> held_;
-    std::map<AllocatorBlocks::Index, std::size_t> owner_;  ///< the trace's block, of each that was ever taken
+    struct Owner {
+        std::size_t block = 0;
+        std::size_t event = 0;  ///< that took it
+    };
+    std::map<AllocatorBlocks::Index, Owner> owner_;  ///< the trace's block, of each that was ever taken
     PickleText pickle_;
 };
 
