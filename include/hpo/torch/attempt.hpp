@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "hpo/torch/cuda_refusals.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/memory_reading.hpp"
 #include "hpo/torch/metered_allocator.hpp"
@@ -107,6 +108,10 @@ template <class Body>
             pin_threads(settings.threads);
             static_cast<void>(MeteredAllocator::instance().take_refusal());
             reset_peak_memory(settings.device);
+#ifdef HPO_TORCH_CUDA
+            if (settings.device.is_cuda()) watch_cuda_refusals();
+            static_cast<void>(take_cuda_refusal());
+#endif
             attempt.mark("trial_start");
             outcome = body(attempt);
         } catch (...) {

@@ -11,6 +11,7 @@
 
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/stack_frames.hpp"
+#include "hpo/torch/cuda_refusals.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
@@ -37,6 +38,9 @@ HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::strin
             failure.requested_bytes = refusal->requested_bytes;
             failure.memory = refusal->reading;
         }
+#ifdef HPO_TORCH_CUDA
+        if (const auto reading = take_cuda_refusal()) failure.memory = *reading;
+#endif
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
     } catch (const c10::AcceleratorError& e) {
         describe(FailureKind::trainer_error, "c10::AcceleratorError", e.what_without_backtrace());

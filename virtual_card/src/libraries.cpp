@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//
+// What cuBLAS, cuBLASLt, cuDNN and NCCL answer where the answer matters: handles, versions, sizes of workspaces. Everything that computes
+// does nothing and is among the stubs. What the libraries take of the device for themselves is not modelled.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "abi.hpp"
+#include "exported.hpp"
+#include "world.hpp"
+
+using namespace hpo::virtual_card;
+
+namespace {
+
+World& world() { return World::instance(); }
+
+int handle_into(void* out) {
+    *static_cast<std::uintptr_t*>(out) = world().handle();
+    return abi::success;
+}
+int size_into(std::size_t* out, std::size_t bytes) {
+    *out = bytes;
+    return abi::success;
+}
+
+int ranks() {
+    const char* const text = std::getenv("WORLD_SIZE");
+    return text != nullptr && std::atoi(text) > 0 ? std::atoi(text) : 1;
+}
+/// The size of an element of NCCL's data types, in bytes.
+std::size_t width(int type) {
+    constexpr std::size_t widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+    return type >= 0 && type < 12 ? widths[type] : 4;
+}
+int moved(void* to, const void* from, std::size_t bytes) {
+    return to == from || world().copy(to, from, bytes, World::Direction::on_device) ? abi::success : abi::invalid_value;
+}
+
+}  // namespace
+
+extern "C" {
+
+// cuBLAS and cuBLASLt.
+
+EXPORTED int cublasCreate_v2(void* handle) { return handle_into(handle); }
+EXPORTED int cublasGetMathMode(void*, int* mode) {
+    *mode = 0;
+    return abi::success;
+}
+EXPORTED int cublasGetPointerMode_v2(void*, int* mode) {
+    *mode = 0;  // scalars are on the host
+    return abi::success;
+}
+EXPORTED int cublasGetVersion_v2(void*, int* version) {
+    *version = cuda_version * 10;
+    return abi::success;
+}
+EXPORTED std::size_t cublasLtGetVersion() { return static_cast<std::size_t>(cuda_version) * 10; }
+EXPORTED int cublasLtCreate(void* handle) { return handle_into(handle); }
+EXPORTED int cublasLtMatmulDescCreate(void* description, int, int) { return handle_into(description); }
+EXPORTED int cublasLtMatmulPreferenceCreate(void* preference) { return handle_into(preference); }
+EXPORTED int cublasLtMatrixLayoutCreate(void* layout, int, std::uint64_t, std::uint64_t, std::int64_t) { return handle_into(layout); }
+EXPORTED int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int, void* proposals, int* found) {
+    const abi::MatmulProposal proposal;
+    std::memcpy(proposals, &proposal, sizeof proposal);
+    *found = 1;
+    return abi::success;
+}
+
+// cuDNN. Which workspace its kernels would take is not known; a caller that needs one is given none.
+
+EXPORTED std::size_t cudnnGetVersion() { return HPO_CUDA_MAJOR >= 13 ? 91900 : 90100; }
+EXPORTED std::size_t cudnnGetCudartVersion() { return static_cast<std::size_t>(cuda_version); }
+EXPORTED int cudnnGetProperty(int which, int* value) {
+    const auto version = static_cast<int>(cudnnGetVersion());
+    *value = which == 0 ? version / 10000 : which == 1 ? version / 100 % 100 : version % 100;
+    return abi::success;
+}
+EXPORTED const char* cudnnGetErrorString(int) { return "error of the virtual card"; }
+EXPORTED int cudnnCreate(void* handle) { return handle_into(handle); }
+EXPORTED int cudnnBackendCreateDescriptor(int, void* description) { return handle_into(description); }
+EXPORTED int cudnnBackendGetAttribute(void*, int name, int type, std::int64_t wanted, std::int64_t* count, void* values) {
+    constexpr int heuristic_results = 202;  // CUDNN_ATTR_ENGINEHEUR_RESULTS
+    constexpr int plan_workspace = 402;     // CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE
+    constexpr int whole_number = 3;         // CUDNN_TYPE_INT64
+    constexpr int descriptor = 15;          // CUDNN_TYPE_BACKEND_DESCRIPTOR
+    std::int64_t found = 0;
+    if (name == heuristic_results || type == descriptor) {
+        found = 1;
+    } else if (name == plan_workspace) {
+        found = 1;
+        world().note_unmodelled("cuDNN's workspace");
+        if (values != nullptr) *static_cast<std::int64_t*>(values) = 0;
+    } else if (type == whole_number) {
+        found = 1;
+        if (values != nullptr && wanted > 0) *static_cast<std::int64_t*>(values) = 0;
+    }
+    if (count != nullptr) *count = found;
+    return abi::success;
+}
+EXPORTED int cudnnDropoutGetStatesSize(void*, std::size_t* bytes) {
+    world().note_unmodelled("cudnnDropoutGetStatesSize");  // a guess: one state of 48 bytes for each of 2048 threads of a multiprocessor
+    return size_into(bytes, 48U * 2048U * static_cast<std::size_t>(world().card().multiprocessors));
+}
+EXPORTED int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void*, int, int, void*, void*, void*, void*, void*,
+                                                                      std::size_t* bytes) {
+    return size_into(bytes, 0);
+}
+EXPORTED int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void*, int, int, void*, void*, void*, void*, void*, void*, void*,
+                                                               std::size_t* bytes) {
+    return size_into(bytes, 0);
+}
+EXPORTED int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void*, int, int, void*, void*, std::size_t* bytes) {
+    return size_into(bytes, 0);
+}
+
+// NCCL, as far as PyTorch's collectives need it: this rank's part is copied, and others' parts are not there.
+
+EXPORTED int ncclGetVersion(int* version) {
+    *version = 22809;
+    return abi::success;
+}
+EXPORTED const char* ncclGetErrorString(int) { return "error of the virtual card"; }
+EXPORTED const char* ncclGetLastError(void*) { return ""; }
+EXPORTED int ncclCommInitRank(void** out, int, void*, int) { return handle_into(out); }
+EXPORTED int ncclCommInitRankConfig(void** out, int, void*, int, void*) { return handle_into(out); }
+EXPORTED int ncclCommGetAsyncError(void*, int* code) {
+    *code = 0;
+    return abi::success;
+}
+EXPORTED int ncclCommCount(void*, int* count) {
+    *count = ranks();
+    return abi::success;
+}
+EXPORTED int ncclMemAlloc(void**, std::size_t) { return 1; }
+EXPORTED int ncclAllGather(const void* from, void* to, std::size_t count, int type, void*, void*) {
+    const std::size_t bytes = count * width(type);
+    for (int rank = 0; rank < ranks(); ++rank) {
+        if (moved(static_cast<std::byte*>(to) + static_cast<std::size_t>(rank) * bytes, from, bytes) != abi::success)
+            return abi::invalid_value;
+    }
+    return abi::success;
+}
+EXPORTED int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int, void*, void*) {
+    return moved(to, from, count * width(type));
+}
+EXPORTED int ncclBroadcast(const void* from, void* to, std::size_t count, int type, int, void*, void*) {
+    return moved(to, from, count * width(type));
+}
+EXPORTED int ncclReduceScatter(const void* from, void* to, std::size_t count, int type, int, void*, void*) {
+    return moved(to, from, count * width(type));
+}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// What happens when the virtual card is loaded into a process.
+#include <cstdint>
+#include <cstdio>
+
+#include "card.hpp"
+#include "exported.hpp"
+#include "world.hpp"
+
+namespace hpo::virtual_card {
+
+namespace {
+
+/// The first line of each program on a virtual card. Nobody may take what it prints for a result.
+__attribute__((constructor)) void begin() {
+    const Wanted& now = wanted();
+    if (now.card.count == 0 || now.quiet) return;
+    std::fprintf(stderr, "hpo virtual card: %d x %s, %lld MiB: no GPU is used, and no value is computed\n", now.card.count,
+                 now.card.name.c_str(), static_cast<long long>(now.card.memory_bytes >> 20));
+}
+
+}  // namespace
+
+}  // namespace hpo::virtual_card
+
+extern "C" {
+
+/// A stub calls this. The name is that of a function that is not modelled.
+__attribute__((visibility("hidden"))) void hpo_virtual_card_unmodelled(const char* function) {
+    hpo::virtual_card::World::instance().note_unmodelled(function);
+}
+
+__attribute__((visibility("hidden"))) std::uintptr_t hpo_virtual_card_handle() { return hpo::virtual_card::World::instance().handle(); }
+
+/// For tests: gives the cards another size.
+EXPORTED void hpo_virtual_card_resize(long long bytes) { hpo::virtual_card::World::instance().resize(bytes); }
+
+/// What NVML's part of the virtual card asks: a card's free memory, and how much a process holds of it (-1: there is no such row).
+EXPORTED long long hpo_virtual_card_free(int card) { return hpo::virtual_card::World::instance().ledger().free(card); }
+EXPORTED long long hpo_virtual_card_use(int row, int card, int* process) {
+    const auto uses = hpo::virtual_card::World::instance().ledger().uses();
+    if (row < 0 || row >= static_cast<int>(uses.size())) return -1;
+    *process = uses[static_cast<std::size_t>(row)].process;
+    return uses[static_cast<std::size_t>(row)].bytes[static_cast<std::size_t>(card)];
+}
+}
