@@ -27,8 +27,8 @@ protected:
         return {Errc::bad_value,
                 place_ + ": a pickle, but no memory snapshot: " + why + "; torch.cuda.memory._dump_snapshot() writes a snapshot"};
     }
-    [[nodiscard]] Error wrong(const std::string& what, const std::string& expected) const {
-        return {Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + what + " is not " + expected};
+    [[nodiscard]] Error wrong(std::string_view what, std::string_view expected) const {
+        return {Errc::bad_value, place_ + ": damaged memory snapshot: " + where() + std::string{what} + " is not " + std::string{expected}};
     }
     /// The part that is read, for errors.
     [[nodiscard]] std::string where() const {
@@ -43,7 +43,7 @@ protected:
                                              std::to_string(data_.bytes()) + " values, which is its size in bytes"};
         }
     }
-    void require_dictionary(PickleValue value, const std::string& what) {
+    void require_dictionary(PickleValue value, std::string_view what) {
         if (value.kind() != PickleValue::Kind::dictionary) throw wrong(what, "a dictionary");
         if (data_.dictionary(value).size() > 128) throw wrong(what, "a dictionary of at most 64 entries");
         spend(1);
@@ -60,12 +60,12 @@ protected:
     }
     [[nodiscard]] std::uint64_t address(PickleValue in, std::string_view key) const {
         const auto found = data_.natural(need(in, key));
-        if (!found || *found > highest_address) throw wrong(std::string{key}, "an address");
+        if (!found || *found > highest_address) throw wrong(key, "an address");
         return *found;
     }
     [[nodiscard]] std::int64_t bytes(PickleValue in, std::string_view key) const {
         const auto found = data_.integer(need(in, key));
-        if (!found || *found < 0 || *found > largest_bytes) throw wrong(std::string{key}, "a size of at most 16 TiB");
+        if (!found || *found < 0 || *found > largest_bytes) throw wrong(key, "a size of at most 16 TiB");
         return *found;
     }
     /// Sums of what was recorded never overflow.
