@@ -70,6 +70,13 @@ int main(int argc, char** argv) {
     hpo::tune::add_new_plugin(app, actions);
     hpo::tune::add_check_plugin(app, actions);
     try {
+        const std::vector<std::string> words{argv + 1, argv + argc};
+        const auto dashes = std::find(words.begin(), words.end(), "--");
+        if (!words.empty() && words[0] == "estimate" && dashes != words.end()) {
+            const int status = hpo::tune::estimate_program({words.begin() + 1, dashes}, {dashes + 1, words.end()});
+            std::cout.flush();
+            return status;
+        }
         app.parse(argc, argv);
         const int status = actions.run();
         std::cout.flush();

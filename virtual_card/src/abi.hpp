@@ -20,6 +20,7 @@ inline constexpr int out_of_memory = 2;
 inline constexpr int no_device = 100;
 inline constexpr int invalid_device = 101;
 inline constexpr int not_found = 500;
+inline constexpr int not_supported = 801;
 
 /// Where cudaDeviceProp has what.
 struct DeviceProperties {

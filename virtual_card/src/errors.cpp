@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <cstdio>
+
 #include "abi.hpp"
 #include "exported.hpp"
 
@@ -13,7 +15,12 @@ const char* error_text(int code) {
         case abi::no_device: return "no CUDA-capable device is detected";
         case abi::invalid_device: return "invalid device ordinal";
         case abi::not_found: return "named symbol not found";
-        default: return "unrecognized error code";
+        case abi::not_supported: return "operation not supported";
+        default: {
+            static thread_local char text[64];
+            std::snprintf(text, sizeof text, "error %d, whose text is not known here", code);
+            return text;
+        }
     }
 }
 
@@ -25,6 +32,7 @@ const char* error_name(int code) {
         case abi::no_device: return "cudaErrorNoDevice";
         case abi::invalid_device: return "cudaErrorInvalidDevice";
         case abi::not_found: return "cudaErrorSymbolNotFound";
+        case abi::not_supported: return "cudaErrorNotSupported";
         default: return "cudaErrorUnknown";
     }
 }

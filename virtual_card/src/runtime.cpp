@@ -10,6 +10,7 @@
 
 #include "abi.hpp"
 #include "exported.hpp"
+#include "kernels.hpp"
 #include "world.hpp"
 
 using namespace hpo::virtual_card;
@@ -334,13 +335,13 @@ EXPORTED int cudaLaunchCooperativeKernel(const void*, std::uint64_t, std::uint32
     world().note_launch();
     return abi::success;
 }
-EXPORTED void** __cudaRegisterFatBinary(void*) {
-    static std::array<void*, 4> handle{};
-    return handle.data();
+EXPORTED void** __cudaRegisterFatBinary(void* wrapper) { return Kernels::instance().add_binary(wrapper); }
+EXPORTED void __cudaRegisterFunction(void** binary, const char* function, char*, const char*, int, void*, void*, void*, void*, int*) {
+    Kernels::instance().add_function(binary, function);
 }
 EXPORTED char __cudaInitModule(void**) { return 1; }
-EXPORTED int cudaFuncGetAttributes(void* out, const void*) {
-    const int version = world().card().capability;
+EXPORTED int cudaFuncGetAttributes(void* out, const void* function) {
+    const int version = Kernels::instance().version_of(function, world().card().capability);
     const abi::FunctionAttributes facts{
         .threads_per_block = 1024, .registers = 32, .ptx_version = version, .binary_version = version, .dynamic_shared = 49152};
     std::memcpy(out, &facts, sizeof facts);

@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,5 +45,8 @@ void add_doctor(CLI::App& app, Actions& actions);
 void add_init(CLI::App& app, Actions& actions);
 void add_new_plugin(CLI::App& app, Actions& actions);
 void add_check_plugin(CLI::App& app, Actions& actions);
+
+/// `hpo-tune estimate OPTIONS -- PROGRAM ARGUMENTS`. Returns the exit code.
+int estimate_program(std::vector<std::string> own, std::vector<std::string> program);
 
 }  // namespace hpo::tune

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// `hpo-tune estimate -- PROGRAM`, as far as it goes without PyTorch for CUDA. With it: tests/virtual_card/programs_test.py.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+
+namespace {
+
+CommandResult estimate_of(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), {tool("hpo-tune"), "estimate"});
+    return run_command(workshop, words);
+}
+
+}  // namespace
+
+TEST_CASE("what cannot be estimated of a program is one error that says why") {
+    const Workshop workshop;
+    const auto error_of = [&](const std::vector<std::string>& words, int status) {
+        const CommandResult result = estimate_of(workshop, words);
+        CHECK(result.status == status);
+        CHECK(result.out.empty());
+        CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+        return result.error;
+    };
+    CHECK(error_of({"--"}, 2).find("no program behind --") != std::string::npos);
+    CHECK(error_of({"--card", "RTX-4091", "--", "true"}, 2).find("did you mean 'RTX-4090'?") != std::string::npos);
+    CHECK(error_of({"--device-memory", "much", "--", "true"}, 2).find("--device-memory") != std::string::npos);
+    CHECK(error_of({"--device-memory", "400MiB", "--", "true"}, 2).find("--context") != std::string::npos);
+    CHECK(error_of({"--steps", "0", "--", "true"}, 2).find("--steps") != std::string::npos);
+    CHECK(error_of({"--", workshop.file("absent")}, 2).find("cannot be started: No such file") != std::string::npos);
+    CHECK(error_of({"--", "/bin/sh", "-c", "echo 'no data'; exit 4"}, 1) ==
+          "hpo-tune: error: the program used no GPU: it ended with status 4; the last that it printed: no data\n");
+    CHECK(error_of({"--time-limit", "1", "--", "/bin/sleep", "100"}, 1).find("it was ended by --time-limit") != std::string::npos);
+}
+
+TEST_CASE("a program on the virtual card sees that it is a prediction, and its arguments as they are") {
+    const Workshop workshop;
+    const CommandResult result = estimate_of(
+        workshop, {"--card", "T4", "--", "/bin/sh", "-c",
+                   "echo \"$HPO_PREDICTING $WANDB_MODE $1 $2\"; pwd; echo \"$1 $HPO_PREDICTING $WANDB_MODE\"", "name", "--card", "--"});
+    CHECK(result.error.find("the last that it printed: --card 1 disabled") != std::string::npos);
+}

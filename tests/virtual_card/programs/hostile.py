@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Programs that behave badly, by name."""
+import os
+import subprocess
+import sys
+import time
+
+
+def no_gpu():
+    print("nothing to do here")
+
+
+def no_torch_but_fails():
+    raise ValueError("wrong configuration")
+
+
+def endless():
+    import torch
+
+    torch.zeros(1000, device="cuda")
+    while True:
+        time.sleep(0.1)
+
+
+def ends_early():
+    import torch
+
+    torch.zeros(1 << 20, device="cuda")
+    sys.exit(3)
+
+
+def fails_on_the_card():
+    import torch
+
+    torch.zeros(1 << 20, device="cuda")
+    raise RuntimeError("labels out of range")
+
+
+def catches_out_of_memory():
+    import torch
+
+    model = torch.nn.Linear(100, 100).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    size = 1 << 40
+    while True:
+        try:
+            torch.empty(size, dtype=torch.uint8, device="cuda")
+            break
+        except torch.OutOfMemoryError:
+            size //= 2
+    for _ in range(5):
+        model(torch.zeros(10, 100, device="cuda")).sum().backward()
+        optimizer.step()
+
+
+def prints_much():
+    for _ in range(1000):
+        print("x" * 100000)
+
+
+def leaves_a_child():
+    subprocess.Popen(["sleep", "1000"])
+    import torch
+
+    torch.zeros(1 << 20, device="cuda")
+
+
+def crashes():
+    import torch
+
+    torch.zeros(1 << 20, device="cuda")
+    os.kill(os.getpid(), 11)
+
+
+def deletes_the_folder():
+    import shutil
+
+    import torch
+
+    torch.zeros(1 << 20, device="cuda")
+    shutil.rmtree(os.environ["HPO_PREDICTION_FOLDER"], ignore_errors=True)
+
+
+globals()[sys.argv[1]]()

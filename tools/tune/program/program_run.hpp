@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hpo::tune {
+
+/// A program to run on a virtual card. Memory in bytes.
+struct ProgramRun {
+    std::vector<std::string> words;  ///< the program and its arguments
+    std::filesystem::path folder;    ///< for what is recorded and printed; it exists
+    std::string card_name;
+    int capability = 80;
+    int multiprocessors = 108;
+    std::int64_t card_bytes = 0;
+    std::int64_t context_bytes = 0;
+    int steps = 2;  ///< optimizer steps after which it is ended
+    std::chrono::seconds limit{600};
+};
+
+/// How one process of the program ended that used the card.
+struct RecordedProcess {
+    std::filesystem::path snapshot;
+    std::string why;  ///< steps, end
+    int steps = 0;
+    std::string error;       ///< the exception that ended it; empty: none
+    std::string error_line;  ///< of the program, where it left PyTorch; empty: none
+    std::string torch;       ///< PyTorch's version
+    std::int64_t allocated_bytes = 0;
+    std::int64_t reserved_bytes = 0;
+};
+
+struct ProgramEnd {
+    int status = 0;                                 ///< of the program; 128 + the signal's number if one ended it
+    bool timed_out = false;                         ///< it was ended by the limit
+    std::optional<std::string> torch_without_cuda;  ///< its version: the program imported a PyTorch without CUDA
+    std::vector<RecordedProcess> processes;         ///< the one with the highest peak first
+    std::vector<std::string> not_modelled;          ///< functions that were called and that the virtual card does not have
+    std::filesystem::path output;                   ///< what the program printed
+    double seconds = 0;
+};
+
+/// The folder of the virtual card beside this program. Throws Error if it is not there.
+[[nodiscard]] std::filesystem::path virtual_card_folder();
+
+/// Runs a program on a virtual card until its optimizer made some steps, or until it ends. `progress` is called about once a second with
+/// the seconds so far. No process of the program is left, unless it left the program's group. Throws Error if it cannot be started.
+[[nodiscard]] ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(double)>& progress);
+
+}  // namespace hpo::tune
