@@ -82,6 +82,8 @@ def main():
     check(told["fits"] is None and told["error"] == "RuntimeError: labels out of range", "an exception is told")
     status, told, _ = estimate(["hostile.py", "catches_out_of_memory"])
     check(told["fits"] is True and told["steps"] == 2, "an out-of-memory error that the program caught is no failure")
+    status, told, error = estimate(["hostile.py", "asks_for_values"])
+    check(status == 0 and told["fits"] is True and told["steps"] == 2, f"a program that checks its values goes on ({told and told['error']})")
     begin = time.monotonic()
     status, told, error = estimate(["hostile.py", "endless"], ["--time-limit", "20"])
     check(time.monotonic() - begin < 120 and status == 1 and "--time-limit" in error, f"an endless program is ended ({error[:200]!r})")

@@ -53,6 +53,24 @@ def catches_out_of_memory():
         optimizer.step()
 
 
+def asks_for_values():
+    import torch
+
+    model = torch.nn.Linear(100, 100).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cuda")
+    for _ in range(5):
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = model(torch.zeros(10, 100, device="cuda")).sum()
+        if torch.isnan(loss) or torch.isinf(loss).any().item() or not torch.isfinite(loss):
+            raise RuntimeError("the loss is not finite")
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)
+        scaler.step(optimizer)
+        scaler.update()
+
+
 def prints_much():
     for _ in range(1000):
         print("x" * 100000)

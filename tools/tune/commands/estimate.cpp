@@ -359,6 +359,8 @@ void add_estimate(CLI::App& app, Actions& actions) {
         ->check(not_empty("DURATION"));
     command->add_flag("--json", options->json, "as JSON");
     command->footer(
+        "What an unchanged PyTorch program takes, on a card that is not there: hpo-tune estimate OPTIONS -- python train.py\n"
+        "(its options: hpo-tune estimate --help --).\n"
         "Without --guard it asks dry_run, whatever guard the script names. If --device-memory or the script's device_memory gives a size,\n"
         "and without --fix and --per, it looks at the whole space. In one configuration, parameters that are not fixed take the trainer's\n"
         "standard value, the first choice or the middle. Predictions are read from the store of a run (--store) and\n"
