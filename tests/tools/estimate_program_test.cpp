@@ -30,11 +30,12 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
     CHECK(error_of({"--"}, 2).find("no program behind --") != std::string::npos);
     CHECK(error_of({"--card", "RTX-4091", "--", "true"}, 2).find("did you mean 'RTX-4090'?") != std::string::npos);
     CHECK(error_of({"--device-memory", "much", "--", "true"}, 2).find("--device-memory") != std::string::npos);
-    CHECK(error_of({"--device-memory", "400MiB", "--", "true"}, 2).find("--context") != std::string::npos);
+    CHECK(error_of({"--device-memory", "400MiB", "--", "true"}, 2).find("more than the CUDA context takes") != std::string::npos);
     CHECK(error_of({"--steps", "0", "--", "true"}, 2).find("--steps") != std::string::npos);
     CHECK(error_of({"--", workshop.file("absent")}, 2).find("cannot be started: No such file") != std::string::npos);
     CHECK(error_of({"--", "/bin/sh", "-c", "echo 'no data'; exit 4"}, 1) ==
-          "hpo-tune: error: the program used no GPU: it ended with status 4; the last that it printed: no data\n");
+          "hpo-tune: error: the program took nothing of the virtual card that was recorded: it ended with status 4; the last that it "
+          "printed: no data\n");
     CHECK(error_of({"--time-limit", "1", "--", "/bin/sleep", "100"}, 1).find("it was ended by --time-limit") != std::string::npos);
 }
 

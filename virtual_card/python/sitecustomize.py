@@ -6,13 +6,17 @@ end the program, or when the program ends by itself. Nothing in the program is c
 HPO_PREDICTION_FOLDER, named by its process number: NUMBER.pickle, a memory snapshot, and NUMBER.json, how it ended.
 """
 import atexit
+import ctypes
 import importlib
 import importlib.abc
 import importlib.machinery
 import json
 import os
 import pickle
+import signal
 import sys
+import threading
+import weakref
 
 FOLDER = os.environ.get("HPO_PREDICTION_FOLDER")
 STEPS = int(os.environ.get("HPO_PREDICTION_STEPS", "2"))
@@ -67,12 +71,25 @@ def answer_no(torch):
         setattr(torch.Tensor, name, told(getattr(torch.Tensor, name)))
 
 
+def on_card(optimizer):
+    return any(each.is_cuda for group in optimizer.param_groups for each in group["params"])
+
+
+def end_with_parent():
+    """If hpo-tune is killed, so is the program that it started."""
+    if os.environ.get("HPO_PREDICTION_PARENT") == str(os.getppid()):
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, int(signal.SIGKILL))
+
+
 class Recording:
     """What one process takes of the card."""
 
     def __init__(self, torch):
         self.torch = torch
-        self.steps = {}  # of each optimizer
+        self.steps = {}  # of each optimizer that has something on the card
+        self.optimizers = weakref.WeakSet()
+        self.lock = threading.Lock()
         self.error = None
         self.line = None  # of the program, where the error left PyTorch
         self.process = os.getpid()
@@ -80,19 +97,40 @@ class Recording:
         memory = torch.cuda.memory
         memory._record_memory_history("all", context="alloc", stacks="python", max_entries=20_000_000)
         memory._record_memory_history = lambda *_, **__: None  # the program's own recording would begin anew
-        importlib.import_module("torch.optim.optimizer").register_optimizer_step_post_hook(self.after_step)
+        module = importlib.import_module("torch.optim.optimizer")
+        module.register_optimizer_step_post_hook(self.after_step)
+        made = module.Optimizer.__init__
+
+        def make(optimizer, *arguments, **options):
+            made(optimizer, *arguments, **options)
+            self.optimizers.add(optimizer)
+
+        module.Optimizer.__init__ = make
+        end_with_parent()
+        try:
+            signal.signal(signal.SIGTERM, self.on_limit)
+        except ValueError:
+            pass  # torch was imported by another thread
         answer_no(torch)
         atexit.register(self.write, "end")
         self.shown = sys.excepthook
         sys.excepthook = self.on_exception
 
     def after_step(self, optimizer, *_):
+        if not on_card(optimizer):
+            return
         self.steps[id(optimizer)] = self.steps.get(id(optimizer), 0) + 1
-        if max(self.steps.values()) >= STEPS:
-            self.write("steps")
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(0)  # whatever the program would do at its end is no part of the answer
+        if all(self.steps.get(id(each), 0) >= STEPS for each in list(self.optimizers) if on_card(each)):
+            self.end("steps")
+
+    def on_limit(self, *_):
+        self.end("limit")
+
+    def end(self, why):
+        self.write(why)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # whatever the program would do at its end is no part of the answer
 
     def on_exception(self, kind, error, trace):
         self.error = f"{kind.__name__}: {error}".split("\n")[0]
@@ -100,6 +138,10 @@ class Recording:
         self.shown(kind, error, trace)
 
     def write(self, why):
+        with self.lock:  # a program may train in several threads
+            self.write_once(why)
+
+    def write_once(self, why):
         if self.written or os.getpid() != self.process or not self.torch.cuda.is_initialized():
             return  # a child that was forked has nothing of its own
         self.written = True
@@ -110,7 +152,7 @@ class Recording:
         os.rename(stem + ".part", stem + ".pickle")
         told = {
             "why": why,
-            "steps": max(self.steps.values(), default=0),
+            "steps": min(self.steps.values(), default=0),
             "error": self.error,
             "error_line": self.line,
             "torch": self.torch.__version__,

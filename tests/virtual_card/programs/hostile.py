@@ -71,6 +71,35 @@ def asks_for_values():
         scaler.update()
 
 
+def critic_first():
+    import torch
+
+    torch.optim.Adam(torch.nn.Linear(10, 10).parameters()).step()  # on the CPU, which does not count
+    small = torch.nn.Linear(10, 10).cuda()
+    large = torch.nn.Linear(4096, 4096).cuda()
+    often = torch.optim.Adam(small.parameters())
+    seldom = torch.optim.Adam(large.parameters())
+    for step in range(20):
+        small(torch.zeros(1, 10, device="cuda")).sum().backward()
+        often.step()
+        if step % 5 == 4:
+            large(torch.zeros(1, 4096, device="cuda")).sum().backward()
+            seldom.step()
+
+
+def takes_some():
+    import torch
+
+    torch.zeros(1 << 20, device="cuda")
+    time.sleep(3)
+
+
+def two_processes():
+    children = [subprocess.Popen([sys.executable, __file__, "takes_some"]) for _ in range(2)]
+    for each in children:
+        each.wait()
+
+
 def prints_much():
     for _ in range(1000):
         print("x" * 100000)

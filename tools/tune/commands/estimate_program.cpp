@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "hpo/allocator/capacity_need.hpp"
-#include "hpo/allocator/snapshot/growth.hpp"
 #include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/allocator/trace_report.hpp"
@@ -50,16 +49,26 @@ struct ProgramEstimate {
     ProgramEnd end;
     allocator::Recording recording;
     allocator::TraceMoment holders;  ///< at the peak
-    std::vector<allocator::TracedStep> steps;
+    std::int64_t allocated_peak = 0;
+    std::int64_t reserved_peak = 0;
     std::int64_t least_card = 0;            ///< least memory of a card that serves every request, with the context
     std::optional<std::string> fails_line;  ///< the program ran out of memory: by which line of its own,
     std::int64_t fails_bytes = 0;           ///< and for how much
 
     [[nodiscard]] const RecordedProcess& process() const { return end.processes.front(); }
     /// The whole of what it takes is not known.
-    [[nodiscard]] bool at_least() const { return !end.not_modelled.empty() || cut_short(); }
-    /// It ended before its steps, so what it would have taken then is not known.
-    [[nodiscard]] bool cut_short() const { return process().why != "steps" && process().steps < run.steps; }
+    [[nodiscard]] bool at_least() const { return !end.not_modelled.empty() || !unknown().empty(); }
+    /// Why it is not known if the program fits; empty: it is known.
+    [[nodiscard]] std::string unknown() const {
+        if (end.processes.size() > 1) return std::to_string(end.processes.size()) + " processes used the card";
+        if (process().why == "limit") return "the program was ended by --time-limit";
+        if (process().why == "end" && (end.status != 0 || !process().error.empty())) {
+            return "the program failed" +
+                   (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
+                   (process().error_line.empty() ? "" : ", at " + process().error_line);
+        }
+        return "";
+    }
 };
 
 /// PyTorch records the stacks of Python here. What autograd's threads take has none.
@@ -87,7 +96,8 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     }
     run.context_bytes = require_bytes("--context", options.context);
     if (run.context_bytes >= run.card_bytes)
-        throw bad_value("--context", options.context, "less than the card has, " + format_bytes(run.card_bytes));
+        throw bad_value("--device-memory", format_bytes(run.card_bytes),
+                        "more than the CUDA context takes, " + options.context + " (--context)");
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
     return run;
@@ -96,6 +106,7 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
 /// The end of what a program printed, as one line.
 std::string last_words(const std::filesystem::path& output) {
     std::string text;
+    // The tail is enough: nobody reads more than its last line.
     if (std::FILE* file = std::fopen(output.c_str(), "rb")) {
         std::fseek(file, 0, SEEK_END);
         const long size = std::ftell(file);
@@ -104,8 +115,14 @@ std::string last_words(const std::filesystem::path& output) {
         text.resize(std::fread(text.data(), 1, text.size(), file));
         std::fclose(file);
     }
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-    return text.substr(text.find_last_of('\n') + 1);
+    std::string last;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        const std::string line = text.substr(begin, end - begin);
+        if (line.find_first_not_of(" \r") != std::string::npos && !line.starts_with("hpo virtual card: ")) last = line;
+        begin = end + 1;
+    }
+    return last;
 }
 
 [[noreturn]] void say_why_nothing_is_known(const ProgramEnd& end) {
@@ -115,20 +132,42 @@ std::string last_words(const std::filesystem::path& output) {
     }
     const std::string last = last_words(end.output);
     const std::string ending = end.timed_out ? "it was ended by --time-limit" : "it ended with status " + std::to_string(end.status);
-    throw Error{Errc::check_failed,
-                "the program used no GPU: " + ending + (last.empty() ? ", and printed nothing" : "; the last that it printed: " + last)};
+    throw Error{Errc::check_failed, "the program took nothing of the virtual card that was recorded: " + ending +
+                                        (last.empty() ? ", and printed nothing" : "; the last that it printed: " + last)};
+}
+
+/// A request that was refused and caught took nothing.
+void leave_out_refused(allocator::AllocationTrace& trace, const allocator::DeviceHistory& history) {
+    std::vector<std::int64_t> events;
+    std::vector<std::size_t> place;  // of each event, and of the end
+    for (const std::int64_t each : trace.events) {
+        place.push_back(events.size());
+        if (!history.blocks[allocator::AllocationTrace::block_of(each)].refused()) events.push_back(each);
+    }
+    place.push_back(events.size());
+    trace.events = std::move(events);
+    for (std::size_t& each : trace.emptied) each = place[each];
+    for (allocator::TracedPhase& each : trace.phases) each.first_event = place[each.first_event];
 }
 
 ProgramEstimate predict(const ProgramRun& run, ProgramEnd end) {
     if (end.processes.empty()) say_why_nothing_is_known(end);
     ProgramEstimate estimate{.run = run, .end = std::move(end)};
+    if (estimate.process().reserved_bytes == 0) {
+        throw Error{Errc::check_failed, "the program took no memory of the virtual card: " +
+                                            (estimate.unknown().empty() ? std::string{"it ended"} : estimate.unknown())};
+    }
     estimate.recording = allocator::open_recording(estimate.process().snapshot);
-    const allocator::AllocationTrace& trace = estimate.recording.trace;
+    allocator::AllocationTrace& trace = estimate.recording.trace;
+    estimate.reserved_peak = estimate.recording.replay.recorded_peak;
+    for (const allocator::HeldAfter& each : estimate.recording.replay.held)
+        estimate.allocated_peak = std::max(estimate.allocated_peak, each.allocated);
+    if (estimate.process().error.find("OutOfMemoryError") == std::string::npos) leave_out_refused(trace, estimate.recording.history);
     estimate.holders = allocator::moment_after(trace, allocator::requested_peak(trace).event);
-    estimate.steps = allocator::traced_steps(trace);
     estimate.least_card = allocator::capacity_need(trace, estimate.recording.settings, run.context_bytes).need;
     for (const allocator::Request& each : estimate.recording.history.requests) {
-        if (each.kind != allocator::Request::Kind::refused || estimate.process().why == "steps") continue;  // it was caught
+        if (each.kind != allocator::Request::Kind::refused) continue;
+        if (estimate.process().error.find("OutOfMemoryError") == std::string::npos) continue;  // it was caught
         estimate.fails_bytes = estimate.recording.history.blocks[each.block].requested_bytes;
         estimate.fails_line = shown_line(trace.scopes[trace.blocks[each.block].scope]);
         // In a backward pass the stack is autograd's; the exception names the line of the program that began it.
@@ -139,20 +178,27 @@ ProgramEstimate predict(const ProgramRun& run, ProgramEnd end) {
 
 std::string steps_text(int steps) { return steps == 1 ? "1 optimizer step" : std::to_string(steps) + " optimizer steps"; }
 
+/// A size that is enough, as people type it: with two decimals, never rounded down.
+std::string rounded_up(std::int64_t bytes) {
+    const std::int64_t unit = bytes >= std::int64_t{1} << 30 ? std::int64_t{1} << 30 : std::int64_t{1} << 20;
+    const std::int64_t hundredths = (100 * (bytes / unit)) + (100 * (bytes % unit) + unit - 1) / unit;
+    return format_bytes(hundredths * unit / 100 + (hundredths * unit % 100 != 0 ? 1 : 0));
+}
+
 std::string verdict(const ProgramEstimate& estimate) {
     if (estimate.fails_line) {
         return "no: out of memory, " + format_bytes(estimate.fails_bytes) + " asked for by " + *estimate.fails_line + ", after " +
                steps_text(estimate.process().steps);
     }
-    const std::string least = "needs a card of " + std::string{estimate.at_least() ? "at least " : ""} + format_bytes(estimate.least_card);
-    if (estimate.cut_short()) return "not known: the program ended after " + steps_text(estimate.process().steps) + "; it " + least;
+    const std::string least = "needs a card of " + std::string{estimate.at_least() ? "at least " : ""} + rounded_up(estimate.least_card);
+    if (const std::string why = estimate.unknown(); !why.empty()) return "not known: " + why + "; it " + least;
     return "yes; it " + least;
 }
 
 /// The smallest known card that serves every request.
 std::string smallest_card(const ProgramEstimate& estimate) {
     if (estimate.fails_line) return "not known: the requests after the one that failed are not known; try a larger --card";
-    if (estimate.cut_short()) return "not known, for the same reason";
+    if (!estimate.unknown().empty()) return "not known, for the same reason";
     for (const KnownCard& each : known_cards) {
         if (card_bytes(each) >= estimate.least_card) return std::string{each.name} + ", " + format_bytes(card_bytes(each));
     }
@@ -167,23 +213,12 @@ void print_text(const ProgramEstimate& estimate, const ProgramOptions& options) 
                        steps_text(estimate.process().steps) + " in " + tools::duration(estimate.end.seconds) + ", PyTorch " +
                        estimate.process().torch,
                    9);
-    page.paragraph("peak     " + std::string{estimate.at_least() ? "at least " : ""} + format_bytes(estimate.process().reserved_bytes) +
-                       " reserved, " + format_bytes(estimate.process().allocated_bytes) + " allocated, and " +
+    page.paragraph("peak     " + std::string{estimate.at_least() ? "at least " : ""} + format_bytes(estimate.reserved_peak) +
+                       " reserved, " + format_bytes(estimate.allocated_peak) + " allocated, and " +
                        format_bytes(estimate.run.context_bytes) + " for the CUDA context, which --context gives",
                    9);
     page.paragraph("fits     " + verdict(estimate), 9);
     page.paragraph("smallest " + smallest_card(estimate), 9);
-    if (!estimate.fails_line && estimate.process().why == "end") {
-        page.paragraph("note     the program ended by itself" +
-                           (estimate.process().error.empty() ? std::string{} : " with " + estimate.process().error) + " after " +
-                           steps_text(estimate.process().steps) + " of " + std::to_string(estimate.run.steps),
-                       9);
-    }
-    if (estimate.end.timed_out) page.paragraph("note     the program was ended by --time-limit", 9);
-    if (estimate.end.processes.size() > 1) {
-        page.paragraph(
-            "note     " + std::to_string(estimate.end.processes.size()) + " processes used the card; this is the one that took most", 9);
-    }
     for (const std::string& each : estimate.end.not_modelled) page.paragraph("note     not modelled: " + each, 9);
     page.line();
     page.heading("Who holds the peak: " + format_bytes(estimate.holders.bytes) + " requested");
@@ -195,8 +230,8 @@ void print_text(const ProgramEstimate& estimate, const ProgramOptions& options) 
     table.print(page, 2);
     page.line();
     page.paragraph(
-        "A virtual card computes nothing: memory that depends on values is not held. Not counted: cuDNN's workspaces, NCCL, other "
-        "processes.",
+        "A virtual card computes nothing. So memory that depends on computed values (masks, nonzero, unique) is not predicted. Not "
+        "counted: cuDNN's workspaces, NCCL, other processes.",
         0);
 }
 
@@ -204,15 +239,19 @@ void print_json(const ProgramEstimate& estimate) {
     Json json{{"card", estimate.run.card_name},
               {"card_bytes", estimate.run.card_bytes},
               {"context_bytes", estimate.run.context_bytes},
-              {"allocated_bytes", estimate.process().allocated_bytes},
-              {"reserved_bytes", estimate.process().reserved_bytes},
+              {"allocated_bytes", estimate.allocated_peak},
+              {"reserved_bytes", estimate.reserved_peak},
+              {"pytorch_max_memory_allocated", estimate.process().allocated_bytes},
+              {"pytorch_max_memory_reserved", estimate.process().reserved_bytes},
+              {"processes", estimate.end.processes.size()},
               {"least_device_bytes", estimate.fails_line ? Json(nullptr) : Json(estimate.least_card)},
-              {"fits", estimate.fails_line    ? Json(false)
-                       : estimate.cut_short() ? Json(nullptr)
-                                              : Json(true)},
+              {"fits", estimate.fails_line           ? Json(false)
+                       : !estimate.unknown().empty() ? Json(nullptr)
+                                                     : Json(true)},
               {"fails_at", nullptr},
               {"steps", estimate.process().steps},
               {"ended_by", estimate.process().why},
+              {"not_known_because", estimate.unknown().empty() ? Json(nullptr) : Json(estimate.unknown())},
               {"error", estimate.process().error.empty() ? Json(nullptr) : Json(estimate.process().error)},
               {"timed_out", estimate.end.timed_out},
               {"torch", estimate.process().torch},

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "hpo/base/error.hpp"
+#include "tune/study_run/interrupts.hpp"
 
 extern char** environ;
 
@@ -51,6 +52,7 @@ std::vector<std::string> environment(const ProgramRun& run, const std::filesyste
                                     ";state=" + (run.folder / "state").string() + ";report=" + (run.folder / "report").string();
     variables["HPO_PREDICTION_FOLDER"] = run.folder.string();
     variables["HPO_PREDICTION_STEPS"] = std::to_string(run.steps);
+    variables["HPO_PREDICTION_PARENT"] = std::to_string(::getpid());
     variables["HPO_PREDICTING"] = "1";
     // Nobody is told of a run that trains nothing.
     variables["WANDB_MODE"] = "disabled";
@@ -65,6 +67,8 @@ std::vector<std::string> environment(const ProgramRun& run, const std::filesyste
     for (const auto& [key, value] : variables) result.push_back(key + "=" + value);
     return result;
 }
+
+constexpr double seconds_to_write = 20;
 
 pid_t start(const ProgramRun& run, const std::filesystem::path& output) {
     std::vector<std::string> words = run.words;
@@ -111,7 +115,10 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         process.reserved_bytes = told.value("reserved_bytes", std::int64_t{0});
         found.push_back(std::move(process));
     }
-    std::ranges::sort(found, std::ranges::greater{}, &RecordedProcess::reserved_bytes);
+    // The one that ran out of memory, or else the one that took most.
+    std::ranges::sort(found, std::ranges::greater{}, [](const RecordedProcess& each) {
+        return std::pair{each.error.find("OutOfMemoryError") != std::string::npos, each.reserved_bytes};
+    });
     return found;
 }
 
@@ -143,16 +150,24 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     ProgramEnd end{.output = run.folder / "output.txt"};
     const auto begin = std::chrono::steady_clock::now();
     const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+    watch_interrupts();
     const pid_t child = start(run, end.output);
     int status = 0;
     double told = 0;
     for (;;) {
         const pid_t ended = ::waitpid(child, &status, WNOHANG);
         if (ended == child || (ended < 0 && errno != EINTR)) break;
-        if (!end.timed_out && seconds() > static_cast<double>(run.limit.count())) {
-            end.timed_out = true;
+        if (was_interrupted()) {
             ::kill(-child, SIGKILL);
+            ::waitpid(child, &status, 0);
+            throw Error{Errc::interrupted, "interrupted; the program was ended"};
         }
+        const double over = seconds() - static_cast<double>(run.limit.count());
+        if (!end.timed_out && over > 0) {
+            end.timed_out = true;
+            ::kill(child, SIGTERM);  // what was recorded is written
+        }
+        if (over > seconds_to_write) ::kill(-child, SIGKILL);
         if (seconds() - told >= 1) progress(told = seconds());
         std::this_thread::sleep_for(std::chrono::milliseconds{20});
     }

@@ -27,7 +27,7 @@ struct ProgramRun {
 /// How one process of the program ended that used the card.
 struct RecordedProcess {
     std::filesystem::path snapshot;
-    std::string why;  ///< steps, end
+    std::string why;  ///< steps: all of them were made; end: the program ended; limit: it was ended
     int steps = 0;
     std::string error;       ///< the exception that ended it; empty: none
     std::string error_line;  ///< of the program, where it left PyTorch; empty: none
