@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -23,6 +25,9 @@ struct CardMachine {
     CardMachine() {
         std::filesystem::create_directory(workshop.path("driver"));
         std::filesystem::create_symlink(HPO_FAKE_NVML, workshop.path("driver/libnvidia-ml.so.1"));
+        // The ledger of a card belongs to the machine, so one test at a time has the card.
+        REQUIRE(alone >= 0);
+        REQUIRE(::flock(alone, LOCK_EX) == 0);
         std::filesystem::remove(ledger);
         workshop.write("card.lua", R"(
 local hpo = require "hpo"
@@ -33,7 +38,12 @@ return hpo.study {
 }
 )");
     }
-    ~CardMachine() { std::filesystem::remove(ledger); }
+    ~CardMachine() {
+        std::filesystem::remove(ledger);
+        ::close(alone);
+    }
+
+    int alone = ::open("/tmp/hpo-test-cards.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 
     [[nodiscard]] CommandResult tune(const std::vector<std::string>& variables, const std::vector<std::string>& words) const {
         std::vector<std::string> all{
