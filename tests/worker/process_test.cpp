@@ -77,6 +77,8 @@ TEST_CASE("a program that is not there is an error that names it") {
     const auto before = open_descriptors();
     CHECK_THROWS_WITH(Process::start({.program = "/nonexistent"}), "/nonexistent: cannot be started: No such file or directory");
     CHECK_THROWS_WITH(Process::start({.program = "/etc/passwd"}), "/etc/passwd: cannot be started: Permission denied");
+    CHECK_THROWS_WITH(Process::start({.program = "no-such-program"}), "no-such-program: cannot be started: No such file or directory");
+    CHECK(Process::start({.program = "true", .environment = worker::inherited_environment()}).wait().status == 0);
     CHECK(open_descriptors() == before);
     CHECK(children().empty());
 }
@@ -89,6 +91,8 @@ TEST_CASE("the tail of an attempt's output begins with a line") {
     CHECK(shell("seq 1000 2000", log).status == 0);
     CHECK(log.tail(13) == "1999\n2000\n");
     CHECK(log.tail(100'000).starts_with("1000\n1001\n"));
+    CHECK(shell("printf '%050d\n' 7", log).status == 0);
+    CHECK(log.tail(5) == "0007\n");  // of a line that is longer than the tail, its end
     CHECK_THROWS_WITH(worker::LogFile{"/nonexistent/x.log"}, Catch::Contains("/nonexistent/x.log: cannot keep a worker's output"));
 }
 

@@ -28,7 +28,7 @@ struct ProcessExit {
 [[nodiscard]] std::string seconds_text(std::chrono::milliseconds time);
 
 struct ProcessSpec {
-    std::filesystem::path program;
+    std::filesystem::path program;         ///< without a slash it is looked for in PATH
     std::vector<std::string> arguments;    ///< without the program's name
     std::vector<std::string> environment;  ///< all of it, NAME=VALUE
     int channel = -1;                      ///< becomes descriptor 3 of the process

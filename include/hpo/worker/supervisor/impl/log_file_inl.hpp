@@ -32,7 +32,7 @@ HPO_INLINE std::string LogFile::tail(std::size_t limit) const {
     const off_t end = size();
     const off_t from = std::max(begin_, end - static_cast<off_t>(limit));
     std::string text = read(from, end);
-    if (const auto line = text.find('\n'); from > begin_ && line != std::string::npos) text.erase(0, line + 1);
+    if (const auto line = text.find('\n'); from > begin_ && line != std::string::npos && line + 1 < text.size()) text.erase(0, line + 1);
     return text;
 }
 

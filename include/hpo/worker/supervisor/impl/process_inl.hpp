@@ -52,7 +52,7 @@ HPO_INLINE Process Process::start(const ProcessSpec& spec) {
     words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
     std::vector<std::string> settings = spec.environment;
     pid_t pid = 0;
-    const int status = ::posix_spawn(&pid, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(settings).data());
+    const int status = ::posix_spawnp(&pid, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(settings).data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (status != 0) {
