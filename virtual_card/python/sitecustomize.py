@@ -23,8 +23,8 @@ STEPS = int(os.environ.get("HPO_PREDICTION_STEPS", "2"))
 
 
 def line_of(trace, library):
-    """The innermost line of a traceback outside a library, as "folder/file.py:LINE function"."""
-    found = None
+    """The innermost line of a traceback outside a library, as "folder/file.py:LINE function"; "" if there is none."""
+    found = ""
     while trace is not None:
         file = os.path.abspath(trace.tb_frame.f_code.co_filename)
         if not file.startswith(library + os.sep):
@@ -37,33 +37,33 @@ def line_of(trace, library):
 def answer_no(torch):
     """Lets "is anything NaN or infinite?" be answered by no. A virtual card has no values: it says yes to every other question."""
 
-    def marked(function):
+    def is_no(value):
+        return getattr(value, "_hpo_no", False)
+
+    def marked(function, wanted):
         def ask(*arguments, **options):
             answer = function(*arguments, **options)
-            if isinstance(answer, torch.Tensor) and answer.is_cuda:
+            if isinstance(answer, torch.Tensor) and answer.is_cuda and wanted(arguments):
                 answer._hpo_no = True
             return answer
 
         return ask
+
+    def begins(function):
+        return marked(function, lambda arguments: True)
 
     def passed_on(function):
-        def ask(*arguments, **options):
-            answer = function(*arguments, **options)
-            if any(getattr(each, "_hpo_no", False) for each in arguments) and isinstance(answer, torch.Tensor):
-                answer._hpo_no = True
-            return answer
-
-        return ask
+        return marked(function, lambda arguments: any(map(is_no, arguments)))
 
     def told(function):
         def ask(tensor, *arguments, **options):
-            return False if getattr(tensor, "_hpo_no", False) else function(tensor, *arguments, **options)
+            return False if is_no(tensor) else function(tensor, *arguments, **options)
 
         return ask
 
     for owner in (torch, torch.Tensor):
         for name in ("isnan", "isinf"):
-            setattr(owner, name, marked(getattr(owner, name)))
+            setattr(owner, name, begins(getattr(owner, name)))
         for name in ("any", "logical_or"):
             setattr(owner, name, passed_on(getattr(owner, name)))
     torch.Tensor.__or__ = passed_on(torch.Tensor.__or__)
@@ -90,8 +90,8 @@ class Recording:
         self.steps = {}  # of each optimizer that has something on the card
         self.optimizers = weakref.WeakSet()
         self.lock = threading.Lock()
-        self.error = None
-        self.line = None  # of the program, where the error left PyTorch
+        self.error = ""
+        self.line = ""  # of the program, where the error left PyTorch
         self.process = os.getpid()
         self.written = False
         memory = torch.cuda.memory

@@ -278,11 +278,6 @@ bool DeviceMemory::holds(std::uintptr_t address, std::size_t bytes) const {
     return true;
 }
 
-std::int64_t DeviceMemory::held(int card) const {
-    const std::lock_guard lock{mutex_};
-    return held_[static_cast<std::size_t>(card)];
-}
-
 std::int64_t DeviceMemory::peak(int card) const {
     const std::lock_guard lock{mutex_};
     return peak_[static_cast<std::size_t>(card)];

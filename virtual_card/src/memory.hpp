@@ -77,7 +77,6 @@ public:
     [[nodiscard]] std::optional<int> card_of(std::uintptr_t address) const;
     /// True if all of these bytes are device memory.
     [[nodiscard]] bool holds(std::uintptr_t address, std::size_t bytes) const;
-    [[nodiscard]] std::int64_t held(int card) const;
     [[nodiscard]] std::int64_t peak(int card) const;
 
 private:

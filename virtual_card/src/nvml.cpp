@@ -26,12 +26,6 @@ constexpr int insufficient_size = 7;
 const Card& card() { return wanted().card; }
 
 /// What the processes hold. In a process that uses the card, it asks the part that counts; elsewhere it reads the shared file.
-std::int64_t free_bytes(int number) {
-    static const auto ask = reinterpret_cast<long long (*)(int)>(dlsym(RTLD_DEFAULT, "hpo_virtual_card_free"));
-    if (ask != nullptr) return ask(number);
-    static Ledger* const ledger = new Ledger{wanted().state, card().memory_bytes};
-    return ledger->free(number);
-}
 std::vector<ProcessUse> uses() {
     static const auto ask = reinterpret_cast<long long (*)(int, int, int*)>(dlsym(RTLD_DEFAULT, "hpo_virtual_card_use"));
     if (ask == nullptr) {
@@ -48,6 +42,11 @@ std::vector<ProcessUse> uses() {
         }
         found.push_back(use);
     }
+}
+std::int64_t used_bytes(int number) {
+    std::int64_t sum = 0;
+    for (const ProcessUse& each : uses()) sum += each.bytes[static_cast<std::size_t>(number)];
+    return sum;
 }
 
 /// A handle is the number of its card, and 1.
@@ -135,8 +134,8 @@ EXPORTED int nvmlDeviceGetCudaComputeCapability(void*, int* major, int* minor) {
 EXPORTED int nvmlDeviceGetMemoryInfo(void* handle, Memory* out) {
     if (!is_card(number_of(handle))) return invalid_argument;
     out->total = static_cast<std::uint64_t>(card().memory_bytes);
-    out->free = static_cast<std::uint64_t>(free_bytes(number_of(handle)));
-    out->used = out->total - out->free;
+    out->used = static_cast<std::uint64_t>(used_bytes(number_of(handle)));
+    out->free = out->total - out->used;
     return success;
 }
 EXPORTED int nvmlDeviceGetMemoryInfo_v2(void* handle, MemoryAndReserve* out) {

@@ -29,7 +29,7 @@ int answer(int code) {
 
 bool is_card(int number) { return number >= 0 && number < world().card().count; }
 
-/// The thread's card, with a context; nullopt-like: an error code if there is none.
+/// Gives the thread's card a context. Returns an error code.
 int open_current() {
     if (world().card().count == 0) return abi::no_device;
     return world().open_context(World::current()) ? abi::success : abi::out_of_memory;

@@ -36,8 +36,7 @@ __attribute__((visibility("hidden"))) std::uintptr_t hpo_virtual_card_handle() {
 /// For tests: gives the cards another size.
 EXPORTED void hpo_virtual_card_resize(long long bytes) { hpo::virtual_card::World::instance().resize(bytes); }
 
-/// What NVML's part of the virtual card asks: a card's free memory, and how much a process holds of it (-1: there is no such row).
-EXPORTED long long hpo_virtual_card_free(int card) { return hpo::virtual_card::World::instance().ledger().free(card); }
+/// What NVML's part of the virtual card asks: how much a process holds of a card; -1: there is no such row.
 EXPORTED long long hpo_virtual_card_use(int row, int card, int* process) {
     const auto uses = hpo::virtual_card::World::instance().ledger().uses();
     if (row < 0 || row >= static_cast<int>(uses.size())) return -1;
