@@ -72,13 +72,13 @@ int main(int argc, char** argv) {
     try {
         const std::vector<std::string> words{argv + 1, argv + argc};
         const auto dashes = std::find(words.begin(), words.end(), "--");
+        int status = 0;
         if (!words.empty() && words[0] == "estimate" && dashes != words.end()) {
-            const int status = hpo::tune::estimate_program({words.begin() + 1, dashes}, {dashes + 1, words.end()});
-            std::cout.flush();
-            return status;
+            status = hpo::tune::estimate_program({words.begin() + 1, dashes}, {dashes + 1, words.end()});
+        } else {
+            app.parse(argc, argv);
+            status = actions.run();
         }
-        app.parse(argc, argv);
-        const int status = actions.run();
         std::cout.flush();
         if (!std::cout) throw hpo::Error{hpo::Errc::usage, "standard output: cannot be written; the result is not there in full"};
         return status;

@@ -12,10 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "hpo/allocator/capacity_need.hpp"
-#include "hpo/allocator/snapshot/recording.hpp"
-#include "hpo/allocator/trace_peak.hpp"
-#include "hpo/allocator/trace_report.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "support/json.hpp"
@@ -25,6 +21,7 @@
 #include "tune/commands/commands.hpp"
 #include "tune/models/private_folder.hpp"
 #include "tune/program/known_cards.hpp"
+#include "tune/program/program_estimate.hpp"
 #include "tune/program/program_run.hpp"
 
 namespace hpo::tune {
@@ -42,37 +39,6 @@ struct ProgramOptions {
     std::string snapshot;
     bool json = false;
 };
-
-/// What is known of a program after it ran on a virtual card. Memory in bytes.
-struct ProgramEstimate {
-    ProgramRun run;
-    ProgramEnd end;
-    allocator::Recording recording;
-    allocator::TraceMoment holders;  ///< at the peak
-    std::int64_t allocated_peak = 0;
-    std::int64_t reserved_peak = 0;
-    std::int64_t least_card = 0;            ///< least memory of a card that serves every request, with the context
-    std::optional<std::string> fails_line;  ///< the program ran out of memory: by which line of its own,
-    std::int64_t fails_bytes = 0;           ///< and for how much
-
-    [[nodiscard]] const RecordedProcess& process() const { return end.processes.front(); }
-    /// The whole of what it takes is not known.
-    [[nodiscard]] bool at_least() const { return !end.not_modelled.empty() || !unknown().empty(); }
-    /// Why it is not known if the program fits; empty: it is known.
-    [[nodiscard]] std::string unknown() const {
-        if (end.processes.size() > 1) return std::to_string(end.processes.size()) + " processes used the card";
-        if (process().why == "limit") return "the program was ended by --time-limit";
-        if (process().why == "end" && (end.status != 0 || !process().error.empty())) {
-            return "the program failed" +
-                   (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
-                   (process().error_line.empty() ? "" : ", at " + process().error_line);
-        }
-        return "";
-    }
-};
-
-/// PyTorch records the stacks of Python here. What autograd's threads take has none.
-std::string shown_line(const std::string& line) { return line == "(no stack recorded)" ? "(autograd, no line of Python)" : line; }
 
 ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> words) {
     ProgramRun run{.words = std::move(words)};
@@ -101,79 +67,6 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
     return run;
-}
-
-/// The end of what a program printed, as one line.
-std::string last_words(const std::filesystem::path& output) {
-    std::string text;
-    // The tail is enough: nobody reads more than its last line.
-    if (std::FILE* file = std::fopen(output.c_str(), "rb")) {
-        std::fseek(file, 0, SEEK_END);
-        const long size = std::ftell(file);
-        std::fseek(file, std::max(0L, size - 2000), SEEK_SET);
-        text.resize(2000);
-        text.resize(std::fread(text.data(), 1, text.size(), file));
-        std::fclose(file);
-    }
-    std::string last;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        const std::string line = text.substr(begin, end - begin);
-        if (line.find_first_not_of(" \r") != std::string::npos && !line.starts_with("hpo virtual card: ")) last = line;
-        begin = end + 1;
-    }
-    return last;
-}
-
-[[noreturn]] void say_why_nothing_is_known(const ProgramEnd& end) {
-    if (end.torch_without_cuda) {
-        throw Error{Errc::bad_value, "the program's PyTorch, " + *end.torch_without_cuda +
-                                         ", is built without CUDA; install one with CUDA 13: pip install torch==2.11.0"};
-    }
-    const std::string last = last_words(end.output);
-    const std::string ending = end.timed_out ? "it was ended by --time-limit" : "it ended with status " + std::to_string(end.status);
-    throw Error{Errc::check_failed, "the program took nothing of the virtual card that was recorded: " + ending +
-                                        (last.empty() ? ", and printed nothing" : "; the last that it printed: " + last)};
-}
-
-/// A request that was refused and caught took nothing.
-void leave_out_refused(allocator::AllocationTrace& trace, const allocator::DeviceHistory& history) {
-    std::vector<std::int64_t> events;
-    std::vector<std::size_t> place;  // of each event, and of the end
-    for (const std::int64_t each : trace.events) {
-        place.push_back(events.size());
-        if (!history.blocks[allocator::AllocationTrace::block_of(each)].refused()) events.push_back(each);
-    }
-    place.push_back(events.size());
-    trace.events = std::move(events);
-    for (std::size_t& each : trace.emptied) each = place[each];
-    for (allocator::TracedPhase& each : trace.phases) each.first_event = place[each.first_event];
-}
-
-ProgramEstimate predict(const ProgramRun& run, ProgramEnd end) {
-    if (end.processes.empty()) say_why_nothing_is_known(end);
-    ProgramEstimate estimate{.run = run, .end = std::move(end)};
-    if (estimate.process().reserved_bytes == 0) {
-        throw Error{Errc::check_failed, "the program took no memory of the virtual card: " +
-                                            (estimate.unknown().empty() ? std::string{"it ended"} : estimate.unknown())};
-    }
-    estimate.recording = allocator::open_recording(estimate.process().snapshot);
-    allocator::AllocationTrace& trace = estimate.recording.trace;
-    estimate.reserved_peak = estimate.recording.replay.recorded_peak;
-    for (const allocator::HeldAfter& each : estimate.recording.replay.held)
-        estimate.allocated_peak = std::max(estimate.allocated_peak, each.allocated);
-    if (estimate.process().error.find("OutOfMemoryError") == std::string::npos) leave_out_refused(trace, estimate.recording.history);
-    estimate.holders = allocator::moment_after(trace, allocator::requested_peak(trace).event);
-    estimate.least_card = allocator::capacity_need(trace, estimate.recording.settings, run.context_bytes).need;
-    for (const allocator::Request& each : estimate.recording.history.requests) {
-        if (each.kind != allocator::Request::Kind::refused) continue;
-        if (estimate.process().error.find("OutOfMemoryError") == std::string::npos) continue;  // it was caught
-        estimate.fails_bytes = estimate.recording.history.blocks[each.block].requested_bytes;
-        estimate.fails_line = shown_line(trace.scopes[trace.blocks[each.block].scope]);
-        // In a backward pass the stack is autograd's; the exception names the line of the program that began it.
-        if (!estimate.process().error_line.empty()) estimate.fails_line = estimate.process().error_line;
-    }
-    return estimate;
 }
 
 std::string steps_text(int steps) { return steps == 1 ? "1 optimizer step" : std::to_string(steps) + " optimizer steps"; }
@@ -225,7 +118,7 @@ void print_text(const ProgramEstimate& estimate, const ProgramOptions& options) 
     tools::Table table{{{"bytes", tools::Table::Align::right}, {"blocks", tools::Table::Align::right}, {"line"}}, tools::Table::Last::wrap};
     for (std::size_t i = 0; i < estimate.holders.scopes.size() && i < options.top; ++i) {
         const auto& each = estimate.holders.scopes[i];
-        table.row({format_bytes(each.bytes), std::to_string(each.blocks), shown_line(each.scope)});
+        table.row({format_bytes(each.bytes), std::to_string(each.blocks), ProgramEstimate::shown_line(each.scope)});
     }
     table.print(page, 2);
     page.line();
@@ -260,7 +153,7 @@ void print_json(const ProgramEstimate& estimate) {
               {"lines", Json::array()}};
     if (estimate.fails_line) json["fails_at"] = {{"line", *estimate.fails_line}, {"requested_bytes", estimate.fails_bytes}};
     for (const auto& each : estimate.holders.scopes)
-        json["lines"].push_back({{"line", shown_line(each.scope)}, {"bytes", each.bytes}, {"blocks", each.blocks}});
+        json["lines"].push_back({{"line", ProgramEstimate::shown_line(each.scope)}, {"bytes", each.bytes}, {"blocks", each.blocks}});
     tools::print(json);
 }
 
@@ -301,7 +194,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
         if (screen) screen->draw({}, {"running " + run.words[0] + " on a virtual " + run.card_name + ": " + tools::duration(seconds)});
     });
     screen.reset();
-    const ProgramEstimate estimate = predict(run, std::move(end));
+    const ProgramEstimate estimate = estimate_from(run, std::move(end));
     if (!options.snapshot.empty()) {
         std::error_code failed;
         std::filesystem::copy_file(estimate.process().snapshot, options.snapshot, std::filesystem::copy_options::overwrite_existing,

@@ -14,7 +14,7 @@ namespace hpo::tune {
 /// A program to run on a virtual card. Memory in bytes.
 struct ProgramRun {
     std::vector<std::string> words;  ///< the program and its arguments
-    std::filesystem::path folder;    ///< for what is recorded and printed; it exists
+    std::filesystem::path folder;    ///< for what is recorded; it exists
     std::string card_name;
     int capability = 80;
     int multiprocessors = 108;
@@ -34,15 +34,18 @@ struct RecordedProcess {
     std::string torch;       ///< PyTorch's version
     std::int64_t allocated_bytes = 0;
     std::int64_t reserved_bytes = 0;
+
+    /// PyTorch's error for it left the program. One that the program caught did not.
+    [[nodiscard]] bool ran_out_of_memory() const { return error.find("OutOfMemoryError") != std::string::npos; }
 };
 
 struct ProgramEnd {
     int status = 0;                                 ///< of the program; 128 + the signal's number if one ended it
     bool timed_out = false;                         ///< it was ended by the limit
     std::optional<std::string> torch_without_cuda;  ///< its version: the program imported a PyTorch without CUDA
-    std::vector<RecordedProcess> processes;         ///< the one with the highest peak first
+    std::vector<RecordedProcess> processes;         ///< the one that ran out of memory first, or else the one that took most
     std::vector<std::string> not_modelled;          ///< functions that were called and that the virtual card does not have
-    std::filesystem::path output;                   ///< what the program printed
+    std::string last_words;                         ///< the last line that the program printed; empty: none
     double seconds = 0;
 };
 

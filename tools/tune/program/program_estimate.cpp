@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "tune/program/program_estimate.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "hpo/allocator/capacity_need.hpp"
+#include "hpo/allocator/snapshot/recording.hpp"
+#include "hpo/allocator/trace_peak.hpp"
+#include "hpo/base/error.hpp"
+
+namespace hpo::tune {
+
+namespace {
+
+[[noreturn]] void say_why_nothing_is_known(const ProgramEnd& end) {
+    if (end.torch_without_cuda) {
+        throw Error{Errc::bad_value, "the program's PyTorch, " + *end.torch_without_cuda +
+                                         ", is built without CUDA; install one with CUDA 13: pip install torch==2.11.0"};
+    }
+    const std::string ending = end.timed_out ? "it was ended by --time-limit" : "it ended with status " + std::to_string(end.status);
+    throw Error{Errc::check_failed,
+                "the program took nothing of the virtual card that was recorded: " + ending +
+                    (end.last_words.empty() ? ", and printed nothing" : "; the last that it printed: " + end.last_words)};
+}
+
+/// A request that was refused and caught took nothing.
+void leave_out_refused(allocator::AllocationTrace& trace, const allocator::DeviceHistory& history) {
+    std::vector<std::int64_t> events;
+    std::vector<std::size_t> place;  // of each event, and of the end
+    for (const std::int64_t each : trace.events) {
+        place.push_back(events.size());
+        if (!history.blocks[allocator::AllocationTrace::block_of(each)].refused()) events.push_back(each);
+    }
+    place.push_back(events.size());
+    trace.events = std::move(events);
+    for (std::size_t& each : trace.emptied) each = place[each];
+    for (allocator::TracedPhase& each : trace.phases) each.first_event = place[each.first_event];
+}
+
+/// The last request that was refused, and the line that made it.
+void tell_failure(ProgramEstimate& estimate, const allocator::Recording& recording) {
+    const auto& [trace, history] = std::tie(recording.trace, recording.history);
+    const auto last =
+        std::ranges::find(history.requests.rbegin(), history.requests.rend(), allocator::Request::Kind::refused, &allocator::Request::kind);
+    if (last == history.requests.rend()) return;
+    estimate.fails_bytes = history.blocks[last->block].requested_bytes;
+    // In a backward pass the stack is autograd's; the exception names the line of the program that began it.
+    const std::string& line = estimate.process().error_line;
+    estimate.fails_line = line.empty() ? ProgramEstimate::shown_line(trace.scopes[trace.blocks[last->block].scope]) : line;
+}
+
+}  // namespace
+
+std::string ProgramEstimate::unknown() const {
+    if (end.processes.size() > 1) return std::to_string(end.processes.size()) + " processes used the card";
+    if (process().why == "limit") return "the program was ended by --time-limit";
+    if (process().why == "end" && (end.status != 0 || !process().error.empty())) {
+        return "the program failed" + (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
+               (process().error_line.empty() ? "" : ", at " + process().error_line);
+    }
+    return "";
+}
+
+ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
+    if (end.processes.empty()) say_why_nothing_is_known(end);
+    ProgramEstimate estimate{.run = run, .end = std::move(end)};
+    if (estimate.process().reserved_bytes == 0) {
+        throw Error{Errc::check_failed, "the program took no memory of the virtual card: " +
+                                            (estimate.unknown().empty() ? std::string{"it ended"} : estimate.unknown())};
+    }
+    allocator::Recording recording = allocator::open_recording(estimate.process().snapshot);
+    estimate.reserved_peak = recording.replay.recorded_peak;
+    for (const allocator::HeldAfter& each : recording.replay.held)
+        estimate.allocated_peak = std::max(estimate.allocated_peak, each.allocated);
+    if (estimate.process().ran_out_of_memory()) tell_failure(estimate, recording);
+    else leave_out_refused(recording.trace, recording.history);
+    estimate.holders = allocator::moment_after(recording.trace, allocator::requested_peak(recording.trace).event);
+    estimate.least_card = allocator::capacity_need(recording.trace, recording.settings, run.context_bytes).need;
+    return estimate;
+}
+
+}  // namespace hpo::tune

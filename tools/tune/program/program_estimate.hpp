@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hpo/allocator/trace_report.hpp"
+#include "tune/program/program_run.hpp"
+
+namespace hpo::tune {
+
+/// What is known of a program after it ran on a virtual card. Memory in bytes.
+struct ProgramEstimate {
+    ProgramRun run;
+    ProgramEnd end;
+    allocator::TraceMoment holders;  ///< at the peak
+    std::int64_t allocated_peak = 0;
+    std::int64_t reserved_peak = 0;
+    std::int64_t least_card = 0;            ///< least memory of a card that serves every request, with the context
+    std::optional<std::string> fails_line;  ///< the program ran out of memory: by which line of its own,
+    std::int64_t fails_bytes = 0;           ///< and for how much
+
+    [[nodiscard]] const RecordedProcess& process() const { return end.processes.front(); }
+    /// The whole of what it takes is not known.
+    [[nodiscard]] bool at_least() const { return !end.not_modelled.empty() || !unknown().empty(); }
+    /// Why it is not known if the program fits; empty: it is known.
+    [[nodiscard]] std::string unknown() const;
+    /// A line as people are shown it. PyTorch records the stacks of Python here, and what autograd's threads take has none.
+    [[nodiscard]] static std::string shown_line(const std::string& line) {
+        return line == "(no stack recorded)" ? "(autograd, no line of Python)" : line;
+    }
+};
+
+/// Throws Error if the program took nothing of the card that was recorded.
+[[nodiscard]] ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end);
+
+}  // namespace hpo::tune
