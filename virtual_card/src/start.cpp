@@ -36,6 +36,9 @@ __attribute__((visibility("hidden"))) std::uintptr_t hpo_virtual_card_handle() {
 /// For tests: gives the cards another size.
 EXPORTED void hpo_virtual_card_resize(long long bytes) { hpo::virtual_card::World::instance().resize(bytes); }
 
+/// Python programs are asked by whom the card is read.
+EXPORTED void hpo_virtual_card_on_read(hpo::virtual_card::World::OnRead listener) { hpo::virtual_card::World::instance().on_read(listener); }
+
 /// What NVML's part of the virtual card asks: how much a process holds of a card; -1: there is no such row.
 EXPORTED long long hpo_virtual_card_use(int row, int card, int* process) {
     const auto uses = hpo::virtual_card::World::instance().ledger().uses();

@@ -65,7 +65,10 @@ bool World::copy(void* to, const void* from, std::size_t bytes, Direction direct
         return false;
     }
     if (!to_card && !from_card) std::memmove(to, from, bytes);
-    else if (!to_card) std::memset(to, bytes == 1 ? 1 : 0, bytes);
+    else if (!to_card) {
+        std::memset(to, bytes == 1 ? 1 : 0, bytes);
+        if (const OnRead listener = on_read_) listener(bytes);
+    }
     return true;
 }
 

@@ -45,6 +45,10 @@ public:
     [[nodiscard]] bool copy(void* to, const void* from, std::size_t bytes, Direction direction);
     [[nodiscard]] bool fill(void* at, std::size_t bytes);
 
+    /// Is called for each copy from the device to the host, with its bytes.
+    using OnRead = void (*)(std::size_t);
+    void on_read(OnRead listener) { on_read_ = listener; }
+
     [[nodiscard]] void* pin(std::size_t bytes);
     [[nodiscard]] bool unpin(void* at);
     [[nodiscard]] bool pinned(const void* at) const;
@@ -69,6 +73,7 @@ private:
     std::array<std::atomic<bool>, most_cards> contexts_{};
     std::atomic<std::uintptr_t> handles_{0x1000};
     std::atomic<std::int64_t> launches_{0};
+    std::atomic<OnRead> on_read_{nullptr};
     mutable std::mutex mutex_;
     std::set<std::string> unmodelled_;
     std::map<std::uintptr_t, std::size_t> pinned_;

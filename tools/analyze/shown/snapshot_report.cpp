@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <future>
 #include <map>
 #include <span>
 #include <system_error>
@@ -162,24 +161,10 @@ void ask_what_if(SnapshotReport& report, const SnapshotOptions& options, WorkLin
         if (!recording.expandable_unused || each.find("expandable_segments") == std::string::npos) add(each);
     }
 
-    // Settings that make the same of this trace are replayed once.
-    std::vector<std::pair<AllocatorSettings, std::shared_future<WhatIf>>> replays;
-    std::vector<std::size_t> replay_of;
-    for (const std::string& conf : confs) {
-        const AllocatorSettings settings =
-            settings_that_matter(recording.trace, read_allocator_conf(conf, question.version, "--allocator"));
-        const auto known = std::ranges::find(replays, settings, [](const auto& each) { return each.first; });
-        replay_of.push_back(static_cast<std::size_t>(known - replays.begin()));
-        if (known != replays.end()) continue;
-        replays.emplace_back(settings, std::async(std::launch::async, [&recording, &question, conf] {
-                                           return what_if(recording.trace, conf, question);
-                                       }).share());
-    }
-    for (std::size_t i = 0; i < confs.size(); ++i) {
-        work.say("replaying under " + std::to_string(confs.size()) + " settings: " + std::to_string(i) + " done");
-        report.rows.push_back(replays[replay_of[i]].second.get());
-        report.rows.back().conf = confs[i];
-    }
+    for (const std::string& each : confs) static_cast<void>(read_allocator_conf(each, question.version, "--allocator"));
+    report.rows = what_ifs(recording.trace, confs, question, [&](std::size_t done) {
+        work.say("replaying under " + std::to_string(confs.size()) + " settings: " + std::to_string(done) + " done");
+    });
     report.no_advice = why_no_advice(report);
     if (report.no_advice.empty()) report.worth_setting = worth_setting(report.rows);
 }

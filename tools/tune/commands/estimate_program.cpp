@@ -6,8 +6,10 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,13 +23,15 @@
 #include "tune/commands/commands.hpp"
 #include "tune/models/private_folder.hpp"
 #include "tune/program/known_cards.hpp"
-#include "tune/program/program_estimate.hpp"
+#include "tune/program/program_answer.hpp"
+#include "tune/program/program_report.hpp"
 #include "tune/program/program_run.hpp"
 
 namespace hpo::tune {
 namespace {
 
 using tools::Json;
+using Say = std::function<void(const std::string&)>;
 
 struct ProgramOptions {
     std::string card;
@@ -36,7 +40,9 @@ struct ProgramOptions {
     int steps = 2;
     int limit_seconds = 600;
     std::size_t top = 10;
+    std::string per;
     std::string snapshot;
+    std::string output;
     bool json = false;
 };
 
@@ -64,97 +70,74 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     if (run.context_bytes >= run.card_bytes)
         throw bad_value("--device-memory", format_bytes(run.card_bytes),
                         "more than the CUDA context takes, " + options.context + " (--context)");
+    run.output = options.output;
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
     return run;
 }
 
-std::string steps_text(int steps) { return steps == 1 ? "1 optimizer step" : std::to_string(steps) + " optimizer steps"; }
+/// "NAME=8,16,32"
+struct PerOption {
+    std::string name;
+    std::vector<std::string> values;
+};
 
-/// A size that is enough, as people type it: with two decimals, never rounded down.
-std::string rounded_up(std::int64_t bytes) {
-    const std::int64_t unit = bytes >= std::int64_t{1} << 30 ? std::int64_t{1} << 30 : std::int64_t{1} << 20;
-    const std::int64_t hundredths = (100 * (bytes / unit)) + (100 * (bytes % unit) + unit - 1) / unit;
-    return format_bytes(hundredths * unit / 100 + (hundredths * unit % 100 != 0 ? 1 : 0));
-}
-
-std::string verdict(const ProgramEstimate& estimate) {
-    if (estimate.fails_line) {
-        return "no: out of memory, " + format_bytes(estimate.fails_bytes) + " asked for by " + *estimate.fails_line + ", after " +
-               steps_text(estimate.process().steps);
+PerOption read_per(const std::string& text, const std::vector<std::string>& words) {
+    const auto equals = text.find('=');
+    PerOption per{.name = text.substr(0, equals)};
+    std::istringstream values{equals == std::string::npos ? "" : text.substr(equals + 1)};
+    for (std::string each; std::getline(values, each, ',');) {
+        if (!each.empty()) per.values.push_back(each);
     }
-    const std::string least = "needs a card of " + std::string{estimate.at_least() ? "at least " : ""} + rounded_up(estimate.least_card);
-    if (const std::string why = estimate.unknown(); !why.empty()) return "not known: " + why + "; it " + least;
-    return "yes; it " + least;
+    if (per.name.empty() || per.values.empty()) throw bad_value("--per", "'" + text + "'", "NAME=VALUE,VALUE,..., such as BATCH=8,16,32");
+    const std::string place = "{" + per.name + "}";
+    if (std::ranges::none_of(words, [&](const std::string& word) { return word.find(place) != std::string::npos; }))
+        throw Error{Errc::usage, "--per: no argument of the program has " + place + ", for example -- python train.py --batch-size " + place};
+    return per;
 }
 
-/// The smallest known card that serves every request.
-std::string smallest_card(const ProgramEstimate& estimate) {
-    if (estimate.fails_line) return "not known: the requests after the one that failed are not known; try a larger --card";
-    if (!estimate.unknown().empty()) return "not known, for the same reason";
-    for (const KnownCard& each : known_cards) {
-        if (card_bytes(each) >= estimate.least_card) return std::string{each.name} + ", " + format_bytes(card_bytes(each));
+std::vector<std::string> with_value(std::vector<std::string> words, const std::string& name, const std::string& value) {
+    const std::string place = "{" + name + "}";
+    for (std::string& word : words) {
+        for (auto at = word.find(place); at != std::string::npos; at = word.find(place, at + value.size()))
+            word.replace(at, place.size(), value);
     }
-    return "none of those that hpo-tune knows";
+    return words;
 }
 
-void print_text(const ProgramEstimate& estimate, const ProgramOptions& options) {
-    const tools::Page page = tools::Page::standard_output();
-    std::string words;
-    for (const std::string& each : estimate.run.words) words += (words.empty() ? "" : " ") + each;
-    page.paragraph(words + ": on a virtual " + estimate.run.card_name + " (" + format_bytes(estimate.run.card_bytes) + "), " +
-                       steps_text(estimate.process().steps) + " in " + tools::duration(estimate.end.seconds) + ", PyTorch " +
-                       estimate.process().torch,
-                   9);
-    page.paragraph("peak     " + std::string{estimate.at_least() ? "at least " : ""} + format_bytes(estimate.reserved_peak) +
-                       " reserved, " + format_bytes(estimate.allocated_peak) + " allocated, and " +
-                       format_bytes(estimate.run.context_bytes) + " for the CUDA context, which --context gives",
-                   9);
-    page.paragraph("fits     " + verdict(estimate), 9);
-    page.paragraph("smallest " + smallest_card(estimate), 9);
-    for (const std::string& each : estimate.end.not_modelled) page.paragraph("note     not modelled: " + each, 9);
-    page.line();
-    page.heading("Who holds the peak: " + format_bytes(estimate.holders.bytes) + " requested");
-    tools::Table table{{{"bytes", tools::Table::Align::right}, {"blocks", tools::Table::Align::right}, {"line"}}, tools::Table::Last::wrap};
-    for (std::size_t i = 0; i < estimate.holders.scopes.size() && i < options.top; ++i) {
-        const auto& each = estimate.holders.scopes[i];
-        table.row({format_bytes(each.bytes), std::to_string(each.blocks), ProgramEstimate::shown_line(each.scope)});
+void keep_snapshot(const ProgramAnswer& answer, const std::string& file) {
+    std::error_code failed;
+    std::filesystem::copy_file(answer.furthest().process().snapshot, file, std::filesystem::copy_options::overwrite_existing, failed);
+    if (failed) throw Error{Errc::usage, "--snapshot: " + file + ": cannot be written: " + failed.message()};
+}
+
+int ask_per(const ProgramOptions& options, const ProgramRun& run, const std::filesystem::path& folder, const Say& say) {
+    const PerOption per = read_per(options.per, run.words);
+    std::vector<PerValue> rows;
+    for (const std::string& value : per.values) {
+        ProgramRun here = run;
+        here.words = with_value(run.words, per.name, value);
+        here.folder = folder / std::to_string(rows.size());
+        std::filesystem::create_directory(here.folder);
+        const std::string which = per.name + " " + value + ": ";
+        try {
+            rows.push_back({value, ask_card(std::move(here), [&](const std::string& text) { say(which + text); })});
+        } catch (const Error& error) {
+            throw Error{error.code(), which + error.what()};
+        }
     }
-    table.print(page, 2);
-    page.line();
-    page.paragraph(
-        "A virtual card computes nothing. So memory that depends on computed values (masks, nonzero, unique) is not predicted. Not "
-        "counted: cuDNN's workspaces, NCCL, other processes.",
-        0);
-}
-
-void print_json(const ProgramEstimate& estimate) {
-    Json json{{"card", estimate.run.card_name},
-              {"card_bytes", estimate.run.card_bytes},
-              {"context_bytes", estimate.run.context_bytes},
-              {"allocated_bytes", estimate.allocated_peak},
-              {"reserved_bytes", estimate.reserved_peak},
-              {"pytorch_max_memory_allocated", estimate.process().allocated_bytes},
-              {"pytorch_max_memory_reserved", estimate.process().reserved_bytes},
-              {"processes", estimate.end.processes.size()},
-              {"least_device_bytes", estimate.fails_line ? Json(nullptr) : Json(estimate.least_card)},
-              {"fits", estimate.fails_line           ? Json(false)
-                       : !estimate.unknown().empty() ? Json(nullptr)
-                                                     : Json(true)},
-              {"fails_at", nullptr},
-              {"steps", estimate.process().steps},
-              {"ended_by", estimate.process().why},
-              {"not_known_because", estimate.unknown().empty() ? Json(nullptr) : Json(estimate.unknown())},
-              {"error", estimate.process().error.empty() ? Json(nullptr) : Json(estimate.process().error)},
-              {"timed_out", estimate.end.timed_out},
-              {"torch", estimate.process().torch},
-              {"seconds", estimate.end.seconds},
-              {"not_modelled", estimate.end.not_modelled},
-              {"lines", Json::array()}};
-    if (estimate.fails_line) json["fails_at"] = {{"line", *estimate.fails_line}, {"requested_bytes", estimate.fails_bytes}};
-    for (const auto& each : estimate.holders.scopes)
-        json["lines"].push_back({{"line", ProgramEstimate::shown_line(each.scope)}, {"bytes", each.bytes}, {"blocks", each.blocks}});
+    if (!options.json) {
+        print_per(tools::Page::standard_output(), per.name, rows);
+        return 0;
+    }
+    Json json{{"name", per.name}, {"largest_that_fits", nullptr}, {"rows", Json::array()}};
+    if (const PerValue* const largest = largest_that_fits(rows)) json["largest_that_fits"] = largest->value;
+    for (const PerValue& each : rows) {
+        json["rows"].push_back({{"value", each.value}});
+        json["rows"].back().update(program_json(each.answer));
+    }
     tools::print(json);
+    return 0;
 }
 
 }  // namespace
@@ -173,9 +156,12 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--top", options.top, "lines that are shown")->check(CLI::Range(1, 1'000'000))->capture_default_str();
+    app.add_option("--per", options.per, "run it for each value in the place of {NAME} in its arguments")->type_name("NAME=V1,V2,...");
     app.add_option("--snapshot", options.snapshot, "keep the recording in this file, for hpo-analyze snapshot")->type_name("FILE");
+    app.add_option("--output", options.output, "append what the program prints to this file")->type_name("FILE");
     app.add_flag("--json", options.json, "as JSON");
-    app.footer("  hpo-tune estimate --card RTX-4090 -- python train.py --batch-size 16\n" + std::string{exit_codes});
+    app.footer("  hpo-tune estimate --card RTX-4090 -- python train.py --batch-size 16\n"
+        "  hpo-tune estimate --card T4 --per BATCH=8,16,32 -- python train.py --batch-size {BATCH}\n" + std::string{exit_codes});
     std::ranges::reverse(own);  // as CLI11 takes them
     try {
         app.parse(own);
@@ -185,24 +171,22 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     }
     if (program.empty()) throw Error{Errc::usage, "command line: no program behind --; expected, say, -- python train.py"};
 
+    if (!options.per.empty() && !options.snapshot.empty())
+        throw Error{Errc::usage, "--snapshot is of one run; leave out --per, or ask for one value"};
     const PrivateFolder folder;
     ProgramRun run = wanted_run(options, std::move(program));
     run.folder = folder.path();
     std::optional<tools::Screen> screen;
     if (tools::takes_escapes(STDERR_FILENO)) screen.emplace(STDERR_FILENO);
-    ProgramEnd end = run_on_virtual_card(run, [&](double seconds) {
-        if (screen) screen->draw({}, {"running " + run.words[0] + " on a virtual " + run.card_name + ": " + tools::duration(seconds)});
-    });
+    const Say say = [&](const std::string& text) {
+        if (screen) screen->draw({}, {text});
+    };
+    if (!options.per.empty()) return ask_per(options, run, folder.path(), [&](const std::string& text) { say(text); });
+    const ProgramAnswer answer = ask_card(std::move(run), say);
     screen.reset();
-    const ProgramEstimate estimate = estimate_from(run, std::move(end));
-    if (!options.snapshot.empty()) {
-        std::error_code failed;
-        std::filesystem::copy_file(estimate.process().snapshot, options.snapshot, std::filesystem::copy_options::overwrite_existing,
-                                   failed);
-        if (failed) throw Error{Errc::usage, "--snapshot: " + options.snapshot + ": cannot be written: " + failed.message()};
-    }
-    if (options.json) print_json(estimate);
-    else print_text(estimate, options);
+    if (!options.snapshot.empty()) keep_snapshot(answer, options.snapshot);
+    if (options.json) tools::print(program_json(answer));
+    else print_program(tools::Page::standard_output(), answer, options.top);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -55,7 +56,26 @@ void tell_failure(ProgramEstimate& estimate, const allocator::Recording& recordi
     estimate.fails_line = line.empty() ? ProgramEstimate::shown_line(trace.scopes[trace.blocks[last->block].scope]) : line;
 }
 
+/// The peaks between the ends of the steps. A request belongs to the step that ends next.
+std::vector<ProgramEstimate::StepPeak> step_peaks(const allocator::Recording& recording, const std::vector<std::int64_t>& ends) {
+    std::vector<ProgramEstimate::StepPeak> peaks(ends.size());
+    const std::span<const allocator::Event> events = recording.snapshot.events_of(recording.device);
+    std::size_t step = 0;
+    for (std::size_t i = 0; i < recording.history.requests.size(); ++i) {
+        const std::int64_t time = events[recording.history.requests[i].event].time_us;
+        while (step < ends.size() && time > ends[step]) ++step;
+        if (step == ends.size()) break;
+        peaks[step].allocated = std::max(peaks[step].allocated, recording.replay.held[i].allocated);
+        peaks[step].reserved = std::max(peaks[step].reserved, recording.replay.held[i].reserved);
+    }
+    return peaks;
+}
+
 }  // namespace
+
+bool ProgramEstimate::at_least() const {
+    return !end.not_modelled.empty() || !unknown().empty() || std::ranges::any_of(process().sizes_from_data, &SizeFromData::at_least);
+}
 
 std::string ProgramEstimate::unknown() const {
     if (end.processes.size() > 1) return std::to_string(end.processes.size()) + " processes used the card";
@@ -74,10 +94,12 @@ ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
         throw Error{Errc::check_failed, "the program took no memory of the virtual card: " +
                                             (estimate.unknown().empty() ? std::string{"it ended"} : estimate.unknown())};
     }
-    allocator::Recording recording = allocator::open_recording(estimate.process().snapshot);
+    estimate.recording = allocator::open_recording(estimate.process().snapshot);
+    allocator::Recording& recording = estimate.recording;
     estimate.reserved_peak = recording.replay.recorded_peak;
     for (const allocator::HeldAfter& each : recording.replay.held)
         estimate.allocated_peak = std::max(estimate.allocated_peak, each.allocated);
+    estimate.steps = step_peaks(recording, estimate.process().step_times_us);
     if (estimate.process().ran_out_of_memory()) tell_failure(estimate, recording);
     else leave_out_refused(recording.trace, recording.history);
     estimate.holders = allocator::moment_after(recording.trace, allocator::requested_peak(recording.trace).event);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/trace_report.hpp"
 #include "tune/program/program_run.hpp"
 
@@ -12,9 +14,17 @@ namespace hpo::tune {
 
 /// What is known of a program after it ran on a virtual card. Memory in bytes.
 struct ProgramEstimate {
+    /// The most that the program held until the end of a step, since the end of the one before.
+    struct StepPeak {
+        std::int64_t allocated = 0;
+        std::int64_t reserved = 0;
+    };
+
     ProgramRun run;
     ProgramEnd end;
+    allocator::Recording recording;  ///< of the process that took most
     allocator::TraceMoment holders;  ///< at the peak
+    std::vector<StepPeak> steps;
     std::int64_t allocated_peak = 0;
     std::int64_t reserved_peak = 0;
     std::int64_t least_card = 0;            ///< least memory of a card that serves every request, with the context
@@ -23,7 +33,7 @@ struct ProgramEstimate {
 
     [[nodiscard]] const RecordedProcess& process() const { return end.processes.front(); }
     /// The whole of what it takes is not known.
-    [[nodiscard]] bool at_least() const { return !end.not_modelled.empty() || !unknown().empty(); }
+    [[nodiscard]] bool at_least() const;
     /// Why it is not known if the program fits; empty: it is known.
     [[nodiscard]] std::string unknown() const;
     /// A line as people are shown it. PyTorch records the stacks of Python here, and what autograd's threads take has none.

@@ -92,6 +92,11 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         process.torch = told.value("torch", "");
         process.allocated_bytes = told.value("allocated_bytes", std::int64_t{0});
         process.reserved_bytes = told.value("reserved_bytes", std::int64_t{0});
+        process.step_times_us = told.value("step_times_us", std::vector<std::int64_t>{});
+        for (const nlohmann::json& each : told.value("asked", nlohmann::json::array()))
+            process.value_reads.push_back({each.value("line", ""), each.value("times", 0)});
+        for (const nlohmann::json& each : told.value("sizes_from_data", nlohmann::json::array()))
+            process.sizes_from_data.push_back({each.value("line", ""), each.value("assumed", ""), each.value("at_least", true)});
         found.push_back(std::move(process));
     }
     std::ranges::sort(found, std::ranges::greater{}, [](const RecordedProcess& each) {
@@ -130,7 +135,7 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     const auto begin = Clock::now();
     const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
     watch_interrupts();
-    const worker::LogFile output{{}};
+    const worker::LogFile output{run.output};
     worker::Process process = start(run, output);
     double told = 0;
     while (!process.wait(std::chrono::milliseconds{200})) {

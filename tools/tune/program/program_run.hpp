@@ -14,7 +14,8 @@ namespace hpo::tune {
 /// A program to run on a virtual card. Memory in bytes.
 struct ProgramRun {
     std::vector<std::string> words;  ///< the program and its arguments
-    std::filesystem::path folder;    ///< for what is recorded; it exists
+    std::filesystem::path folder;    ///< for what is recorded; it exists and is empty
+    std::filesystem::path output;    ///< file for what the program prints; empty: it is not kept
     std::string card_name;
     int capability = 80;
     int multiprocessors = 108;
@@ -22,6 +23,19 @@ struct ProgramRun {
     std::int64_t context_bytes = 0;
     int steps = 2;  ///< optimizer steps after which it is ended
     std::chrono::seconds limit{600};
+};
+
+/// A line of the program that read values of the card.
+struct ValueRead {
+    std::string line;
+    int times = 0;
+};
+
+/// A line of the program at which PyTorch makes something as large as the data says.
+struct SizeFromData {
+    std::string line;
+    std::string assumed;  ///< what was taken for the size: "counted as if every element was chosen"
+    bool at_least = false;  ///< more is possible
 };
 
 /// How one process of the program ended that used the card.
@@ -34,6 +48,9 @@ struct RecordedProcess {
     std::string torch;       ///< PyTorch's version
     std::int64_t allocated_bytes = 0;
     std::int64_t reserved_bytes = 0;
+    std::vector<std::int64_t> step_times_us;  ///< when each optimizer step was done, since 1970
+    std::vector<ValueRead> value_reads;
+    std::vector<SizeFromData> sizes_from_data;
 
     /// PyTorch's error for it left the program. One that the program caught did not.
     [[nodiscard]] bool ran_out_of_memory() const { return error.find("OutOfMemoryError") != std::string::npos; }

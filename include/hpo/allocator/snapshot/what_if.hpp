@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,11 @@ struct WhatIfQuestion {
 
 /// Replays a trace under settings. Throws Error for a text that `version` refuses. O(replays * events * log(cached blocks)).
 [[nodiscard]] WhatIf what_if(const AllocationTrace& trace, const std::string& conf, const WhatIfQuestion& question);
+
+/// what_if() for each text, in their order, several at a time. What makes the same of this trace is replayed once. `done` is called before
+/// each with its number; it may throw.
+[[nodiscard]] std::vector<WhatIf> what_ifs(const AllocationTrace& trace, const std::vector<std::string>& confs, const WhatIfQuestion& question,
+                                           const std::function<void(std::size_t)>& done = {});
 
 /// The index of the row that is worth setting instead of rows[0], which has the recorded settings; nullopt: none is. On a device of the
 /// question, if the recorded settings do not fit or retry: a row that fits, the one with the fewest retries and then the smallest capacity.

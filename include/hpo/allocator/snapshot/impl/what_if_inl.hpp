@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/allocator/capacity_need.hpp"
@@ -59,6 +62,27 @@ HPO_INLINE WhatIf what_if(const AllocationTrace& trace, const std::string& conf,
         row.retries = there.counts.retries;
     }
     return row;
+}
+
+HPO_INLINE std::vector<WhatIf> what_ifs(const AllocationTrace& trace, const std::vector<std::string>& confs,
+                                        const WhatIfQuestion& question, const std::function<void(std::size_t)>& done) {
+    std::vector<std::pair<AllocatorSettings, std::shared_future<WhatIf>>> replays;
+    std::vector<std::size_t> replay_of;
+    for (const std::string& conf : confs) {
+        const AllocatorSettings settings = settings_that_matter(trace, read_allocator_conf(conf, question.version));
+        const auto known = std::ranges::find(replays, settings, [](const auto& each) { return each.first; });
+        replay_of.push_back(static_cast<std::size_t>(known - replays.begin()));
+        if (known != replays.end()) continue;
+        replays.emplace_back(
+            settings, std::async(std::launch::async, [&trace, &question, conf] { return what_if(trace, conf, question); }).share());
+    }
+    std::vector<WhatIf> rows;
+    for (std::size_t i = 0; i < confs.size(); ++i) {
+        if (done) done(i);
+        rows.push_back(replays[replay_of[i]].second.get());
+        rows.back().conf = confs[i];
+    }
+    return rows;
 }
 
 HPO_INLINE std::optional<std::size_t> worth_setting(const std::vector<WhatIf>& rows) {

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "tune/program/program_report.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "hpo/base/bytes.hpp"
+#include "tune/program/known_cards.hpp"
+
+namespace hpo::tune {
+
+namespace {
+
+using tools::Json;
+using tools::Page;
+using tools::Table;
+
+constexpr std::size_t indent = 9;
+
+std::string steps_text(int steps) { return steps == 1 ? "1 optimizer step" : std::to_string(steps) + " optimizer steps"; }
+
+std::string least_text(const ProgramEstimate& estimate) {
+    return "needs a card of " + std::string{estimate.at_least() ? "at least " : ""} + rounded_up(estimate.least_card);
+}
+
+/// The memory that the larger run needed is known.
+bool need_known(const ProgramEstimate& estimate) { return !estimate.fails_line; }
+
+std::string verdict(const ProgramAnswer& answer) {
+    const ProgramEstimate& here = answer.on_card;
+    if (here.fails_line) {
+        return "no: out of memory, " + format_bytes(here.fails_bytes) + " asked for by " + *here.fails_line + ", after " +
+               steps_text(here.process().steps);
+    }
+    if (const std::string why = here.unknown(); !why.empty()) return "not known: " + why;
+    return "yes";
+}
+
+/// "needs a card of 754.00 MiB"; empty: it is not known.
+std::string need_text(const ProgramEstimate& estimate) { return need_known(estimate) ? "; it " + least_text(estimate) : ""; }
+
+const KnownCard* smallest_card(const ProgramAnswer& answer) {
+    const auto found =
+        std::ranges::find_if(known_cards, [&](const KnownCard& each) { return card_bytes(each) >= answer.furthest().least_card; });
+    return found == known_cards.end() ? nullptr : &*found;
+}
+
+std::string smallest_text(const ProgramAnswer& answer) {
+    const ProgramEstimate& whole = answer.furthest();
+    if (!need_known(whole)) return "not known: the requests after the one that failed are not known";
+    if (!whole.unknown().empty()) return "not known: " + whole.unknown();
+    const KnownCard* const card = smallest_card(answer);
+    if (card == nullptr) return "none of those that hpo-tune knows";
+    return std::string{card->name} + ", " + format_bytes(card_bytes(*card));
+}
+
+/// What another setting of the allocator would do on the card.
+std::string setting_text(const ProgramAnswer& answer) {
+    if (answer.settings.empty()) return "";
+    const allocator::WhatIf& own = answer.settings.front();
+    if (!answer.worth_setting) return *own.fits ? "" : "no setting of the allocator makes it fit";
+    const allocator::WhatIf& best = answer.settings[*answer.worth_setting];
+    const std::string retries = *best.retries == 0 ? "without a retry" : "after " + tools::counted(*best.retries, "retry");
+    const std::string line = "PYTORCH_CUDA_ALLOC_CONF=" + (best.conf.empty() ? "''" : best.conf) + ": ";
+    if (!*own.fits) return line + "the same requests are served, " + retries;
+    return line + format_bytes(best.capacity_without_retry) + " instead of " + format_bytes(own.capacity_without_retry) +
+           " of the allocator's memory";
+}
+
+void print_steps(const Page& page, const ProgramEstimate& estimate) {
+    if (estimate.steps.empty()) return;
+    std::string text;
+    for (std::size_t i = 0; i < estimate.steps.size(); ++i) {
+        if (i == 4 && estimate.steps.size() > 6) {
+            text += ", ...";
+            i = estimate.steps.size() - 2;
+        }
+        const auto& each = estimate.steps[i];
+        text += (i == 0 ? "" : ", ") + std::to_string(i + 1) + ": " + format_bytes(each.reserved) + " reserved, " +
+                format_bytes(each.allocated) + " allocated";
+    }
+    page.paragraph("by step  " + text, indent);
+}
+
+void print_notes(const Page& page, const ProgramEstimate& estimate) {
+    const auto note = [&](const std::string& text) { page.paragraph("note     " + text, indent); };
+    for (const std::string& each : estimate.end.not_modelled) note("not modelled: " + each);
+    for (const SizeFromData& each : estimate.process().sizes_from_data)
+        note("depends on data at " + each.line + ": " + each.assumed + (each.at_least ? ", so at least" : ""));
+    if (const auto& reads = estimate.process().value_reads; !reads.empty()) {
+        std::string text = "values are read at ";
+        for (std::size_t i = 0; i < reads.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + reads[i].line;
+        if (reads.size() > 3) text += " and at " + std::to_string(reads.size() - 3) + " other lines (--json lists them)";
+        note(text + ". They got made-up ones: if a size depends on them, it is not predicted");
+    }
+}
+
+}  // namespace
+
+std::string rounded_up(std::int64_t bytes) {
+    const std::int64_t unit = bytes >= std::int64_t{1} << 30 ? std::int64_t{1} << 30 : std::int64_t{1} << 20;
+    const std::int64_t hundredths = (100 * (bytes / unit)) + (100 * (bytes % unit) + unit - 1) / unit;
+    return format_bytes(hundredths * unit / 100 + (hundredths * unit % 100 != 0 ? 1 : 0));
+}
+
+void print_program(const Page& page, const ProgramAnswer& answer, std::size_t top) {
+    const ProgramEstimate& here = answer.on_card;
+    const ProgramEstimate& whole = answer.furthest();
+    std::string words;
+    for (const std::string& each : here.run.words) words += (words.empty() ? "" : " ") + each;
+    page.paragraph(words + ": on a virtual " + here.run.card_name + " (" + format_bytes(here.run.card_bytes) + "), " +
+                       steps_text(whole.process().steps) + " in " + tools::duration(whole.end.seconds) + ", PyTorch " +
+                       whole.process().torch,
+                   indent);
+    page.paragraph("peak     " + std::string{whole.at_least() || !need_known(whole) ? "at least " : ""} +
+                       format_bytes(whole.reserved_peak) + " reserved, " + format_bytes(whole.allocated_peak) + " allocated, and " +
+                       format_bytes(here.run.context_bytes) + " for the CUDA context, which --context gives" +
+                       (answer.unlimited ? "; on a card that refuses nothing" : ""),
+                   indent);
+    page.paragraph("fits     " + verdict(answer) + need_text(whole), indent);
+    if (const std::string text = setting_text(answer); !text.empty()) page.paragraph("set      " + text, indent);
+    page.paragraph("smallest " + smallest_text(answer), indent);
+    print_steps(page, whole);
+    print_notes(page, whole);
+    page.line();
+    page.heading("Who holds the peak: " + format_bytes(whole.holders.bytes) + " requested");
+    Table table{{{"bytes", Table::Align::right}, {"blocks", Table::Align::right}, {"line"}}, Table::Last::wrap};
+    for (std::size_t i = 0; i < whole.holders.scopes.size() && i < top; ++i) {
+        const auto& each = whole.holders.scopes[i];
+        table.row({format_bytes(each.bytes), std::to_string(each.blocks), ProgramEstimate::shown_line(each.scope)});
+    }
+    table.print(page, 2);
+    page.line();
+    page.paragraph("A virtual card computes nothing. Not counted: cuDNN's workspaces, NCCL, other processes.", 0);
+}
+
+Json program_json(const ProgramAnswer& answer) {
+    const ProgramEstimate& here = answer.on_card;
+    const ProgramEstimate& whole = answer.furthest();
+    const RecordedProcess& process = whole.process();
+    const KnownCard* const smallest = need_known(whole) && whole.unknown().empty() ? smallest_card(answer) : nullptr;
+    Json json{{"card", here.run.card_name},
+              {"card_bytes", here.run.card_bytes},
+              {"context_bytes", here.run.context_bytes},
+              {"fits", tools::or_null(answer.fits())},
+              {"fails_at", nullptr},
+              {"least_device_bytes", need_known(whole) ? Json(whole.least_card) : Json(nullptr)},
+              {"at_least", whole.at_least()},
+              {"smallest_card", smallest != nullptr ? Json(smallest->name) : Json(nullptr)},
+              {"allocated_bytes", whole.allocated_peak},
+              {"reserved_bytes", whole.reserved_peak},
+              {"pytorch_max_memory_allocated", process.allocated_bytes},
+              {"pytorch_max_memory_reserved", process.reserved_bytes},
+              {"processes", whole.end.processes.size()},
+              {"steps", process.steps},
+              {"steps_on_card", here.process().steps},
+              {"ended_by", process.why},
+              {"not_known_because", tools::text_or_null(here.unknown())},
+              {"error", tools::text_or_null(here.process().error)},
+              {"timed_out", whole.end.timed_out},
+              {"torch", process.torch},
+              {"seconds", whole.end.seconds},
+              {"not_modelled", whole.end.not_modelled},
+              {"by_step", Json::array()},
+              {"settings_table", Json::array()},
+              {"worth_setting", answer.worth_setting ? Json(answer.settings[*answer.worth_setting].conf) : Json(nullptr)},
+              {"asked", Json::array()},
+              {"depends_on_data", Json::array()},
+              {"lines", Json::array()}};
+    if (here.fails_line) json["fails_at"] = {{"line", *here.fails_line}, {"requested_bytes", here.fails_bytes}};
+    for (const auto& each : whole.steps)
+        json["by_step"].push_back({{"allocated_bytes", each.allocated}, {"reserved_bytes", each.reserved}});
+    for (const allocator::WhatIf& row : answer.settings)
+        json["settings_table"].push_back({{"settings", row.conf},
+                                          {"reserved_peak_bytes", row.reserved_peak},
+                                          {"least_capacity_bytes", row.least_capacity},
+                                          {"capacity_without_retry_bytes", row.capacity_without_retry},
+                                          {"fits", tools::or_null(row.fits)},
+                                          {"retries", tools::or_null(row.retries)}});
+    for (const ValueRead& each : process.value_reads) json["asked"].push_back({{"line", each.line}, {"times", each.times}});
+    for (const SizeFromData& each : process.sizes_from_data)
+        json["depends_on_data"].push_back({{"line", each.line}, {"assumed", each.assumed}, {"at_least", each.at_least}});
+    for (const auto& each : whole.holders.scopes)
+        json["lines"].push_back({{"line", ProgramEstimate::shown_line(each.scope)}, {"bytes", each.bytes}, {"blocks", each.blocks}});
+    return json;
+}
+
+const PerValue* largest_that_fits(const std::vector<PerValue>& rows) {
+    const auto number = [](const std::string& text) {
+        std::optional<double> value{0};
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+        if (error != std::errc{} || end != text.data() + text.size()) value.reset();
+        return value;
+    };
+    const bool numbers = std::ranges::all_of(rows, [&](const PerValue& each) { return number(each.value).has_value(); });
+    const PerValue* found = nullptr;
+    for (const PerValue& each : rows) {
+        if (!each.answer.fits().value_or(false)) continue;
+        if (found == nullptr || !numbers || *number(each.value) > *number(found->value)) found = &each;
+    }
+    return found;
+}
+
+void print_per(const Page& page, const std::string& name, const std::vector<PerValue>& rows) {
+    using Align = Table::Align;
+    const ProgramRun& run = rows.front().answer.on_card.run;
+    page.paragraph("On a virtual " + run.card_name + " (" + format_bytes(run.card_bytes) + "), of which the CUDA context takes " +
+                   format_bytes(run.context_bytes) + ":");
+    page.line();
+    Table table{{{name, Align::right}, {"reserved", Align::right}, {"allocated", Align::right}, {"needs", Align::right}, {"fits"}},
+                Table::Last::wrap};
+    for (const PerValue& each : rows) {
+        const ProgramEstimate& whole = each.answer.furthest();
+        const std::string more = whole.at_least() || !need_known(whole) ? ">= " : "";
+        table.row({each.value, more + format_bytes(whole.reserved_peak), more + format_bytes(whole.allocated_peak),
+                   need_known(whole) ? more + rounded_up(whole.least_card) : "-", verdict(each.answer)});
+    }
+    table.print(page, 2);
+    page.line();
+    const PerValue* const largest = largest_that_fits(rows);
+    page.paragraph(largest != nullptr ? "The largest " + name + " that fits is " + largest->value + "." : "None of them fits.");
+    for (const PerValue& each : rows) {
+        if (each.answer.furthest().at_least()) {
+            page.paragraph(">= : at least. Ask for " + each.value + " alone to see why.");
+            break;
+        }
+    }
+}
+
+}  // namespace hpo::tune

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""What `hpo-tune estimate -- PROGRAM` does inside a Python program: it records what the program takes of a virtual card."""
+import os
+import sys
+
+from . import initial_values, values
+from .recording import Recording
+from .sizes_from_data import SizesFromData
+
+
+def begin(torch, folder):
+    """Called when the program has imported torch."""
+    if torch.version.cuda is None:
+        with open(os.path.join(folder, "no_cuda"), "w", encoding="utf-8") as file:
+            file.write(torch.__version__)
+        sys.stdout.flush()
+        os._exit(0)
+    asked = values.Asked()
+    sizes = SizesFromData(torch)
+    values.answer(torch, asked, sizes)
+    initial_values.skip(torch)
+    Recording(torch, folder, asked, sizes)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Records what one process takes of the card.
+
+The recording is written after some optimizer steps, which end the program, or when the program ends by itself. Each process that used the
+card writes two files into the folder, named by its process number: NUMBER.pickle, a memory snapshot, and NUMBER.json, how it ended.
+"""
+import atexit
+import ctypes
+import importlib
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import weakref
+
+from . import lines
+
+STEPS = int(os.environ.get("HPO_PREDICTION_STEPS", "2"))
+LIVING = []  # for as long as the process
+
+
+def _on_card(optimizer):
+    return any(each.is_cuda for group in optimizer.param_groups for each in group["params"])
+
+
+def _end_with_parent():
+    """If hpo-tune is killed, so is the program that it started."""
+    if os.environ.get("HPO_PREDICTION_PARENT") == str(os.getppid()):
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, int(signal.SIGKILL))
+
+
+class Recording:
+    def __init__(self, torch, folder, asked, sizes):
+        LIVING.append(self)
+        self.torch = torch
+        self.folder = folder
+        self.asked = asked
+        self.sizes = sizes
+        self.steps = {}  # of each optimizer that has something on the card
+        self.step_times = []  # of each step, in microseconds since 1970
+        self.optimizers = weakref.WeakSet()
+        self.lock = threading.Lock()
+        self.error = ""
+        self.line = ""  # of the program, where the error left PyTorch
+        self.process = os.getpid()
+        self.written = False
+        memory = torch.cuda.memory
+        memory._record_memory_history("all", context="alloc", stacks="python", max_entries=20_000_000)
+        memory._record_memory_history = lambda *_, **__: None  # the program's own recording would begin anew
+        module = importlib.import_module("torch.optim.optimizer")
+        module.register_optimizer_step_post_hook(self.after_step)
+        made = module.Optimizer.__init__
+
+        def make(optimizer, *arguments, **options):
+            made(optimizer, *arguments, **options)
+            self.optimizers.add(optimizer)
+
+        module.Optimizer.__init__ = make
+        _end_with_parent()
+        try:
+            signal.signal(signal.SIGTERM, self.on_limit)
+        except ValueError:
+            pass  # torch was imported by another thread
+        atexit.register(self.write, "end")
+        self.shown = sys.excepthook
+        sys.excepthook = self.on_exception
+
+    def after_step(self, optimizer, *_):
+        if not _on_card(optimizer):
+            return
+        self.step_times.append(time.time_ns() // 1000)
+        self.steps[id(optimizer)] = self.steps.get(id(optimizer), 0) + 1
+        if all(self.steps.get(id(each), 0) >= STEPS for each in list(self.optimizers) if _on_card(each)):
+            self.end("steps")
+
+    def on_limit(self, *_):
+        self.end("limit")
+
+    def end(self, why):
+        self.write(why)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # whatever the program would do at its end is no part of the answer
+
+    def on_exception(self, kind, error, trace):
+        self.error = f"{kind.__name__}: {error}".split("\n")[0]
+        self.line = lines.of_traceback(trace, lines.library_of(self.torch))
+        self.shown(kind, error, trace)
+
+    def write(self, why):
+        with self.lock:  # a program may train in several threads
+            self.write_once(why)
+
+    def write_once(self, why):
+        if self.written or os.getpid() != self.process or not self.torch.cuda.is_initialized():
+            return  # a child that was forked has nothing of its own
+        self.written = True
+        snapshot = self.torch.cuda.memory._snapshot()
+        stem = os.path.join(self.folder, str(self.process))
+        with open(stem + ".part", "wb") as file:
+            pickle.dump(snapshot, file, protocol=4)
+        os.rename(stem + ".part", stem + ".pickle")
+        told = {
+            "why": why,
+            "steps": min(self.steps.values(), default=0),
+            "step_times_us": self.step_times,
+            "error": self.error,
+            "error_line": self.line,
+            "torch": self.torch.__version__,
+            "allocated_bytes": self.torch.cuda.max_memory_allocated(),
+            "reserved_bytes": self.torch.cuda.max_memory_reserved(),
+            "asked": [{"line": line, "times": times} for line, times in self.asked.lines.items() if line],
+            "sizes_from_data": [{"line": line, **what} for line, what in self.sizes.noted.items()],
+        }
+        with open(stem + ".json", "w", encoding="utf-8") as file:
+            json.dump(told, file)
