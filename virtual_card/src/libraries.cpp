@@ -2,9 +2,9 @@
 //
 // What cuBLAS, cuBLASLt, cuDNN and NCCL answer where the answer matters: handles, versions, sizes of workspaces. Everything that computes
 // does nothing and is among the stubs. What the libraries take of the device for themselves is not modelled.
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 #include "abi.hpp"
@@ -26,9 +26,17 @@ int size_into(std::size_t* out, std::size_t bytes) {
     return abi::success;
 }
 
-int ranks() {
-    const char* const text = std::getenv("WORLD_SIZE");
-    return text != nullptr && std::atoi(text) > 0 ? std::atoi(text) : 1;
+/// NCCL's communicator: a group of ranks, each of which has a process.
+struct Communicator {
+    int ranks = 1;
+    int rank = 0;
+};
+struct UniqueId {
+    std::array<char, 128> bytes;
+};
+int join(void** out, int ranks, int rank) {
+    *out = new Communicator{ranks, rank};  // the program gives it back, or ends
+    return abi::success;
 }
 /// The size of an element of NCCL's data types, in bytes.
 std::size_t width(int type) {
@@ -125,20 +133,24 @@ EXPORTED int ncclGetVersion(int* version) {
 }
 EXPORTED const char* ncclGetErrorString(int) { return "error of the virtual card"; }
 EXPORTED const char* ncclGetLastError(void*) { return ""; }
-EXPORTED int ncclCommInitRank(void** out, int, void*, int) { return handle_into(out); }
-EXPORTED int ncclCommInitRankConfig(void** out, int, void*, int, void*) { return handle_into(out); }
+EXPORTED int ncclCommInitRank(void** out, int ranks, UniqueId, int rank) { return join(out, ranks, rank); }
+EXPORTED int ncclCommInitRankConfig(void** out, int ranks, UniqueId, int rank, void*) { return join(out, ranks, rank); }
 EXPORTED int ncclCommGetAsyncError(void*, int* code) {
     *code = 0;
     return abi::success;
 }
-EXPORTED int ncclCommCount(void*, int* count) {
-    *count = ranks();
+EXPORTED int ncclCommCount(const Communicator* group, int* count) {
+    *count = group->ranks;
+    return abi::success;
+}
+EXPORTED int ncclCommUserRank(const Communicator* group, int* rank) {
+    *rank = group->rank;
     return abi::success;
 }
 EXPORTED int ncclMemAlloc(void**, std::size_t) { return 1; }
-EXPORTED int ncclAllGather(const void* from, void* to, std::size_t count, int type, void*, void*) {
+EXPORTED int ncclAllGather(const void* from, void* to, std::size_t count, int type, const Communicator* group, void*) {
     const std::size_t bytes = count * width(type);
-    for (int rank = 0; rank < ranks(); ++rank) {
+    for (int rank = 0; rank < group->ranks; ++rank) {
         if (moved(static_cast<std::byte*>(to) + static_cast<std::size_t>(rank) * bytes, from, bytes) != abi::success)
             return abi::invalid_value;
     }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace hpo::virtual_card {
 
@@ -65,15 +66,55 @@ bool World::copy(void* to, const void* from, std::size_t bytes, Direction direct
         return false;
     }
     if (!to_card && !from_card) std::memmove(to, from, bytes);
-    else if (!to_card) {
+    else if (to_card && from_card) pass_written_on(target, source, bytes);
+    else if (to_card) remember_written(target, from, bytes);
+    else {
+        if (read_written(source, to, bytes)) return true;
         std::memset(to, bytes == 1 ? 1 : 0, bytes);
         if (const OnRead listener = on_read_) listener(bytes);
     }
     return true;
 }
 
+void World::remember_written(std::uintptr_t at, const void* from, std::size_t bytes) {
+    constexpr std::size_t most_pieces = 64;
+    const std::lock_guard lock{mutex_};
+    // Whatever it lies upon is not there any more.
+    auto next = written_.lower_bound(at);
+    if (next != written_.begin() && std::prev(next)->first + std::prev(next)->second.size() > at) --next;
+    while (next != written_.end() && next->first < at + bytes) next = written_.erase(next);
+    if (from == nullptr || bytes > most_written_bytes || written_.size() >= most_pieces) return;
+    const auto* const first = static_cast<const std::byte*>(from);
+    written_.emplace(at, std::vector<std::byte>{first, first + bytes});
+    any_written_ = true;
+}
+
+bool World::read_written(std::uintptr_t at, void* to, std::size_t bytes) const {
+    if (!any_written_) return false;
+    const std::lock_guard lock{mutex_};
+    const auto found = written_.find(at);
+    if (found == written_.end() || found->second.size() < bytes) return false;
+    std::memcpy(to, found->second.data(), bytes);
+    return true;
+}
+
+void World::pass_written_on(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+    if (!any_written_) return;
+    std::vector<std::byte> piece(std::min(bytes, most_written_bytes));
+    const bool known = bytes <= most_written_bytes && read_written(from, piece.data(), bytes);
+    remember_written(to, known ? piece.data() : nullptr, bytes);
+}
+
+void World::forget_written() {
+    if (!any_written_) return;
+    const std::lock_guard lock{mutex_};
+    written_.clear();
+    any_written_ = false;
+}
+
 bool World::fill(void* at, std::size_t bytes) {
     if (bytes == 0) return true;
+    forget_written();
     const auto target = reinterpret_cast<std::uintptr_t>(at);
     if (!memory_.holds(target, bytes)) {
         std::fprintf(stderr, "hpo virtual card: error: %zu bytes are set at %p, which is no device memory to its end\n", bytes, at);

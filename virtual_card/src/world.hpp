@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "card.hpp"
 #include "memory.hpp"
@@ -40,12 +41,14 @@ public:
     [[nodiscard]] std::uintptr_t handle() { return handles_ += 16; }
 
     enum class Direction : std::uint8_t { host_to_host, to_device, to_host, on_device, any };
-    /// Device memory has no contents. What is read from it is zeros; a single byte is 1, since programs ask whether all is well. False, and
-    /// one line on standard error, for an address that is not where the direction says, and for a copy beyond an allocation's end.
+    /// Device memory has no contents. What is read from it is zeros; a single byte is 1, since programs ask whether all is well. Only a small
+    /// piece that was copied to the card is read back as it was, as long as nothing else happened on the card. Processes that train one model
+    /// agree so on what they are to exchange. False, and one line on standard error, for an address that is not where the direction says, and
+    /// for a copy beyond an allocation's end.
     [[nodiscard]] bool copy(void* to, const void* from, std::size_t bytes, Direction direction);
     [[nodiscard]] bool fill(void* at, std::size_t bytes);
 
-    /// Is called for each copy from the device to the host, with its bytes.
+    /// Is called for each copy from the device to the host whose values are made up, with its bytes.
     using OnRead = void (*)(std::size_t);
     void on_read(OnRead listener) { on_read_ = listener; }
 
@@ -55,7 +58,10 @@ public:
 
     /// A function was called that the virtual card does not model: its outputs were not written. Reported once.
     void note_unmodelled(const char* function);
-    void note_launch() { ++launches_; }
+    void note_launch() {
+        ++launches_;
+        forget_written();
+    }
 
     void begin_capture(std::uintptr_t stream);
     void end_capture(std::uintptr_t stream);
@@ -64,6 +70,12 @@ public:
 
 private:
     World();
+    static constexpr std::size_t most_written_bytes = std::size_t{64} << 10;
+    /// Without `from`, what is there is not known.
+    void remember_written(std::uintptr_t at, const void* from, std::size_t bytes);
+    void pass_written_on(std::uintptr_t to, std::uintptr_t from, std::size_t bytes);
+    [[nodiscard]] bool read_written(std::uintptr_t at, void* to, std::size_t bytes) const;
+    void forget_written();
     void report(const std::string& line);
     static void report_end();
 
@@ -76,6 +88,8 @@ private:
     std::atomic<OnRead> on_read_{nullptr};
     mutable std::mutex mutex_;
     std::set<std::string> unmodelled_;
+    std::map<std::uintptr_t, std::vector<std::byte>> written_;  ///< by the address on the card
+    std::atomic<bool> any_written_{false};
     std::map<std::uintptr_t, std::size_t> pinned_;
     std::map<std::uintptr_t, std::uint64_t> captures_;  ///< by stream
     std::uint64_t last_capture_ = 0;

@@ -36,7 +36,8 @@ using Say = std::function<void(const std::string&)>;
 struct ProgramOptions {
     std::string card;
     std::string device_memory;
-    std::string context = "500MiB";
+    std::string context;
+    int cards = 1;
     int steps = 2;
     int limit_seconds = 600;
     std::size_t top = 10;
@@ -48,15 +49,13 @@ struct ProgramOptions {
 
 ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> words) {
     ProgramRun run{.words = std::move(words)};
-    const KnownCard* card = &known_cards.back();
-    if (!options.card.empty()) {
-        const auto found = std::ranges::find(known_cards, options.card, &KnownCard::name);
-        if (found == known_cards.end()) {
-            std::vector<std::string> names;
-            for (const KnownCard& each : known_cards) names.emplace_back(each.name);
-            throw unknown_name("--card", "card", options.card, names);
-        }
-        card = &*found;
+    if (!options.card.empty() && !options.device_memory.empty())
+        throw Error{Errc::usage, "--card and --device-memory: expected one of them"};
+    const auto card = std::ranges::find(known_cards, options.card.empty() ? usual_card : options.card, &KnownCard::name);
+    if (card == known_cards.end()) {
+        std::vector<std::string> names;
+        for (const KnownCard& each : known_cards) names.emplace_back(each.name);
+        throw unknown_name("--card", "card", options.card, names);
     }
     run.card_name = std::string{card->name};
     run.capability = card->capability;
@@ -64,12 +63,22 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     run.card_bytes = card_bytes(*card);
     if (!options.device_memory.empty()) {
         run.card_bytes = require_bytes("--device-memory", options.device_memory);
-        if (options.card.empty()) run.card_name = "card";
+        run.card_name = "card";
     }
-    run.context_bytes = require_bytes("--context", options.context);
+    if (!options.context.empty()) {
+        run.context_bytes = require_bytes("--context", options.context);
+        run.context_from = "which --context gives";
+    } else if (card->context_mebibytes != 0 && options.device_memory.empty()) {
+        run.context_bytes = std::int64_t{card->context_mebibytes} << 20;
+        run.context_from = "as others saw it on this card";
+    } else {
+        run.context_bytes = guessed_context_bytes;
+        run.context_from = "a guess; --context gives another";
+    }
     if (run.context_bytes >= run.card_bytes)
         throw bad_value("--device-memory", format_bytes(run.card_bytes),
-                        "more than the CUDA context takes, " + options.context + " (--context)");
+                        "more than the CUDA context takes, " + format_bytes(run.context_bytes) + " (--context)");
+    run.cards = options.cards;
     run.output = options.output;
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
@@ -92,7 +101,8 @@ PerOption read_per(const std::string& text, const std::vector<std::string>& word
     if (per.name.empty() || per.values.empty()) throw bad_value("--per", "'" + text + "'", "NAME=VALUE,VALUE,..., such as BATCH=8,16,32");
     const std::string place = "{" + per.name + "}";
     if (std::ranges::none_of(words, [&](const std::string& word) { return word.find(place) != std::string::npos; }))
-        throw Error{Errc::usage, "--per: no argument of the program has " + place + ", for example -- python train.py --batch-size " + place};
+        throw Error{Errc::usage,
+                    "--per: no argument of the program has " + place + ", for example -- python train.py --batch-size " + place};
     return per;
 }
 
@@ -145,10 +155,12 @@ int ask_per(const ProgramOptions& options, const ProgramRun& run, const std::fil
 int estimate_program(std::vector<std::string> own, std::vector<std::string> program) {
     CLI::App app{"Predict the memory of a PyTorch program, on a card that is not there", "hpo-tune estimate"};
     ProgramOptions options;
-    app.add_option("--card", options.card, "the card to run on (default: the largest, A100-80GB)")->type_name("NAME");
+    app.add_option("--card", options.card, "the card to run on (default: A100-80GB)")->type_name("NAME");
     app.add_option("--device-memory", options.device_memory, "a card of this size, such as 24GiB, as PyTorch reports it")
         ->type_name("SIZE");
-    app.add_option("--context", options.context, "what the CUDA context takes of the card")->type_name("SIZE")->capture_default_str();
+    app.add_option("--context", options.context, "what the CUDA context takes of the card (default: what others saw on it, or 500MiB)")
+        ->type_name("SIZE");
+    app.add_option("--cards", options.cards, "so many equal cards")->check(CLI::Range(1, 16))->capture_default_str();
     app.add_option("--steps", options.steps, "optimizer steps after which the program is ended; the second has the optimizer's state")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
@@ -160,8 +172,10 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     app.add_option("--snapshot", options.snapshot, "keep the recording in this file, for hpo-analyze snapshot")->type_name("FILE");
     app.add_option("--output", options.output, "append what the program prints to this file")->type_name("FILE");
     app.add_flag("--json", options.json, "as JSON");
-    app.footer("  hpo-tune estimate --card RTX-4090 -- python train.py --batch-size 16\n"
-        "  hpo-tune estimate --card T4 --per BATCH=8,16,32 -- python train.py --batch-size {BATCH}\n" + std::string{exit_codes});
+    app.footer(
+        "  hpo-tune estimate --card RTX-4090 -- python train.py --batch-size 16\n"
+        "  hpo-tune estimate --card T4 --per BATCH=8,16,32 -- python train.py --batch-size {BATCH}\n" +
+        std::string{exit_codes});
     std::ranges::reverse(own);  // as CLI11 takes them
     try {
         app.parse(own);

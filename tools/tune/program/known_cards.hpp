@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -10,25 +11,49 @@ namespace hpo::tune {
 /// A card that people have.
 struct KnownCard {
     std::string_view name;
-    int capability = 0;       ///< 10 * major + minor
-    int multiprocessors = 0;  ///< from NVIDIA's data sheets
-    double gibibytes = 0;     ///< "total capacity" in an out-of-memory message of PyTorch on such a card; it has two decimals
-    std::string_view source;  ///< that message
+    int capability = 0;         ///< 10 * major + minor
+    int multiprocessors = 0;    ///< from NVIDIA's data sheets and printed device properties
+    double gibibytes = 0;       ///< "total capacity" in an out-of-memory message of PyTorch on such a card; it has two decimals
+    int context_mebibytes = 0;  ///< "in use" of such a message, less what PyTorch had; 0: nobody's message says
+    std::string_view source;    ///< the messages
 };
 
-/// By memory, the smallest first. A card of the same name may tell some MiB more or less, by its driver and its ECC.
-inline constexpr std::array<KnownCard, 10> known_cards{{
-    {"T4", 75, 40, 14.56, "github.com/Zheng-Chong/CatVTON/issues/133"},
-    {"RTX-4090", 89, 128, 23.64, "github.com/ali-vilab/VGen/issues/104"},
-    {"RTX-3090", 86, 82, 23.70, "github.com/GaoLii/DSP/issues/10"},
-    {"RTX-5090", 120, 170, 31.37, "github.com/Wan-Video/Wan2.1/issues/465"},
-    {"V100-32GB", 70, 80, 31.74, "github.com/liucongg/ChatGLM-Finetuning/issues/73"},
-    {"A100-40GB", 80, 108, 39.50, "github.com/TianheWu/CoSeR/issues/10"},
-    {"L40", 89, 142, 44.40, "github.com/QwenLM/Qwen3-VL/issues/2097"},
-    {"L40S", 89, 142, 44.42, "github.com/stepfun-ai/Step-Video-T2V/issues/8"},
-    {"H100-80GB", 90, 132, 79.11, "github.com/vllm-project/vllm/issues/27508"},
-    {"A100-80GB", 80, 108, 79.25, "github.com/wbfwonderful/Vad-R1/issues/11"},
+/// By memory, the smallest first. A card of the same name may tell some MiB more or less, by its driver and its ECC. The context, too,
+/// differs from driver to driver and with the kernels that a program loads.
+inline constexpr std::array<KnownCard, 25> known_cards{{
+    {"RTX-3080", 86, 68, 9.78, 0, "github.com/zai-org/CogVideo/issues/34"},
+    {"RTX-2080-Ti", 75, 68, 10.76, 0, "github.com/JDAI-CV/image-captioning/issues/11"},
+    {"RTX-3060", 86, 28, 11.76, 0, "github.com/TencentARC/PhotoMaker/issues/47"},
+    {"T4", 75, 40, 14.56, 128, "github.com/Zheng-Chong/CatVTON/issues/133; facebookresearch/tribev2/issues/28"},
+    {"RTX-4080", 89, 76, 15.67, 0, "total_memory=16049MB in several printed device properties"},
+    {"V100-16GB", 70, 80, 15.78, 366, "github.com/kchengiva/Shift-GCN/issues/34; meta-llama/llama/issues/918"},
+    {"A10", 86, 72, 21.99, 224, "github.com/zai-org/CogVLM/issues/236"},
+    {"L4", 89, 58, 22.03, 0, "github.com/anyscale/templates/pull/1082"},
+    {"RTX-4090", 89, 128, 23.64, 504, "github.com/ali-vilab/VGen/issues/104; 3DTopia/Phidias-Diffusion/issues/8"},
+    {"RTX-3090", 86, 82, 23.70, 0, "github.com/GaoLii/DSP/issues/10"},
+    {"RTX-5090", 120, 170, 31.37, 595, "github.com/Wan-Video/Wan2.1/issues/465"},
+    {"V100-32GB", 70, 80, 31.74, 366, "github.com/liucongg/ChatGLM-Finetuning/issues/73; the context is that of a V100-16GB"},
+    {"A100-40GB", 80, 108, 39.50, 501, "github.com/TianheWu/CoSeR/issues/10"},
+    {"L40", 89, 142, 44.40, 507, "github.com/QwenLM/Qwen3-VL/issues/2097"},
+    {"A40", 86, 84, 44.42, 0, "github.com/nexthybrid/AReaL, RUNPOD_COMPLETE_GUIDE.md"},
+    {"L40S", 89, 142, 44.42, 0, "github.com/stepfun-ai/Step-Video-T2V/issues/8"},
+    {"RTX-6000-Ada", 89, 142, 44.43, 429, "github.com/DINGYANB/MTVCrafter/issues/21, with ECC"},
+    {"RTX-A6000", 86, 84, 47.54, 0, "github.com/vllm-project/vllm/issues/1201"},
+    {"H100-80GB", 90, 132, 79.11, 0, "github.com/vllm-project/vllm/issues/27508"},
+    {"A100-80GB", 80, 108, 79.25, 409, "github.com/wbfwonderful/Vad-R1/issues/11; HiDream-ai/VAREdit/issues/6"},
+    {"H100-NVL", 90, 132, 93.00, 676, "github.com/ali-vilab/VACE/issues/56"},
+    {"GH200", 90, 132, 94.88, 758, "github.com/Lightning-AI/litgpt/issues/1892"},
+    {"RTX-PRO-6000", 120, 188, 94.97, 666, "github.com/LINYUNLinYun/CS336-assignment2-systems, results/memory_profiles/logs"},
+    {"H200", 90, 132, 139.81, 0, "github.com/vllm-project/vllm/issues/34553"},
+    {"B200", 100, 148, 178.35, 0, "total_memory=182631MB in several printed device properties"},
 }};
+static_assert(std::ranges::is_sorted(known_cards, {}, &KnownCard::gibibytes));
+
+/// What the CUDA context is taken to be on a card of which nobody told it.
+inline constexpr std::int64_t guessed_context_bytes = std::int64_t{500} << 20;
+
+/// The card of a program that names none.
+inline constexpr std::string_view usual_card = "A100-80GB";
 
 [[nodiscard]] constexpr std::int64_t card_bytes(const KnownCard& card) {
     return static_cast<std::int64_t>(card.gibibytes * (std::int64_t{1} << 30)) / (2 << 20) * (2 << 20);

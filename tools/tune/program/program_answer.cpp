@@ -38,7 +38,8 @@ void ask_settings(ProgramAnswer& answer, const std::function<void(const std::str
 }  // namespace
 
 std::optional<bool> ProgramAnswer::fits() const {
-    if (on_card.fails_line) return false;
+    // A size that was assumed as large as it can be may have been the reason.
+    if (on_card.fails_line) return on_card.process().sizes_from_data.empty() ? std::optional{false} : std::nullopt;
     if (!on_card.unknown().empty()) return std::nullopt;
     return true;
 }

@@ -78,8 +78,14 @@ bool ProgramEstimate::at_least() const {
 }
 
 std::string ProgramEstimate::unknown() const {
-    if (end.processes.size() > 1) return std::to_string(end.processes.size()) + " processes used the card";
+    if (end.shares_card()) return "several of " + std::to_string(end.processes.size()) + " processes used the same card";
     if (process().why == "limit") return "the program was ended by --time-limit";
+    for (const std::string& each : end.not_modelled) {
+        if (each != cudnn_workspace) return each + " is not modelled";
+    }
+    for (const SizeFromData& each : process().sizes_from_data) {
+        if (each.at_least) return "it depends on data at " + each.line;
+    }
     if (process().why == "end" && (end.status != 0 || !process().error.empty())) {
         return "the program failed" + (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
                (process().error_line.empty() ? "" : ", at " + process().error_line);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/allocator/snapshot/recording.hpp"
@@ -11,6 +12,10 @@
 #include "tune/program/program_run.hpp"
 
 namespace hpo::tune {
+
+/// Not modelled. PyTorch takes it only if there is room: without, it goes on to the next algorithm (aten/src/ATen/native/cudnn/Conv_v8.cpp,
+/// try_plans). So a program fits without it.
+inline constexpr std::string_view cudnn_workspace = "cuDNN's workspace";
 
 /// What is known of a program after it ran on a virtual card. Memory in bytes.
 struct ProgramEstimate {

@@ -31,8 +31,8 @@ bool need_known(const ProgramEstimate& estimate) { return !estimate.fails_line; 
 std::string verdict(const ProgramAnswer& answer) {
     const ProgramEstimate& here = answer.on_card;
     if (here.fails_line) {
-        return "no: out of memory, " + format_bytes(here.fails_bytes) + " asked for by " + *here.fails_line + ", after " +
-               steps_text(here.process().steps);
+        return std::string{answer.fits() ? "no" : "not known, it depends on data. Here"} + ": out of memory, " +
+               format_bytes(here.fails_bytes) + " asked for by " + *here.fails_line + ", after " + steps_text(here.process().steps);
     }
     if (const std::string why = here.unknown(); !why.empty()) return "not known: " + why;
     return "yes";
@@ -86,7 +86,10 @@ void print_steps(const Page& page, const ProgramEstimate& estimate) {
 
 void print_notes(const Page& page, const ProgramEstimate& estimate) {
     const auto note = [&](const std::string& text) { page.paragraph("note     " + text, indent); };
-    for (const std::string& each : estimate.end.not_modelled) note("not modelled: " + each);
+    for (const std::string& each : estimate.end.not_modelled)
+        note("not modelled: " + each + (each == cudnn_workspace ? "; PyTorch takes it only where there is room" : ""));
+    if (estimate.end.processes.size() > 1)
+        note(std::to_string(estimate.end.processes.size()) + " processes used the cards; this is the one that took most");
     for (const SizeFromData& each : estimate.process().sizes_from_data)
         note("depends on data at " + each.line + ": " + each.assumed + (each.at_least ? ", so at least" : ""));
     if (const auto& reads = estimate.process().value_reads; !reads.empty()) {
@@ -116,7 +119,7 @@ void print_program(const Page& page, const ProgramAnswer& answer, std::size_t to
                    indent);
     page.paragraph("peak     " + std::string{whole.at_least() || !need_known(whole) ? "at least " : ""} +
                        format_bytes(whole.reserved_peak) + " reserved, " + format_bytes(whole.allocated_peak) + " allocated, and " +
-                       format_bytes(here.run.context_bytes) + " for the CUDA context, which --context gives" +
+                       format_bytes(here.run.context_bytes) + " for the CUDA context (" + here.run.context_from + ")" +
                        (answer.unlimited ? "; on a card that refuses nothing" : ""),
                    indent);
     page.paragraph("fits     " + verdict(answer) + need_text(whole), indent);
@@ -153,6 +156,7 @@ Json program_json(const ProgramAnswer& answer) {
               {"reserved_bytes", whole.reserved_peak},
               {"pytorch_max_memory_allocated", process.allocated_bytes},
               {"pytorch_max_memory_reserved", process.reserved_bytes},
+              {"cards", here.run.cards},
               {"processes", whole.end.processes.size()},
               {"steps", process.steps},
               {"steps_on_card", here.process().steps},

@@ -22,6 +22,7 @@ namespace hpo::tune {
 namespace {
 
 constexpr std::chrono::seconds time_to_write{20};
+constexpr const char* driver_library = "libhpo_virtual_card_cuda13.so";
 
 /// The variables that the program sees.
 worker::Environment environment_of(const ProgramRun& run, const std::filesystem::path& card) {
@@ -33,8 +34,8 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
     };
     set("HPO_VIRTUAL_CARD", "name=" + run.card_name + ";capability=" + std::to_string(run.capability) +
                                 ";multiprocessors=" + std::to_string(run.multiprocessors) + ";memory=" + std::to_string(run.card_bytes) +
-                                ";context=" + std::to_string(run.context_bytes) + ";state=" + (run.folder / "state").string() +
-                                ";report=" + (run.folder / "report").string());
+                                ";context=" + std::to_string(run.context_bytes) + ";count=" + std::to_string(run.cards) +
+                                ";state=" + (run.folder / "state").string() + ";report=" + (run.folder / "report").string());
     set("HPO_PREDICTION_FOLDER", run.folder.string());
     set("HPO_PREDICTION_STEPS", std::to_string(run.steps));
     set("HPO_PREDICTION_PARENT", std::to_string(::getpid()));
@@ -46,9 +47,18 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
     set("CLEARML_OFFLINE_MODE", "1");
     set("MLFLOW_TRACKING_URI", "file://" + (run.folder / "mlflow").string());
     set("PYTHONUNBUFFERED", "1");
-    prepend("PYTHONPATH", (card / "python").string());
-    prepend("LD_PRELOAD", (card / "libhpo_virtual_card_cuda13.so").string() + ":" + (card / "libhpo_virtual_card_nvml.so").string());
+    // What is compiled and timed for a card that is not there is no use to anybody.
+    set("TORCHINDUCTOR_CACHE_DIR", (run.folder / "inductor").string());
+    set("TRITON_CACHE_DIR", (run.folder / "triton").string());
+    set("TRITON_LIBCUDA_PATH", run.folder.string());
+    prepend("PYTHONPATH", (card / "site-packages").string());
+    prepend("LD_PRELOAD", (card / driver_library).string() + ":" + (card / "libhpo_virtual_card_nvml.so").string());
     return environment;
+}
+
+/// Triton links what it compiles with a libcuda.so that it finds.
+void offer_driver(const ProgramRun& run, const std::filesystem::path& card) {
+    for (const char* const name : {"libcuda.so", "libcuda.so.1"}) std::filesystem::create_symlink(card / driver_library, run.folder / name);
 }
 
 worker::Process start(const ProgramRun& run, const worker::LogFile& output) {
@@ -92,6 +102,7 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         process.torch = told.value("torch", "");
         process.allocated_bytes = told.value("allocated_bytes", std::int64_t{0});
         process.reserved_bytes = told.value("reserved_bytes", std::int64_t{0});
+        process.cards = told.value("devices", std::vector<int>{});
         process.step_times_us = told.value("step_times_us", std::vector<std::int64_t>{});
         for (const nlohmann::json& each : told.value("asked", nlohmann::json::array()))
             process.value_reads.push_back({each.value("line", ""), each.value("times", 0)});
@@ -119,11 +130,18 @@ std::vector<std::string> unmodelled_functions(const std::filesystem::path& repor
 
 }  // namespace
 
+bool ProgramEnd::shares_card() const {
+    std::vector<int> cards;
+    for (const RecordedProcess& each : processes) cards.insert(cards.end(), each.cards.begin(), each.cards.end());
+    std::ranges::sort(cards);
+    return std::ranges::adjacent_find(cards) != cards.end();
+}
+
 std::filesystem::path virtual_card_folder() {
     std::error_code failed;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
     const std::filesystem::path folder = program.parent_path().parent_path() / "lib" / "hpo" / "virtual_card";
-    if (!std::filesystem::exists(folder / "libhpo_virtual_card_cuda13.so"))
+    if (!std::filesystem::exists(folder / driver_library))
         throw Error{Errc::no_device,
                     "no virtual card in " + folder.string() + "; build the targets hpo_virtual_card_cuda13 and hpo_virtual_card_nvml"};
     return folder;
@@ -132,6 +150,7 @@ std::filesystem::path virtual_card_folder() {
 ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(double)>& progress) {
     using Clock = std::chrono::steady_clock;
     ProgramEnd end;
+    offer_driver(run, virtual_card_folder());
     const auto begin = Clock::now();
     const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
     watch_interrupts();
@@ -154,6 +173,9 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     end.last_words = last_line(output);
     if (std::ifstream version{run.folder / "no_cuda"}) std::getline(version, end.torch_without_cuda.emplace());
     end.processes = recorded_processes(run.folder);
+    // Those that only looked at the card, such as compilers, are told if there is no other.
+    const auto used = std::ranges::find(end.processes, 0, &RecordedProcess::reserved_bytes);
+    if (used != end.processes.begin()) end.processes.erase(used, end.processes.end());
     end.not_modelled = unmodelled_functions(run.folder / "report");
     return end;
 }

@@ -19,9 +19,11 @@ struct ProgramRun {
     std::string card_name;
     int capability = 80;
     int multiprocessors = 108;
+    int cards = 1;  ///< so many equal ones
     std::int64_t card_bytes = 0;
     std::int64_t context_bytes = 0;
-    int steps = 2;  ///< optimizer steps after which it is ended
+    std::string context_from;  ///< where that figure is from, for people
+    int steps = 2;             ///< optimizer steps after which it is ended
     std::chrono::seconds limit{600};
 };
 
@@ -34,7 +36,7 @@ struct ValueRead {
 /// A line of the program at which PyTorch makes something as large as the data says.
 struct SizeFromData {
     std::string line;
-    std::string assumed;  ///< what was taken for the size: "counted as if every element was chosen"
+    std::string assumed;    ///< what was taken for the size: "counted as if every element was chosen"
     bool at_least = false;  ///< more is possible
 };
 
@@ -46,6 +48,7 @@ struct RecordedProcess {
     std::string error;       ///< the exception that ended it; empty: none
     std::string error_line;  ///< of the program, where it left PyTorch; empty: none
     std::string torch;       ///< PyTorch's version
+    std::vector<int> cards;  ///< by number, those that it took memory of. The next two are of the one of which it took most
     std::int64_t allocated_bytes = 0;
     std::int64_t reserved_bytes = 0;
     std::vector<std::int64_t> step_times_us;  ///< when each optimizer step was done, since 1970
@@ -64,6 +67,9 @@ struct ProgramEnd {
     std::vector<std::string> not_modelled;          ///< functions that were called and that the virtual card does not have
     std::string last_words;                         ///< the last line that the program printed; empty: none
     double seconds = 0;
+
+    /// Several processes took memory of one card.
+    [[nodiscard]] bool shares_card() const;
 };
 
 /// The folder of the virtual card beside this program. Throws Error if it is not there.

@@ -104,6 +104,9 @@ class Recording:
         with open(stem + ".part", "wb") as file:
             pickle.dump(snapshot, file, protocol=4)
         os.rename(stem + ".part", stem + ".pickle")
+        cuda = self.torch.cuda
+        devices = [each for each in range(cuda.device_count()) if cuda.max_memory_reserved(each) > 0]
+        most = max(devices, key=cuda.max_memory_reserved, default=0)
         told = {
             "why": why,
             "steps": min(self.steps.values(), default=0),
@@ -111,8 +114,9 @@ class Recording:
             "error": self.error,
             "error_line": self.line,
             "torch": self.torch.__version__,
-            "allocated_bytes": self.torch.cuda.max_memory_allocated(),
-            "reserved_bytes": self.torch.cuda.max_memory_reserved(),
+            "devices": devices,
+            "allocated_bytes": cuda.max_memory_allocated(most),
+            "reserved_bytes": cuda.max_memory_reserved(most),
             "asked": [{"line": line, "times": times} for line, times in self.asked.lines.items() if line],
             "sizes_from_data": [{"line": line, **what} for line, what in self.sizes.noted.items()],
         }

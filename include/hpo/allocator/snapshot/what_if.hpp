@@ -41,8 +41,8 @@ struct WhatIfQuestion {
 
 /// what_if() for each text, in their order, several at a time. What makes the same of this trace is replayed once. `done` is called before
 /// each with its number; it may throw.
-[[nodiscard]] std::vector<WhatIf> what_ifs(const AllocationTrace& trace, const std::vector<std::string>& confs, const WhatIfQuestion& question,
-                                           const std::function<void(std::size_t)>& done = {});
+[[nodiscard]] std::vector<WhatIf> what_ifs(const AllocationTrace& trace, const std::vector<std::string>& confs,
+                                           const WhatIfQuestion& question, const std::function<void(std::size_t)>& done = {});
 
 /// The index of the row that is worth setting instead of rows[0], which has the recorded settings; nullopt: none is. On a device of the
 /// question, if the recorded settings do not fit or retry: a row that fits, the one with the fewest retries and then the smallest capacity.

@@ -64,8 +64,8 @@ HPO_INLINE WhatIf what_if(const AllocationTrace& trace, const std::string& conf,
     return row;
 }
 
-HPO_INLINE std::vector<WhatIf> what_ifs(const AllocationTrace& trace, const std::vector<std::string>& confs,
-                                        const WhatIfQuestion& question, const std::function<void(std::size_t)>& done) {
+HPO_INLINE std::vector<WhatIf> what_ifs(const AllocationTrace& trace, const std::vector<std::string>& confs, const WhatIfQuestion& question,
+                                        const std::function<void(std::size_t)>& done) {
     std::vector<std::pair<AllocatorSettings, std::shared_future<WhatIf>>> replays;
     std::vector<std::size_t> replay_of;
     for (const std::string& conf : confs) {
@@ -73,8 +73,8 @@ HPO_INLINE std::vector<WhatIf> what_ifs(const AllocationTrace& trace, const std:
         const auto known = std::ranges::find(replays, settings, [](const auto& each) { return each.first; });
         replay_of.push_back(static_cast<std::size_t>(known - replays.begin()));
         if (known != replays.end()) continue;
-        replays.emplace_back(
-            settings, std::async(std::launch::async, [&trace, &question, conf] { return what_if(trace, conf, question); }).share());
+        replays.emplace_back(settings,
+                             std::async(std::launch::async, [&trace, &question, conf] { return what_if(trace, conf, question); }).share());
     }
     std::vector<WhatIf> rows;
     for (std::size_t i = 0; i < confs.size(); ++i) {
