@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -80,6 +81,26 @@ int Card::blocks_per_multiprocessor() const {
     if (capability == 75 || capability == 86 || capability == 87) return 16;
     if (capability == 89 || capability >= 120) return 24;
     return 32;
+}
+
+std::vector<int> visible_cards(int count) {
+    std::vector<int> cards;
+    const char* const text = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (text == nullptr) {
+        for (int card = 0; card < count; ++card) cards.push_back(card);
+        return cards;
+    }
+    std::string_view rest{text};
+    while (!rest.empty()) {
+        const std::string_view item = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+        int card = -1;
+        const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), card);
+        if (error != std::errc{} || end != item.data() + item.size() || card < 0 || card >= count) break;
+        if (std::ranges::find(cards, card) != cards.end()) return {};  // CUDA takes a list that names one twice for an empty one
+        cards.push_back(card);
+    }
+    return cards;
 }
 
 const Wanted& wanted() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace hpo::virtual_card {
 
@@ -28,6 +29,10 @@ struct Wanted {
     std::string report;  ///< file to which facts about the run are appended; empty: none
     bool quiet = false;  ///< without the line that says that the card is virtual
 };
+
+/// Which of `count` cards a process sees, in its order: CUDA_VISIBLE_DEVICES, up to the first entry that is no number of a card. Without
+/// the variable it sees all of them.
+[[nodiscard]] std::vector<int> visible_cards(int count);
 
 /// Reads HPO_VIRTUAL_CARD: "name=NVIDIA A100;capability=80;multiprocessors=108;memory=85094825984;context=520093696;count=1;state=PATH".
 /// Without it there is no card. A mistake in it ends the process with status 2 and one line.

@@ -66,7 +66,8 @@ struct Ledger::Table {
     }
 };
 
-Ledger::Ledger(std::string state, std::int64_t card_bytes) : card_bytes_{card_bytes}, path_{std::move(state)} {
+Ledger::Ledger(std::string state, std::int64_t card_bytes, std::vector<int> places)
+    : card_bytes_{card_bytes}, places_{std::move(places)}, path_{std::move(state)} {
     if (path_.empty()) {
         table_ = new Table;
         return;
@@ -109,17 +110,17 @@ auto Ledger::locked(const Work& work) {
 bool Ledger::take(int card, std::int64_t bytes) {
     return locked([&] {
         table_->forget_dead();
-        if (table_->taken(card) + bytes > card_bytes_) return false;
+        if (table_->taken(place(card)) + bytes > card_bytes_) return false;
         ProcessUse* const row = table_->row(::getpid());
         if (row == nullptr) return false;
-        row->bytes[static_cast<std::size_t>(card)] += bytes;
+        row->bytes[static_cast<std::size_t>(place(card))] += bytes;
         return true;
     });
 }
 
 void Ledger::give_back(int card, std::int64_t bytes) {
     locked([&] {
-        if (ProcessUse* const row = table_->row(::getpid())) row->bytes[static_cast<std::size_t>(card)] -= bytes;
+        if (ProcessUse* const row = table_->row(::getpid())) row->bytes[static_cast<std::size_t>(place(card))] -= bytes;
         return 0;
     });
 }
@@ -127,7 +128,7 @@ void Ledger::give_back(int card, std::int64_t bytes) {
 std::int64_t Ledger::free(int card) {
     return locked([&] {
         table_->forget_dead();
-        return card_bytes_ - table_->taken(card);
+        return card_bytes_ - table_->taken(place(card));
     });
 }
 

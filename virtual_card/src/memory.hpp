@@ -25,8 +25,9 @@ struct ProcessUse {
 /// Thread-safe, and safe between processes.
 class Ledger {
 public:
-    /// `state`: the file; empty: this process is alone.
-    Ledger(std::string state, std::int64_t card_bytes);
+    /// `state`: the file; empty: this process is alone. `places`: the numbers that this process's cards have for all processes; empty: the
+    /// same ones.
+    Ledger(std::string state, std::int64_t card_bytes, std::vector<int> places = {});
     Ledger(const Ledger&) = delete;
     Ledger& operator=(const Ledger&) = delete;
     ~Ledger();
@@ -37,7 +38,7 @@ public:
     [[nodiscard]] std::int64_t free(int card);
     /// From now on the cards have so much for this process.
     void resize(std::int64_t card_bytes) { card_bytes_ = card_bytes; }
-    /// The processes that hold anything, this one among them.
+    /// The processes that hold anything, this one among them. The cards have the numbers that they have for all processes.
     [[nodiscard]] std::vector<ProcessUse> uses();
 
 private:
@@ -45,7 +46,10 @@ private:
     template <class Work>
     auto locked(const Work& work);
 
+    [[nodiscard]] int place(int card) const { return places_.empty() ? card : places_[static_cast<std::size_t>(card)]; }
+
     std::int64_t card_bytes_;
+    std::vector<int> places_;
     std::string path_;
     int file_ = -1;
     Table* table_ = nullptr;

@@ -39,6 +39,9 @@ EXPORTED void hpo_virtual_card_resize(long long bytes) { hpo::virtual_card::Worl
 /// Python programs are asked by whom the card is read.
 EXPORTED void hpo_virtual_card_on_read(hpo::virtual_card::World::OnRead listener) { hpo::virtual_card::World::instance().on_read(listener); }
 
+/// The most that this process held of a card, without its context.
+EXPORTED long long hpo_virtual_card_peak(int card) { return hpo::virtual_card::World::instance().memory().peak(card); }
+
 /// What NVML's part of the virtual card asks: how much a process holds of a card; -1: there is no such row.
 EXPORTED long long hpo_virtual_card_use(int row, int card, int* process) {
     const auto uses = hpo::virtual_card::World::instance().ledger().uses();

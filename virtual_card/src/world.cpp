@@ -31,7 +31,11 @@ World& World::instance() {
     return *world;
 }
 
-World::World() : card_{wanted().card}, ledger_{wanted().state, card_.memory_bytes}, memory_{ledger_} { std::atexit(&World::report_end); }
+World::World()
+    : card_{wanted().card}, ledger_{wanted().state, card_.memory_bytes, visible_cards(card_.count)}, memory_{ledger_} {
+    card_.count = static_cast<int>(visible_cards(card_.count).size());
+    std::atexit(&World::report_end);
+}
 
 int& World::current() {
     static thread_local int card = 0;

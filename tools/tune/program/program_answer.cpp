@@ -25,7 +25,7 @@ void ask_settings(ProgramAnswer& answer, const std::function<void(const std::str
     const ProgramEstimate& whole = answer.furthest();
     if (!whole.unknown().empty() || whole.fails_line || !whole.recording.replay.exact()) return;
     const allocator::WhatIfQuestion question{whole.recording.settings.version,
-                                             answer.on_card.run.card_bytes - answer.on_card.run.context_bytes};
+                                             answer.on_card.run.card_bytes - answer.on_card.run.context_bytes - whole.beside_bytes};
     std::vector<std::string> confs = allocator::usual_what_ifs(question);
     std::erase(confs, whole.recording.conf);
     confs.insert(confs.begin(), whole.recording.conf);

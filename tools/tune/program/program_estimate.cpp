@@ -109,7 +109,8 @@ ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
     if (estimate.process().ran_out_of_memory()) tell_failure(estimate, recording);
     else leave_out_refused(recording.trace, recording.history);
     estimate.holders = allocator::moment_after(recording.trace, allocator::requested_peak(recording.trace).event);
-    estimate.least_card = allocator::capacity_need(recording.trace, recording.settings, run.context_bytes).need;
+    estimate.beside_bytes = std::max<std::int64_t>(0, estimate.process().card_peak_bytes - estimate.reserved_peak);
+    estimate.least_card = allocator::capacity_need(recording.trace, recording.settings, run.context_bytes + estimate.beside_bytes).need;
     return estimate;
 }
 

@@ -32,6 +32,7 @@ struct ProgramEstimate {
     std::vector<StepPeak> steps;
     std::int64_t allocated_peak = 0;
     std::int64_t reserved_peak = 0;
+    std::int64_t beside_bytes = 0;          ///< at least so much was taken beside PyTorch's allocator, without the context
     std::int64_t least_card = 0;            ///< least memory of a card that serves every request, with the context
     std::optional<std::string> fails_line;  ///< the program ran out of memory: by which line of its own,
     std::int64_t fails_bytes = 0;           ///< and for how much

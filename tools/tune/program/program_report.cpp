@@ -90,6 +90,7 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
         note("not modelled: " + each + (each == cudnn_workspace ? "; PyTorch takes it only where there is room" : ""));
     if (estimate.end.processes.size() > 1)
         note(std::to_string(estimate.end.processes.size()) + " processes used the cards; this is the one that took most");
+    if (estimate.beside_bytes > 0) note(format_bytes(estimate.beside_bytes) + " were taken beside PyTorch's allocator, by other libraries");
     for (const SizeFromData& each : estimate.process().sizes_from_data)
         note("depends on data at " + each.line + ": " + each.assumed + (each.at_least ? ", so at least" : ""));
     if (const auto& reads = estimate.process().value_reads; !reads.empty()) {
@@ -154,6 +155,7 @@ Json program_json(const ProgramAnswer& answer) {
               {"smallest_card", smallest != nullptr ? Json(smallest->name) : Json(nullptr)},
               {"allocated_bytes", whole.allocated_peak},
               {"reserved_bytes", whole.reserved_peak},
+              {"beside_pytorch_bytes", whole.beside_bytes},
               {"pytorch_max_memory_allocated", process.allocated_bytes},
               {"pytorch_max_memory_reserved", process.reserved_bytes},
               {"cards", here.run.cards},

@@ -2,6 +2,8 @@
 #include "tune/program/program_run.hpp"
 
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,6 +76,31 @@ worker::Process start(const ProgramRun& run, const worker::LogFile& output) {
     }
 }
 
+/// While it lives, processes that the program leaves become children of this one, whatever group they are in. Then they are ended.
+class Orphans {
+public:
+    Orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+    Orphans(const Orphans&) = delete;
+    Orphans& operator=(const Orphans&) = delete;
+    ~Orphans() { end_children(); }
+
+private:
+    static void end_children();
+};
+
+void Orphans::end_children() {
+    const std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
+    for (int round = 0; round < 100; ++round) {  // those of a child that is ended are adopted
+        std::ifstream children{list};
+        bool any = false;
+        for (pid_t each = 0; children >> each; any = true) {
+            ::kill(each, SIGKILL);
+            ::waitpid(each, nullptr, 0);
+        }
+        if (!any) return;
+    }
+}
+
 /// The last line that the program printed itself.
 std::string last_line(const worker::LogFile& output) {
     constexpr std::size_t looked_at = 2000;
@@ -100,6 +127,7 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         process.error = told.value("error", "");
         process.error_line = told.value("error_line", "");
         process.torch = told.value("torch", "");
+        process.card_peak_bytes = told.value("card_peak_bytes", std::int64_t{0});
         process.allocated_bytes = told.value("allocated_bytes", std::int64_t{0});
         process.reserved_bytes = told.value("reserved_bytes", std::int64_t{0});
         process.cards = told.value("devices", std::vector<int>{});
@@ -128,6 +156,30 @@ std::vector<std::string> unmodelled_functions(const std::filesystem::path& repor
     return names;
 }
 
+ProgramEnd run_to_its_end(const ProgramRun& run, const worker::LogFile& output, const std::function<void(double)>& progress) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+    ProgramEnd end;
+    const Orphans orphans;
+    worker::Process process = start(run, output);
+    double told = 0;
+    while (!process.wait(std::chrono::milliseconds{200})) {
+        if (was_interrupted()) throw Error{Errc::interrupted, "interrupted; the program was ended"};
+        const Clock::duration over = Clock::now() - begin - run.limit;
+        if (!end.timed_out && over.count() > 0) {
+            end.timed_out = true;
+            ::kill(process.pid(), SIGTERM);  // it alone: it writes what was recorded
+        }
+        if (over > time_to_write) process.signal(SIGKILL);
+        if (seconds() - told >= 1) progress(told = seconds());
+    }
+    const worker::ProcessExit exit = process.wait();
+    end.seconds = seconds();
+    end.status = exit.status ? *exit.status : 128 + exit.signal.value_or(0);
+    return end;
+}
+
 }  // namespace
 
 bool ProgramEnd::shares_card() const {
@@ -148,28 +200,11 @@ std::filesystem::path virtual_card_folder() {
 }
 
 ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(double)>& progress) {
-    using Clock = std::chrono::steady_clock;
-    ProgramEnd end;
-    offer_driver(run, virtual_card_folder());
-    const auto begin = Clock::now();
-    const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
     watch_interrupts();
-    const worker::LogFile output{run.output};
-    worker::Process process = start(run, output);
-    double told = 0;
-    while (!process.wait(std::chrono::milliseconds{200})) {
-        if (was_interrupted()) throw Error{Errc::interrupted, "interrupted; the program was ended"};
-        const Clock::duration over = Clock::now() - begin - run.limit;
-        if (!end.timed_out && over.count() > 0) {
-            end.timed_out = true;
-            ::kill(process.pid(), SIGTERM);  // it alone: it writes what was recorded
-        }
-        if (over > time_to_write) process.signal(SIGKILL);
-        if (seconds() - told >= 1) progress(told = seconds());
-    }
-    const worker::ProcessExit exit = process.wait();
-    end.seconds = seconds();
-    end.status = exit.status ? *exit.status : 128 + exit.signal.value_or(0);
+    offer_driver(run, virtual_card_folder());
+    worker::LogFile output{run.output};
+    output.begin_attempt();  // what others wrote to the file is not the program's
+    ProgramEnd end = run_to_its_end(run, output, progress);
     end.last_words = last_line(output);
     if (std::ifstream version{run.folder / "no_cuda"}) std::getline(version, end.torch_without_cuda.emplace());
     end.processes = recorded_processes(run.folder);

@@ -45,10 +45,11 @@ struct RecordedProcess {
     std::filesystem::path snapshot;
     std::string why;  ///< steps: all of them were made; end: the program ended; limit: it was ended
     int steps = 0;
-    std::string error;       ///< the exception that ended it; empty: none
-    std::string error_line;  ///< of the program, where it left PyTorch; empty: none
-    std::string torch;       ///< PyTorch's version
-    std::vector<int> cards;  ///< by number, those that it took memory of. The next two are of the one of which it took most
+    std::string error;                 ///< the exception that ended it; empty: none
+    std::string error_line;            ///< of the program, where it left PyTorch; empty: none
+    std::string torch;                 ///< PyTorch's version
+    std::vector<int> cards;            ///< by number, those that it took memory of. What follows is of the one of which PyTorch took most
+    std::int64_t card_peak_bytes = 0;  ///< by PyTorch's allocator and all others
     std::int64_t allocated_bytes = 0;
     std::int64_t reserved_bytes = 0;
     std::vector<std::int64_t> step_times_us;  ///< when each optimizer step was done, since 1970

@@ -91,6 +91,13 @@ class Recording:
         self.line = lines.of_traceback(trace, lines.library_of(self.torch))
         self.shown(kind, error, trace)
 
+    @staticmethod
+    def card_peak(device):
+        """The most that this process held of a card, PyTorch's allocator and all others."""
+        peak = ctypes.CDLL(None).hpo_virtual_card_peak
+        peak.restype = ctypes.c_longlong
+        return peak(device)
+
     def write(self, why):
         with self.lock:  # a program may train in several threads
             self.write_once(why)
@@ -105,7 +112,7 @@ class Recording:
             pickle.dump(snapshot, file, protocol=4)
         os.rename(stem + ".part", stem + ".pickle")
         cuda = self.torch.cuda
-        devices = [each for each in range(cuda.device_count()) if cuda.max_memory_reserved(each) > 0]
+        devices = [each for each in range(cuda.device_count()) if self.card_peak(each) > 0]
         most = max(devices, key=cuda.max_memory_reserved, default=0)
         told = {
             "why": why,
@@ -115,6 +122,7 @@ class Recording:
             "error_line": self.line,
             "torch": self.torch.__version__,
             "devices": devices,
+            "card_peak_bytes": self.card_peak(most),
             "allocated_bytes": cuda.max_memory_allocated(most),
             "reserved_bytes": cuda.max_memory_reserved(most),
             "asked": [{"line": line, "times": times} for line, times in self.asked.lines.items() if line],
