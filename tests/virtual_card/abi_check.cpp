@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the virtual card writes into CUDA's structures, held against the toolkit's headers. It compiles, or a fact is wrong.
+// The build does so for the toolkit that it has. The facts of CUDA 12 were held by hand against the headers of CUDA 12.1, 12.4 and 12.8,
+// which come with PyTorch 2.4, 2.6 and 2.8. For NVIDIA=.../site-packages/nvidia:
+//   g++ -std=c++20 -fsyntax-only -DHPO_CUDA_MAJOR=12 -Ivirtual_card/src $(printf -- ' -isystem %s' $NVIDIA/*/include)
+//   tests/virtual_card/abi_check.cpp
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Runs `hpo-tune estimate -- python ...` on programs that nobody changed for it, and holds what it says against what is known.
 
-    programs_test.py HPO_TUNE HPO_ANALYZE PYTHON      PYTHON: with PyTorch for CUDA
+    programs_test.py HPO_TUNE HPO_ANALYZE PYTHON...      PYTHON: with PyTorch for CUDA; several versions may be given
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-TUNE, ANALYZE, PYTHON = sys.argv[1:4]
-PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+TUNE, ANALYZE, *PYTHONS = sys.argv[1:]
+PYTHON = PYTHONS[0]
+ROOT = pathlib.Path(__file__).resolve().parent
+PROGRAMS = ROOT / "programs"
+GPT = ROOT.parent.parent / "examples" / "050_small_gpt.py"
 failed = []
 
 
@@ -21,79 +26,182 @@ def check(true, what):
         failed.append(what)
 
 
-def estimate(program, options=()):
-    words = [TUNE, "estimate", "--json", *options, "--", PYTHON, str(PROGRAMS / program[0]), *program[1:]]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    told = json.loads(done.stdout) if done.stdout else None
-    return done.returncode, told, done.stderr
+def run(words, variables=None):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env={**os.environ, **(variables or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def estimate(program, options=(), before=(), variables=None):
+    """The exit status, the JSON or None, and what went to standard error."""
+    script = [str(PROGRAMS / program[0]), *program[1:]]
+    status, out, error = run([TUNE, "estimate", "--json", *options, "--", PYTHON, *before, *script], variables)
+    return status, json.loads(out) if out else None, error
 
 
 def replay_of(path):
-    done = subprocess.run([ANALYZE, "snapshot", str(path), "--json"], capture_output=True, text=True, timeout=300)
-    return json.loads(done.stdout)
+    return json.loads(run([ANALYZE, "snapshot", str(path), "--json"])[1])
 
 
-def trains(levers, folder):
-    path = folder / ("_".join(levers) + ".pickle")
-    status, told, error = estimate(["transformer.py", *levers], ["--snapshot", str(path)])
-    name = " ".join(levers)
-    check(status == 0 and told["fits"] is True and told["steps"] == 2, f"transformer {name}: two steps, and it fits ({error})")
+def holds_together(name, told, path):
+    """PyTorch's counters are the model's replay of the recording."""
     replay = replay_of(path)
-    check(replay["replay"]["exact"], f"transformer {name}: the model gives each request PyTorch's address")
-    check(replay["allocated_peak_bytes"] == told["pytorch_max_memory_allocated"], f"transformer {name}: PyTorch's allocated peak is the model's")
-    check(replay["reserved_peak_bytes"] == told["pytorch_max_memory_reserved"], f"transformer {name}: PyTorch's reserved peak is the model's")
+    check(replay["replay"]["exact"], f"{name}: the model gives each request PyTorch's address")
+    check(replay["allocated_peak_bytes"] == told["pytorch_max_memory_allocated"], f"{name}: PyTorch's allocated peak is the model's")
+    check(replay["reserved_peak_bytes"] == told["pytorch_max_memory_reserved"], f"{name}: PyTorch's reserved peak is the model's")
+
+
+def trains(program, folder, options=(), before=(), variables=None):
+    """A program that makes two steps and fits."""
+    name = " ".join(program)
+    path = folder / (name.replace(" ", "_") + ".pickle")
+    status, told, error = estimate(program, ["--snapshot", str(path), *options], before, variables)
+    check(status == 0 and told["fits"] is True and told["steps"] == 2, f"{name}: two steps, and it fits ({error or told['not_known_because']})")
+    holds_together(name, told, path)
     lines = [each["line"] for each in told["lines"][:3]]
-    check(any(each.startswith("programs/transformer.py:") for each in lines), f"transformer {name}: a line of the program holds much ({lines})")
+    check(any(each.startswith("programs/") for each in lines), f"{name}: a line of the program holds much ({lines})")
     return told
 
 
-def main():
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
-        plain = trains(["8"], folder)
-        again = trains(["8"], folder)
-        check(plain["reserved_bytes"] == again["reserved_bytes"], "two runs take the same")
-        check(trains(["8", "bf16"], folder)["allocated_bytes"] != plain["allocated_bytes"], "bf16 takes something else")
-        check(trains(["8", "checkpoint"], folder)["allocated_bytes"] < plain["allocated_bytes"], "checkpointing takes less")
-        check(trains(["8", "sgd"], folder)["allocated_bytes"] < plain["allocated_bytes"], "SGD takes less")
+def test_transformer(folder):
+    plain = trains(["transformer.py", "8"], folder)
+    again = trains(["transformer.py", "8"], folder)
+    check(plain["lines"] == again["lines"] and plain["by_step"] == again["by_step"], "two runs take the same")
+    check(trains(["transformer.py", "8", "bf16"], folder)["allocated_bytes"] != plain["allocated_bytes"], "bf16 takes something else")
+    check(trains(["transformer.py", "8", "checkpoint"], folder)["allocated_bytes"] < plain["allocated_bytes"], "checkpointing takes less")
+    check(trains(["transformer.py", "8", "sgd"], folder)["allocated_bytes"] < plain["allocated_bytes"], "SGD takes less")
+    check(len(plain["by_step"]) == 2 and plain["by_step"][1]["allocated_bytes"] == plain["allocated_bytes"], "the second step has the optimizer's state")
+    check([each["line"] for each in plain["asked"]] == ["programs/transformer.py:53 main"], f"the line that reads the loss is told ({plain['asked']})")
 
     least = plain["least_device_bytes"]
-    status, told, _ = estimate(["transformer.py", "8"], ["--device-memory", str(least)])
-    check(status == 0 and told["fits"] is True, "it fits a card of the least size that was said")
-    status, told, _ = estimate(["transformer.py", "8"], ["--device-memory", str(least - (2 << 20))])
-    check(status == 0 and told["fits"] is False, "it does not fit a card of 2 MiB less")
+    context = ["--context", str(plain["context_bytes"])]
+    _, told, _ = estimate(["transformer.py", "8"], [*context, "--device-memory", str(least)])
+    check(told["fits"] is True, "it fits a card of the least size that was said")
+    _, told, _ = estimate(["transformer.py", "8"], [*context, "--device-memory", str(least - (2 << 20))])
+    check(told["fits"] is False, "it does not fit a card of 2 MiB less")
     check(told["fails_at"]["line"].startswith("programs/transformer.py:"), f"the line that fails is one of the program ({told['fails_at']})")
-    status, told, _ = estimate(["transformer.py", "8"], ["--card", "RTX-4090"])
-    check(status == 0 and told["fits"] is True, "it runs on a card of another architecture")
+    check(told["least_device_bytes"] == least and told["by_step"] == plain["by_step"], "what it would have needed is known from a second run")
+    _, told, _ = estimate(["transformer.py", "8"], ["--card", "RTX-4090"])
+    check(told["fits"] is True and told["card"] == "RTX-4090", "it runs on a card of another architecture")
 
-    for name, wanted in {
-        "no_gpu": "it ended with status 0; the last that it printed: nothing to do here",
-        "no_torch_but_fails": "the last that it printed: ValueError: wrong configuration",
-        "prints_much": "it ended with status 0",
-        "crashes": "it ended with status 139",
-    }.items():
-        status, told, error = estimate(["hostile.py", name])
-        check(status == 1 and told is None and wanted in error and error.count("\n") == 1, f"{name}: one clear error ({error[:200]!r})")
-    status, told, error = estimate(["hostile.py", "deletes_the_folder"])
-    check(status == 1 and error.count("\n") == 1, f"deletes_the_folder: one clear error ({error[:200]!r})")
-    status, told, _ = estimate(["hostile.py", "ends_early"])
-    check(status == 0 and told["fits"] is None and told["steps"] == 0, "a program that ends early: nobody knows if it fits")
-    status, told, _ = estimate(["hostile.py", "fails_on_the_card"])
-    check(told["fits"] is None and told["error"] == "RuntimeError: labels out of range", "an exception is told")
-    status, told, _ = estimate(["hostile.py", "catches_out_of_memory"])
-    check(told["fits"] is True and told["steps"] == 2, "an out-of-memory error that the program caught is no failure")
-    status, told, error = estimate(["hostile.py", "asks_for_values"])
-    check(status == 0 and told["fits"] is True and told["steps"] == 2, f"a program that checks its values goes on ({told and told['error']})")
-    begin = time.monotonic()
-    status, told, error = estimate(["hostile.py", "endless"], ["--time-limit", "20"])
-    check(time.monotonic() - begin < 120 and told["fits"] is None and "--time-limit" in told["not_known_because"], "an endless program is ended")
-    status, told, _ = estimate(["hostile.py", "critic_first"])
-    check(told["fits"] is True and told["allocated_bytes"] > 256 << 20, "it waits for the step of each optimizer")
-    status, told, _ = estimate(["hostile.py", "two_processes"])
-    check(told["fits"] is None and told["processes"] == 2, "of several processes it is not known if they fit together")
-    status, told, _ = estimate(["hostile.py", "leaves_a_child"])
-    left = subprocess.run(["pgrep", "-f", "^sleep 1000$"], capture_output=True, text=True, timeout=20).stdout
+    _, table, _ = estimate(["transformer.py", "{BATCH}"], ["--device-memory", "1GiB", "--per", "BATCH=8,16,64"])
+    check([each["fits"] for each in table["rows"]] == [True, True, False], "--per: each value is tried")
+    check(table["largest_that_fits"] == "16", "--per: the largest that fits")
+    check(table["rows"][0]["allocated_bytes"] == plain["allocated_bytes"], "--per: a row is what the value alone says")
+
+
+def test_models(folder):
+    names = ("resnet", "resnet_bf16", "bert_lora", "bert_checkpointed", "bert_fp16", "loader", "graphed", "selects")
+    with ThreadPoolExecutor(2) as both:
+        told = dict(zip(names, both.map(lambda name: trains(["models.py", name], folder), names)))
+    check(told["resnet"]["not_modelled"] == ["cuDNN's workspace"], "cuDNN's workspaces are said not to be counted")
+    assumed = [each["assumed"] for each in told["selects"]["depends_on_data"]]
+    check(assumed == ["counted as if every element was chosen"], f"a size that depends on data is told ({assumed})")
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    told = trains(["models.py", "distributed"], folder, ["--cards", "2"], launcher)
+    check(told["processes"] == 2, "two ranks use two cards")
+    _, told, _ = estimate(["models.py", "distributed"], ["--cards", "1"], launcher)
+    check(told is None or told["fits"] is not True, "two ranks on one card do not fit it")
+    if run([PYTHON, "-c", "import triton"])[0] == 0:
+        trains(["models.py", "compiled"], folder)
+    else:
+        print("--   no Triton: torch.compile is not tried")
+
+
+def test_fragmentation(_):
+    card = ["--device-memory", "7.25GiB", "--context", "400MiB"]
+    _, told, _ = estimate([str(GPT), "12"], card)
+    check(told["fits"] is False and told["fails_at"]["requested_bytes"] == 750 << 20, f"GPT, usual segments: out of memory ({told['fails_at']})")
+    check(told["allocated_bytes"] + (400 << 20) < 7.25 * (1 << 30), "GPT: what is allocated at the peak would fit")
+    check(told["worth_setting"] == "expandable_segments:True", f"GPT: expandable segments are proposed ({told['worth_setting']})")
+    foreseen = next(each for each in told["settings_table"] if each["settings"] == "expandable_segments:True")
+    _, told, _ = estimate([str(GPT), "12"], card, variables={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
+    check(told["fits"] is True, "GPT, expandable segments: it fits the same card")
+    check(told["reserved_bytes"] == foreseen["reserved_peak_bytes"], "GPT: they take what was foreseen")
+
+
+# What is said of each hostile program: the error, or parts of the JSON.
+TRAINS = {"fits": True, "steps": 2}
+HOSTILE = {
+    "no_gpu": "it ended with status 0; the last that it printed: nothing to do here",
+    "no_torch_but_fails": "the last that it printed: ValueError: wrong configuration",
+    "prints_much": "it ended with status 0",
+    "crashes": "it ended with status 139",
+    "deletes_the_folder": "",
+    "ends_at_once": "it ended with status 0, and printed nothing",
+    "hides_the_card": "the last that it printed: on the CPU",
+    "wants_another_card": "invalid device ordinal, at programs/hostile.py",
+    "limits_itself": "OutOfMemoryError",
+    "reads_its_input": "EOFError",
+    "ends_early": {"fits": None, "steps": 0},
+    "fails_on_the_card": {"fits": None, "error": "RuntimeError: labels out of range"},
+    "catches_out_of_memory": TRAINS,
+    "asks_for_values": TRAINS,
+    "critic_first": {"fits": True},
+    "two_processes": {"fits": None, "processes": 2},
+    "leaves_a_child": {"fits": True},
+    "leaves_a_daemon": TRAINS,
+    "forks_after_cuda": {"fits": True},
+    "trains_in_threads": TRAINS,
+    "own_hook": {"fits": None, "steps": 1, "error": "KeyError: 'missing'"},
+    "replaces_itself": TRAINS,
+    "trains_in_a_child": TRAINS,
+    "trains_in_a_spawned_child": TRAINS,
+    "fails_in_a_hook": {"fits": None, "error": "ZeroDivisionError: division by zero"},
+    "ends_with_words": {"fits": None, "not_known_because": "the program failed, with status 1"},
+    "is_interrupted": {"fits": None},
+    "recurses": {"fits": None, "error": "RecursionError: maximum recursion depth exceeded"},
+    "prints_escapes": {"fits": None, "error": "RuntimeError: \x1b[2J\xe4\u6f22"},
+    "changes_folder": TRAINS,
+    "transforms": {"fits": None, "not_known_because": "cufftCreate is not modelled"},
+    "decomposes": {"fits": None, "not_known_because": "cusolverDnSgesvdj_bufferSize is not modelled"},
+    "recurrent": {"fits": None, "not_known_because": "cudnnGetRNNWeightSpaceSize is not modelled"},
+    "sparse": {"fits": None, "not_known_because": "cusparseCreateCsr is not modelled"},
+    "records_itself": TRAINS,
+    "resets_peaks": {**TRAINS, "allocated_bytes": 1 << 28},
+    "never_steps": {"fits": True, "steps": 0},
+    "takes_beside_pytorch": {**TRAINS, "beside_pytorch_bytes": 64 << 20},
+    "wrong_pointer": {"fits": None, "not_known_because": "the program failed, with status 1"},
+    "deletes_itself": TRAINS,
+}
+ENDLESS = {"endless": "20", "endless_first_step": "10", "ignores_signals": "10"}
+
+
+def hostile(name):
+    wanted = HOSTILE[name]
+    status, told, error = estimate(["hostile.py", name])
+    if isinstance(wanted, str):
+        return status == 1 and told is None and wanted in error and error.count("\n") == 1, f"{name}: one clear error ({error[:200]!r})"
+    seen = told and {key: told[key] for key in wanted}
+    return status == 0 and seen == wanted, f"{name}: {wanted} ({seen}, {error[:200]!r})"
+
+
+def test_hostile(_):
+    with ThreadPoolExecutor(2) as both:  # most of them wait for Python to import torch
+        for result in both.map(hostile, HOSTILE):
+            check(*result)
+    for name, seconds in ENDLESS.items():
+        begin = time.monotonic()
+        _, told, error = estimate(["hostile.py", name], ["--time-limit", seconds])
+        why = told["not_known_because"] if told else error
+        check(time.monotonic() - begin < 120 and "--time-limit" in why, f"{name}: it is ended by the limit ({why[:200]!r})")
+    left = run(["pgrep", "-f", "^sleep 100[01]$|hostile.py"])[1]
     check(left == "", f"no process is left ({left!r})")
+
+
+def test_other_versions(folder):
+    """The same with the other versions of PyTorch that were given."""
+    global PYTHON
+    for python in PYTHONS[1:]:
+        PYTHON = python
+        for levers in ([], ["bf16"], ["checkpoint"], ["sgd"]):
+            told = trains(["transformer.py", "8", *levers], folder)
+            print("    ", told["torch"], *levers, told["reserved_bytes"])
+
+
+def main():
+    for test in (test_transformer, test_models, test_fragmentation, test_hostile, test_other_versions):
+        with tempfile.TemporaryDirectory() as scratch:
+            test(pathlib.Path(scratch))
     print("all is well" if not failed else f"{len(failed)} failed")
     return 1 if failed else 0
 

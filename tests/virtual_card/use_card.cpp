@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls functions of the virtual card and prints what they answer.
-//   hpo_test_use_card FOLDER CALL...     each call is a word: malloc:MIB, free, info, device:N, copy:..., map:MIB, ...
+//   hpo_test_use_card LIBRARY CALL...     each call is a word: malloc:MIB, free, info, device:N, copy:..., map:MIB, ...
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -116,7 +116,7 @@ int call(const std::string& name, const std::string& value) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    library = dlopen((std::string{argv[1]} + "/libhpo_virtual_card_cuda13.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+    library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
         std::printf("%s\n", dlerror());
         return 3;

@@ -8,6 +8,8 @@ import importlib.machinery
 import os
 import sys
 
+import card_library
+
 FOLDER = os.environ.get("HPO_PREDICTION_FOLDER")
 
 
@@ -19,6 +21,7 @@ class TorchFinder(importlib.abc.MetaPathFinder):
             return None
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        card_library.load_for_imported(spec)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
@@ -49,4 +52,5 @@ def load_hidden():
 
 if FOLDER:
     sys.meta_path.insert(0, TorchFinder())
+    card_library.load_for_installed()
 load_hidden()

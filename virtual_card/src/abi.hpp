@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
-// The binary interface of the CUDA libraries, as far as the virtual card writes into it. The facts are those of the headers of CUDA 12.8
-// and 13.0; tests/virtual_card/abi_check.cpp holds them against a toolkit. All offsets and sizes are in bytes.
+// The binary interface of the CUDA libraries, as far as the virtual card writes into it. The facts are those of the headers of CUDA 12.1
+// to 12.8 and of 13.0; tests/virtual_card/abi_check.cpp holds them against a toolkit. All offsets and sizes are in bytes.
 
 #ifndef HPO_CUDA_MAJOR
 #error "HPO_CUDA_MAJOR: 12 or 13"

@@ -2,6 +2,8 @@
 //
 // What cuBLAS, cuBLASLt, cuDNN and NCCL answer where the answer matters: handles, versions, sizes of workspaces. Everything that computes
 // does nothing and is among the stubs. What the libraries take of the device for themselves is not modelled.
+#include <dlfcn.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +26,18 @@ int handle_into(void* out) {
 int size_into(std::size_t* out, std::size_t bytes) {
     *out = bytes;
     return abi::success;
+}
+
+/// The function of NVIDIA's own library, which lies loaded behind the virtual card's; nullptr if it does not. Only for functions that tell a
+/// constant: PyTorch chooses its operators by the versions that its libraries say.
+template <class Function>
+Function* real(const char* library, const char* name) {
+    void* const loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    return loaded != nullptr ? reinterpret_cast<Function*>(dlsym(loaded, name)) : nullptr;
+}
+std::size_t cublas_version() {
+    static const auto ask = real<std::size_t()>(HPO_CUDA_MAJOR >= 13 ? "libcublasLt.so.13" : "libcublasLt.so.12", "cublasLtGetVersion");
+    return ask != nullptr ? ask() : static_cast<std::size_t>(cuda_version) * 10;
 }
 
 /// NCCL's communicator: a group of ranks, each of which has a process.
@@ -63,10 +77,10 @@ EXPORTED int cublasGetPointerMode_v2(void*, int* mode) {
     return abi::success;
 }
 EXPORTED int cublasGetVersion_v2(void*, int* version) {
-    *version = cuda_version * 10;
+    *version = static_cast<int>(cublas_version());
     return abi::success;
 }
-EXPORTED std::size_t cublasLtGetVersion() { return static_cast<std::size_t>(cuda_version) * 10; }
+EXPORTED std::size_t cublasLtGetVersion() { return cublas_version(); }
 EXPORTED int cublasLtCreate(void* handle) { return handle_into(handle); }
 EXPORTED int cublasLtMatmulDescCreate(void* description, int, int) { return handle_into(description); }
 EXPORTED int cublasLtMatmulPreferenceCreate(void* preference) { return handle_into(preference); }
@@ -80,7 +94,10 @@ EXPORTED int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, v
 
 // cuDNN. Which workspace its kernels would take is not known; a caller that needs one is given none.
 
-EXPORTED std::size_t cudnnGetVersion() { return HPO_CUDA_MAJOR >= 13 ? 91900 : 90100; }
+EXPORTED std::size_t cudnnGetVersion() {
+    static const auto ask = real<std::size_t()>("libcudnn.so.9", "cudnnGetVersion");
+    return ask != nullptr ? ask() : HPO_CUDA_MAJOR >= 13 ? 91900 : 90100;
+}
 EXPORTED std::size_t cudnnGetCudartVersion() { return static_cast<std::size_t>(cuda_version); }
 EXPORTED int cudnnGetProperty(int which, int* value) {
     const auto version = static_cast<int>(cudnnGetVersion());
@@ -128,6 +145,8 @@ EXPORTED int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void*, int, in
 // NCCL, as far as PyTorch's collectives need it: this rank's part is copied, and others' parts are not there.
 
 EXPORTED int ncclGetVersion(int* version) {
+    static const auto ask = real<int(int*)>("libnccl.so.2", "ncclGetVersion");
+    if (ask != nullptr) return ask(version);
     *version = 22809;
     return abi::success;
 }

@@ -114,6 +114,11 @@ EXPORTED int nvmlDeviceGetCount_v2(unsigned* count) {
     return success;
 }
 EXPORTED int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) { return handle_into(handle, static_cast<int>(index)); }
+EXPORTED int nvmlDeviceGetHandleByUUID(const char* text, void** handle) {
+    int number = 0;
+    if (std::sscanf(text, "GPU-00000000-0000-0000-0000-%d", &number) != 1) return invalid_argument;
+    return handle_into(handle, number - 1);
+}
 EXPORTED int nvmlDeviceGetHandleByPciBusId_v2(const char* text, void** handle) {
     unsigned domain = 0;
     unsigned bus = 0;
@@ -150,6 +155,11 @@ EXPORTED int nvmlDeviceGetMemoryInfo_v2(void* handle, MemoryAndReserve* out) {
 }
 EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, Process* out) { return processes(handle, count, out); }
 EXPORTED int nvmlDeviceGetComputeRunningProcesses(void* handle, unsigned* count, Process* out) { return processes(handle, count, out); }
+EXPORTED int nvmlDeviceGetP2PStatus(void*, void*, int, int* status) {
+    *status = 0;  // the cards can reach each other
+    return success;
+}
+EXPORTED int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return not_supported; }
 EXPORTED int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, int*) { return not_supported; }
 EXPORTED int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void*) { return not_supported; }
 }

@@ -156,7 +156,14 @@ EXPORTED int cudaSetDevice(int card) {
     World::current() = card;
     return answer(open_current());
 }
+#if HPO_CUDA_MAJOR >= 13
 EXPORTED int cudaGetDeviceProperties(void* out, int card) { return properties(out, card); }
+#else
+EXPORTED int cudaGetDeviceProperties(void*, int) {  // with the layout of CUDA 11
+    world().note_unmodelled("cudaGetDeviceProperties");
+    return answer(abi::not_supported);
+}
+#endif
 EXPORTED int cudaGetDeviceProperties_v2(void* out, int card) { return properties(out, card); }
 EXPORTED int cudaDeviceGetAttribute(int* value, int which, int card) { return answer(attribute(which, card, value)); }
 EXPORTED int cudaDeviceGetPCIBusId(char* text, int size, int card) {
@@ -216,6 +223,10 @@ EXPORTED int cudaHostAlloc(void** out, std::size_t bytes, unsigned) {
     if (const int code = open_current(); code != abi::success) return answer(code);
     *out = world().pin(bytes);
     return answer(*out != nullptr ? abi::success : abi::out_of_memory);
+}
+EXPORTED int cudaHostGetDevicePointer(void** out, void* at, unsigned) {
+    *out = at;
+    return answer(world().pinned(at) ? abi::success : abi::invalid_value);
 }
 EXPORTED int cudaFreeHost(void* at) { return answer(at == nullptr || world().unpin(at) ? abi::success : abi::invalid_value); }
 EXPORTED int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) { return copy(to, from, bytes, direction_of(kind)); }

@@ -13,6 +13,7 @@
 #include "hpo/allocator/capacity_need.hpp"
 #include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/trace_peak.hpp"
+#include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 
 namespace hpo::tune {
@@ -22,8 +23,9 @@ namespace {
 [[noreturn]] void say_why_nothing_is_known(const ProgramEnd& end) {
     if (end.torch_without_cuda) {
         throw Error{Errc::bad_value, "the program's PyTorch, " + *end.torch_without_cuda +
-                                         ", is built without CUDA; install one with CUDA 13: pip install torch==2.11.0"};
+                                         ", is built without CUDA; install one with CUDA 12 or 13: pip install torch==2.11.0"};
     }
+    if (!end.refused.empty()) throw Error{Errc::bad_value, end.refused};
     const std::string ending = end.timed_out ? "it was ended by --time-limit" : "it ended with status " + std::to_string(end.status);
     throw Error{Errc::check_failed,
                 "the program took nothing of the virtual card that was recorded: " + ending +
@@ -95,6 +97,12 @@ std::string ProgramEstimate::unknown() const {
 
 ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
     if (end.processes.empty()) say_why_nothing_is_known(end);
+    if (!end.processes.front().complete) {
+        throw Error{Errc::check_failed,
+                    "the program took at least " + format_bytes(end.processes.front().reserved_bytes) +
+                        " of the virtual card, and was ended before its recording was written: it made too many requests; "
+                        "a smaller --time-limit makes fewer"};
+    }
     ProgramEstimate estimate{.run = run, .end = std::move(end)};
     if (estimate.process().reserved_bytes == 0) {
         throw Error{Errc::check_failed, "the program took no memory of the virtual card: " +

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -23,8 +24,8 @@ namespace hpo::tune {
 
 namespace {
 
-constexpr std::chrono::seconds time_to_write{20};
-constexpr const char* driver_library = "libhpo_virtual_card_cuda13.so";
+constexpr std::chrono::seconds time_to_begin_writing{10};
+constexpr std::chrono::seconds time_to_write{60};
 
 /// The variables that the program sees.
 worker::Environment environment_of(const ProgramRun& run, const std::filesystem::path& card) {
@@ -40,6 +41,7 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
                                 ";state=" + (run.folder / "state").string() + ";report=" + (run.folder / "report").string());
     set("HPO_PREDICTION_FOLDER", run.folder.string());
     set("HPO_PREDICTION_STEPS", std::to_string(run.steps));
+    set("HPO_PREDICTION_DEADLINE", std::to_string(std::time(nullptr) + run.limit.count()));
     set("HPO_PREDICTION_PARENT", std::to_string(::getpid()));
     set("HPO_PREDICTING", "1");
     // Nobody is told of a run that trains nothing.
@@ -52,15 +54,8 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
     // What is compiled and timed for a card that is not there is no use to anybody.
     set("TORCHINDUCTOR_CACHE_DIR", (run.folder / "inductor").string());
     set("TRITON_CACHE_DIR", (run.folder / "triton").string());
-    set("TRITON_LIBCUDA_PATH", run.folder.string());
     prepend("PYTHONPATH", (card / "site-packages").string());
-    prepend("LD_PRELOAD", (card / driver_library).string() + ":" + (card / "libhpo_virtual_card_nvml.so").string());
     return environment;
-}
-
-/// Triton links what it compiles with a libcuda.so that it finds.
-void offer_driver(const ProgramRun& run, const std::filesystem::path& card) {
-    for (const char* const name : {"libcuda.so", "libcuda.so.1"}) std::filesystem::create_symlink(card / driver_library, run.folder / name);
 }
 
 worker::Process start(const ProgramRun& run, const worker::LogFile& output) {
@@ -122,6 +117,7 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         if (!told.is_object()) continue;
         RecordedProcess process{.snapshot = entry.path()};
         process.snapshot.replace_extension(".pickle");
+        process.complete = std::filesystem::exists(process.snapshot);
         process.why = told.value("why", "");
         process.steps = told.value("steps", 0);
         process.error = told.value("error", "");
@@ -149,10 +145,10 @@ std::vector<std::string> unmodelled_functions(const std::filesystem::path& repor
     std::ifstream in{report};
     for (std::string line; std::getline(in, line);) {
         const nlohmann::json told = nlohmann::json::parse(line, nullptr, false);
-        if (told.is_object() && told.contains("not_modelled")) names.push_back(told["not_modelled"]);
+        if (!told.is_object() || !told.contains("not_modelled")) continue;
+        const std::string name = told["not_modelled"];
+        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
-    std::ranges::sort(names);
-    names.erase(std::ranges::unique(names).begin(), names.end());
     return names;
 }
 
@@ -167,11 +163,8 @@ ProgramEnd run_to_its_end(const ProgramRun& run, const worker::LogFile& output, 
     while (!process.wait(std::chrono::milliseconds{200})) {
         if (was_interrupted()) throw Error{Errc::interrupted, "interrupted; the program was ended"};
         const Clock::duration over = Clock::now() - begin - run.limit;
-        if (!end.timed_out && over.count() > 0) {
-            end.timed_out = true;
-            ::kill(process.pid(), SIGTERM);  // it alone: it writes what was recorded
-        }
-        if (over > time_to_write) process.signal(SIGKILL);
+        if (over.count() > 0) end.timed_out = true;  // each of its processes ends itself now, and writes what was recorded
+        if (over > (recorded_processes(run.folder).empty() ? time_to_begin_writing : time_to_write)) process.signal(SIGKILL);
         if (seconds() - told >= 1) progress(told = seconds());
     }
     const worker::ProcessExit exit = process.wait();
@@ -193,20 +186,23 @@ std::filesystem::path virtual_card_folder() {
     std::error_code failed;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
     const std::filesystem::path folder = program.parent_path().parent_path() / "lib" / "hpo" / "virtual_card";
-    if (!std::filesystem::exists(folder / driver_library))
-        throw Error{Errc::no_device,
-                    "no virtual card in " + folder.string() + "; build the targets hpo_virtual_card_cuda13 and hpo_virtual_card_nvml"};
+    for (const std::string part : {"cuda12", "cuda13", "nvml"}) {
+        if (!std::filesystem::exists(folder / ("libhpo_virtual_card_" + part + ".so")))
+            throw Error{Errc::no_device,
+                        "no virtual card in " + folder.string() +
+                            "; build the targets hpo_virtual_card_cuda12, hpo_virtual_card_cuda13 and hpo_virtual_card_nvml"};
+    }
     return folder;
 }
 
 ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(double)>& progress) {
     watch_interrupts();
-    offer_driver(run, virtual_card_folder());
     worker::LogFile output{run.output};
     output.begin_attempt();  // what others wrote to the file is not the program's
     ProgramEnd end = run_to_its_end(run, output, progress);
     end.last_words = last_line(output);
     if (std::ifstream version{run.folder / "no_cuda"}) std::getline(version, end.torch_without_cuda.emplace());
+    if (std::ifstream why{run.folder / "refused"}) std::getline(why, end.refused);
     end.processes = recorded_processes(run.folder);
     // Those that only looked at the card, such as compilers, are told if there is no other.
     const auto used = std::ranges::find(end.processes, 0, &RecordedProcess::reserved_bytes);

@@ -43,7 +43,8 @@ struct SizeFromData {
 /// How one process of the program ended that used the card.
 struct RecordedProcess {
     std::filesystem::path snapshot;
-    std::string why;  ///< steps: all of them were made; end: the program ended; limit: it was ended
+    bool complete = false;  ///< the snapshot is there. Otherwise the process was ended before it was written
+    std::string why;        ///< steps: all of them were made; end: the program ended; limit: it was ended
     int steps = 0;
     std::string error;                 ///< the exception that ended it; empty: none
     std::string error_line;            ///< of the program, where it left PyTorch; empty: none
@@ -64,9 +65,10 @@ struct ProgramEnd {
     int status = 0;                                 ///< of the program; 128 + the signal's number if one ended it
     bool timed_out = false;                         ///< it was ended by the limit
     std::optional<std::string> torch_without_cuda;  ///< its version: the program imported a PyTorch without CUDA
+    std::string refused;                            ///< why there is no virtual card for the program's PyTorch; empty: there is one
     std::vector<RecordedProcess> processes;         ///< the one that ran out of memory first, or else the one that took most
-    std::vector<std::string> not_modelled;          ///< functions that were called and that the virtual card does not have
-    std::string last_words;                         ///< the last line that the program printed; empty: none
+    std::vector<std::string> not_modelled;  ///< functions that were called, or that a new PyTorch asks for, and that the card does not have
+    std::string last_words;                 ///< the last line that the program printed; empty: none
     double seconds = 0;
 
     /// Several processes took memory of one card.

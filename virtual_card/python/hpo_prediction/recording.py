@@ -18,6 +18,7 @@ import weakref
 
 from . import lines
 
+DEADLINE = float(os.environ.get("HPO_PREDICTION_DEADLINE", "inf"))  # seconds since 1970
 STEPS = int(os.environ.get("HPO_PREDICTION_STEPS", "2"))
 LIVING = []  # for as long as the process
 
@@ -49,8 +50,10 @@ class Recording:
         self.process = os.getpid()
         self.written = False
         memory = torch.cuda.memory
-        memory._record_memory_history("all", context="alloc", stacks="python", max_entries=20_000_000)
+        record = memory._record_memory_history
         memory._record_memory_history = lambda *_, **__: None  # the program's own recording would begin anew
+        # Not before the program begins to use the card: until then it may fork, and choose its cards.
+        torch.cuda._lazy_call(lambda: record("all", context="alloc", stacks="python", max_entries=20_000_000))
         module = importlib.import_module("torch.optim.optimizer")
         module.register_optimizer_step_post_hook(self.after_step)
         made = module.Optimizer.__init__
@@ -61,10 +64,8 @@ class Recording:
 
         module.Optimizer.__init__ = make
         _end_with_parent()
-        try:
-            signal.signal(signal.SIGTERM, self.on_limit)
-        except ValueError:
-            pass  # torch was imported by another thread
+        if DEADLINE < float("inf"):
+            threading.Thread(target=self.wait_for_deadline, daemon=True).start()
         atexit.register(self.write, "end")
         self.shown = sys.excepthook
         sys.excepthook = self.on_exception
@@ -77,8 +78,10 @@ class Recording:
         if all(self.steps.get(id(each), 0) >= STEPS for each in list(self.optimizers) if _on_card(each)):
             self.end("steps")
 
-    def on_limit(self, *_):
-        self.end("limit")
+    def wait_for_deadline(self):
+        time.sleep(max(0, DEADLINE - time.time()))
+        if self.torch.cuda.is_initialized():  # a process that only waits for others ends with them
+            self.end("limit")
 
     def end(self, why):
         self.write(why)
@@ -106,11 +109,7 @@ class Recording:
         if self.written or os.getpid() != self.process or not self.torch.cuda.is_initialized():
             return  # a child that was forked has nothing of its own
         self.written = True
-        snapshot = self.torch.cuda.memory._snapshot()
         stem = os.path.join(self.folder, str(self.process))
-        with open(stem + ".part", "wb") as file:
-            pickle.dump(snapshot, file, protocol=4)
-        os.rename(stem + ".part", stem + ".pickle")
         cuda = self.torch.cuda
         devices = [each for each in range(cuda.device_count()) if self.card_peak(each) > 0]
         most = max(devices, key=cuda.max_memory_reserved, default=0)
@@ -130,3 +129,7 @@ class Recording:
         }
         with open(stem + ".json", "w", encoding="utf-8") as file:
             json.dump(told, file)
+        # It is long if there were many requests. What stands above is known without it.
+        with open(stem + ".part", "wb") as file:
+            pickle.dump(cuda.memory._snapshot(), file, protocol=4)
+        os.rename(stem + ".part", stem + ".pickle")
