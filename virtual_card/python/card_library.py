@@ -81,11 +81,11 @@ def tell_untried(torch, library):
     version, name, _ = version_of(torch)
     if version <= TRIED[1]:
         return
-    lacking = [f"PyTorch {name}, which is newer than those tried, up to {TRIED[1][0]}.{TRIED[1][1]}"]
+    facts = [{"untried": f"PyTorch {name} is newer than those that were tried, up to {TRIED[1][0]}.{TRIED[1][1]}"}]
     asked = sorted(asked_of_nvidia(torch) - dynamic_symbols(library)[1])
-    lacking += [f"PyTorch {name} asks for {each}, which this virtual card does not have" for each in asked]
+    facts += [{"not_modelled": f"{each} (PyTorch {name} asks for it)"} for each in asked]
     with open(os.path.join(FOLDER, "report"), "a", encoding="utf-8") as report:
-        report.writelines(json.dumps({"not_modelled": each}) + "\n" for each in lacking)
+        report.writelines(json.dumps(each) + "\n" for each in facts)
 
 
 def refuse(why):

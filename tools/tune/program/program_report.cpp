@@ -169,6 +169,8 @@ Json program_json(const ProgramAnswer& answer) {
               {"torch", process.torch},
               {"seconds", whole.end.seconds},
               {"not_modelled", whole.end.not_modelled},
+              {"untried", whole.end.untried},
+              {"untried", whole.end.untried},
               {"by_step", Json::array()},
               {"settings_table", Json::array()},
               {"worth_setting", answer.worth_setting ? Json(answer.settings[*answer.worth_setting].conf) : Json(nullptr)},

@@ -140,13 +140,14 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
     return found;
 }
 
-std::vector<std::string> unmodelled_functions(const std::filesystem::path& report) {
+/// What the report says under a key, each once.
+std::vector<std::string> told_of(const std::string& key, const std::filesystem::path& report) {
     std::vector<std::string> names;
     std::ifstream in{report};
     for (std::string line; std::getline(in, line);) {
         const nlohmann::json told = nlohmann::json::parse(line, nullptr, false);
-        if (!told.is_object() || !told.contains("not_modelled")) continue;
-        const std::string name = told["not_modelled"];
+        if (!told.is_object() || !told.contains(key)) continue;
+        const std::string name = told[key];
         if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     return names;
@@ -207,7 +208,8 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     // Those that only looked at the card, such as compilers, are told if there is no other.
     const auto used = std::ranges::find(end.processes, 0, &RecordedProcess::reserved_bytes);
     if (used != end.processes.begin()) end.processes.erase(used, end.processes.end());
-    end.not_modelled = unmodelled_functions(run.folder / "report");
+    end.not_modelled = told_of("not_modelled", run.folder / "report");
+    end.untried = told_of("untried", run.folder / "report");
     return end;
 }
 

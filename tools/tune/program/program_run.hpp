@@ -68,6 +68,7 @@ struct ProgramEnd {
     std::string refused;                            ///< why there is no virtual card for the program's PyTorch; empty: there is one
     std::vector<RecordedProcess> processes;         ///< the one that ran out of memory first, or else the one that took most
     std::vector<std::string> not_modelled;  ///< functions that were called, or that a new PyTorch asks for, and that the card does not have
+    std::vector<std::string> untried;       ///< a PyTorch that is newer than those that were tried on a virtual card
     std::string last_words;                 ///< the last line that the program printed; empty: none
     double seconds = 0;
 
