@@ -57,6 +57,9 @@ std::size_t width(int type) {
     constexpr std::size_t widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
     return type >= 0 && type < 12 ? widths[type] : 4;
 }
+/// What this thread's next plan of cuDNN is for. PyTorch uses products of matrices in cuDNN for attention alone.
+thread_local bool plans_attention = false;
+
 int moved(void* to, const void* from, std::size_t bytes) {
     return to == from || world().copy(to, from, bytes, World::Direction::on_device) ? abi::success : abi::invalid_value;
 }
@@ -106,22 +109,33 @@ EXPORTED int cudnnGetProperty(int which, int* value) {
 }
 EXPORTED const char* cudnnGetErrorString(int) { return "error of the virtual card"; }
 EXPORTED int cudnnCreate(void* handle) { return handle_into(handle); }
-EXPORTED int cudnnBackendCreateDescriptor(int, void* description) { return handle_into(description); }
+EXPORTED int cudnnGetStream(void*, void** stream) {
+    *stream = nullptr;  // whichever it was: nothing runs on it
+    return abi::success;
+}
+EXPORTED int cudnnBackendCreateDescriptor(int kind, void* description) {
+    constexpr int convolution = 10, convolution_of_data = 12;                    // CUDNN_BACKEND_OPERATION_CONVOLUTION_...
+    constexpr int product = 19, attention_forward = 41, attention_backward = 43;  // CUDNN_BACKEND_OPERATION_MATMUL_, _SDPA_...
+    if (kind >= convolution && kind <= convolution_of_data) plans_attention = false;
+    if (kind == product || kind == attention_forward || kind == attention_backward) plans_attention = true;
+    return handle_into(description);
+}
 EXPORTED int cudnnBackendGetAttribute(void*, int name, int type, std::int64_t wanted, std::int64_t* count, void* values) {
     constexpr int heuristic_results = 202;  // CUDNN_ATTR_ENGINEHEUR_RESULTS
     constexpr int plan_workspace = 402;     // CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE
     constexpr int whole_number = 3;         // CUDNN_TYPE_INT64
+    constexpr int short_number = 23;        // CUDNN_TYPE_INT32
     constexpr int descriptor = 15;          // CUDNN_TYPE_BACKEND_DESCRIPTOR
     std::int64_t found = 0;
     if (name == heuristic_results || type == descriptor) {
         found = 1;
     } else if (name == plan_workspace) {
         found = 1;
-        world().note_unmodelled("cuDNN's workspace");
+        world().note_unmodelled(plans_attention ? "cuDNN's workspace for attention" : "cuDNN's workspace");
         if (values != nullptr) *static_cast<std::int64_t*>(values) = 0;
-    } else if (type == whole_number) {
+    } else if (type == whole_number || type == short_number) {
         found = 1;
-        if (values != nullptr && wanted > 0) *static_cast<std::int64_t*>(values) = 0;
+        if (values != nullptr && wanted > 0) std::memset(values, 0, type == whole_number ? 8 : 4);
     }
     if (count != nullptr) *count = found;
     return abi::success;
