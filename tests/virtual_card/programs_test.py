@@ -145,6 +145,7 @@ HOSTILE = {
     "own_hook": {"fits": None, "steps": 1, "error": "KeyError: 'missing'"},
     "replaces_itself": TRAINS,
     "trains_in_a_child": TRAINS,
+    "sets_its_path": TRAINS,
     "trains_in_a_spawned_child": TRAINS,
     "fails_in_a_hook": {"fits": None, "error": "ZeroDivisionError: division by zero"},
     "ends_with_words": {"fits": None, "not_known_because": "the program failed, with status 1"},

@@ -207,6 +207,10 @@ def replaces_itself():
     os.execv(sys.executable, [sys.executable, __file__, "trains"])
 
 
+def sets_its_path():
+    subprocess.run([sys.executable, __file__, "trains"], check=True, env={**os.environ, "PYTHONPATH": "/tmp"})
+
+
 def trains_in_a_child():
     subprocess.run([sys.executable, __file__, "trains"], check=True)
 

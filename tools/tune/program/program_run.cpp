@@ -55,6 +55,8 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
     set("TORCHINDUCTOR_CACHE_DIR", (run.folder / "inductor").string());
     set("TRITON_CACHE_DIR", (run.folder / "triton").string());
     prepend("PYTHONPATH", (card / "site-packages").string());
+    set("HPO_PREDICTION_PYTHON", (card / "site-packages").string());
+    prepend("LD_PRELOAD", (card / "libhpo_keep_python_path.so").string());
     return environment;
 }
 
@@ -189,9 +191,8 @@ std::filesystem::path virtual_card_folder() {
     const std::filesystem::path folder = program.parent_path().parent_path() / "lib" / "hpo" / "virtual_card";
     for (const std::string part : {"cuda12", "cuda13", "nvml"}) {
         if (!std::filesystem::exists(folder / ("libhpo_virtual_card_" + part + ".so")))
-            throw Error{Errc::no_device,
-                        "no virtual card in " + folder.string() +
-                            "; build the targets hpo_virtual_card_cuda12, hpo_virtual_card_cuda13 and hpo_virtual_card_nvml"};
+            throw Error{Errc::no_device, "no virtual card in " + folder.string() + "; build it: cmake --build " +
+                                             program.parent_path().parent_path().string() + " --target hpo_virtual_card"};
     }
     return folder;
 }
