@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/base/error.hpp"
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/program/asked_card.hpp"
 
 namespace {
 
@@ -37,6 +40,23 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
         }
     }
     return "command line: " + what + "; see hpo-tune " + which + "--help";
+}
+
+/// The commands that a card which is not there is enough for. A study is rehearsed on one.
+void begin_on_asked_card(std::vector<std::string> words) {
+    constexpr std::array<std::string_view, 5> able{"check", "doctor", "estimate", "trace", "run"};
+    if (words.empty() || std::ranges::find(able, words[0]) == able.end()) return;
+    const auto card = hpo::tune::take_card(words);
+    if (!card) return;
+    const bool device =
+        std::ranges::any_of(words, [](const std::string& word) { return word == "--device" || word.starts_with("--device="); });
+    if (!device && words[0] != "doctor") words.insert(words.end(), {"--device", "cuda"});
+    if (words[0] == "run" && std::ranges::find(words, "--rehearse") == words.end()) {
+        throw hpo::Error{hpo::Errc::usage, "--card " + *card +
+                                               ": nothing is trained on a card that is not there; with --rehearse, run shows what its "
+                                               "memory would do"};
+    }
+    hpo::tune::begin_on_card(hpo::tune::asked_card({.card = *card, .context = {}}), words);
 }
 
 /// One line on stderr, `hpo-tune: error: ...`.
@@ -76,6 +96,7 @@ int main(int argc, char** argv) {
         if (!words.empty() && words[0] == "estimate" && dashes != words.end()) {
             status = hpo::tune::estimate_program({words.begin() + 1, dashes}, {dashes + 1, words.end()});
         } else {
+            begin_on_asked_card(words);
             app.parse(argc, argv);
             status = actions.run();
         }

@@ -196,6 +196,7 @@ int check(const StudyArguments& arguments, bool as_json) {
 
 void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
+    show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     add_study_arguments(command, arguments,
                         {"store", "study", "trials", "time", "device", "device-memory", "ledger", "workers", "threads", "target-share",

@@ -27,6 +27,14 @@ private:
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
 };
 
+/// For the help: main() takes the option away before a command sees it.
+inline void show_card_option(CLI::App* command) {
+    command
+        ->add_option_function<std::string>(
+            "--card", [](const std::string&) {}, "a card that is not there, by its name or its size; needs trainers for CUDA")
+        ->type_name("NAME|SIZE");
+}
+
 /// For the end of a command's help.
 inline constexpr const char* exit_codes =
     "Exit codes: 0 done, 1 a check or every trial failed, 2 wrong use, script or configuration, 3 store, 4 no device,\n"

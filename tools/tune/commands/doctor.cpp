@@ -122,6 +122,7 @@ void add_doctor(CLI::App& app, Actions& actions) {
     };
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("doctor", "Check this machine: LibTorch, BLAS, driver, devices, trainers, store");
+    show_card_option(command);
     command->add_option("--plugin-dir", options->plugin_dirs, "a folder with trainer plugins (repeatable)")->allow_extra_args(false);
     command->add_option("--plugin-timeout", options->plugin_timeout, "how long each trainer plugin may take to load")
         ->type_name("DURATION")

@@ -342,6 +342,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
 
 void add_estimate(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("estimate", "Predict the peak of a configuration, or which part of a space fits a device");
+    show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<EstimateOptions>();
     add_study_arguments(command, arguments, {"store", "guard", "device", "device-memory", "compute-capability", "plugin-timeout"});

@@ -51,34 +51,9 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     ProgramRun run{.words = std::move(words)};
     if (!options.card.empty() && !options.device_memory.empty())
         throw Error{Errc::usage, "--card and --device-memory: expected one of them"};
-    const auto card = std::ranges::find(known_cards, options.card.empty() ? usual_card : options.card, &KnownCard::name);
-    if (card == known_cards.end()) {
-        std::vector<std::string> names;
-        for (const KnownCard& each : known_cards) names.emplace_back(each.name);
-        throw unknown_name("--card", "card", options.card, names);
-    }
-    run.card_name = std::string{card->name};
-    run.capability = card->capability;
-    run.multiprocessors = card->multiprocessors;
-    run.card_bytes = card_bytes(*card);
-    if (!options.device_memory.empty()) {
-        run.card_bytes = require_bytes("--device-memory", options.device_memory);
-        run.card_name = "card";
-    }
-    if (!options.context.empty()) {
-        run.context_bytes = require_bytes("--context", options.context);
-        run.context_from = "which --context gives";
-    } else if (card->context_mebibytes != 0 && options.device_memory.empty()) {
-        run.context_bytes = std::int64_t{card->context_mebibytes} << 20;
-        run.context_from = "as others saw it on this card";
-    } else {
-        run.context_bytes = guessed_context_bytes;
-        run.context_from = "a guess; --context gives another";
-    }
-    if (run.context_bytes >= run.card_bytes)
-        throw bad_value("--device-memory", format_bytes(run.card_bytes),
-                        "more than the CUDA context takes, " + format_bytes(run.context_bytes) + " (--context)");
-    run.cards = options.cards;
+    if (!options.device_memory.empty()) static_cast<void>(require_bytes("--device-memory", options.device_memory));
+    run.card = asked_card({.card = options.card.empty() ? options.device_memory : options.card, .context = options.context});
+    run.card.count = options.cards;
     run.output = options.output;
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
@@ -155,7 +130,7 @@ int ask_per(const ProgramOptions& options, const ProgramRun& run, const std::fil
 int estimate_program(std::vector<std::string> own, std::vector<std::string> program) {
     CLI::App app{"Predict the memory of a PyTorch program, on a card that is not there", "hpo-tune estimate"};
     ProgramOptions options;
-    app.add_option("--card", options.card, "the card to run on (default: A100-80GB)")->type_name("NAME");
+    app.add_option("--card", options.card, "the card to run on, by its name or its size (default: A100-80GB)")->type_name("NAME");
     app.add_option("--device-memory", options.device_memory, "a card of this size, such as 24GiB, as PyTorch reports it")
         ->type_name("SIZE");
     app.add_option("--context", options.context, "what the CUDA context takes of the card (default: what others saw on it, or 500MiB)")

@@ -218,6 +218,7 @@ int trace(const StudyArguments& arguments, const TraceOptions& options) {
 
 void add_trace(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("trace", "Show what takes the memory of one configuration, allocation by allocation");
+    show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<TraceOptions>();
     add_study_arguments(command, arguments, {"device", "compute-capability", "seed", "plugin-timeout"});

@@ -16,7 +16,7 @@ constexpr std::int64_t unlimited_bytes = std::int64_t{1} << 40;
 ProgramEstimate estimate_on(ProgramRun run, const std::string& folder, const std::function<void(const std::string&)>& say) {
     run.folder /= folder;
     std::filesystem::create_directory(run.folder);
-    const std::string what = "running " + run.words[0] + " on a virtual " + run.card_name + ": ";
+    const std::string what = "running " + run.words[0] + " on a virtual " + run.card.name + ": ";
     ProgramEnd end = run_on_virtual_card(run, [&](double seconds) { say(what + tools::duration(seconds)); });
     return estimate_from(run, std::move(end));
 }
@@ -25,7 +25,7 @@ void ask_settings(ProgramAnswer& answer, const std::function<void(const std::str
     const ProgramEstimate& whole = answer.furthest();
     if (!whole.unknown().empty() || whole.fails_line || !whole.recording.replay.exact()) return;
     const allocator::WhatIfQuestion question{whole.recording.settings.version,
-                                             answer.on_card.run.card_bytes - answer.on_card.run.context_bytes - whole.beside_bytes};
+                                             answer.on_card.run.card.bytes - answer.on_card.run.card.context_bytes - whole.beside_bytes};
     std::vector<std::string> confs = allocator::usual_what_ifs(question);
     std::erase(confs, whole.recording.conf);
     confs.insert(confs.begin(), whole.recording.conf);
@@ -48,8 +48,8 @@ ProgramAnswer ask_card(ProgramRun run, const std::function<void(const std::strin
     ProgramAnswer answer{.on_card = estimate_on(run, "on_card", say)};
     if (answer.on_card.fails_line) {
         ProgramRun larger = run;
-        larger.card_bytes = unlimited_bytes;
-        larger.card_name += " without a limit";
+        larger.card.bytes = unlimited_bytes;
+        larger.card.name += " without a limit";
         answer.unlimited = estimate_on(std::move(larger), "unlimited", say);
     }
     ask_settings(answer, say);

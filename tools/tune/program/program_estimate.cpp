@@ -118,7 +118,8 @@ ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
     else leave_out_refused(recording.trace, recording.history);
     estimate.holders = allocator::moment_after(recording.trace, allocator::requested_peak(recording.trace).event);
     estimate.beside_bytes = std::max<std::int64_t>(0, estimate.process().card_peak_bytes - estimate.reserved_peak);
-    estimate.least_card = allocator::capacity_need(recording.trace, recording.settings, run.context_bytes + estimate.beside_bytes).need;
+    estimate.least_card =
+        allocator::capacity_need(recording.trace, recording.settings, run.card.context_bytes + estimate.beside_bytes).need;
     return estimate;
 }
 

@@ -114,13 +114,13 @@ void print_program(const Page& page, const ProgramAnswer& answer, std::size_t to
     const ProgramEstimate& whole = answer.furthest();
     std::string words;
     for (const std::string& each : here.run.words) words += (words.empty() ? "" : " ") + each;
-    page.paragraph(words + ": on a virtual " + here.run.card_name + " (" + format_bytes(here.run.card_bytes) + "), " +
+    page.paragraph(words + ": on a virtual " + here.run.card.name + " (" + format_bytes(here.run.card.bytes) + "), " +
                        steps_text(whole.process().steps) + " in " + tools::duration(whole.end.seconds) + ", PyTorch " +
                        whole.process().torch,
                    indent);
     page.paragraph("peak     " + std::string{whole.at_least() || !need_known(whole) ? "at least " : ""} +
                        format_bytes(whole.reserved_peak) + " reserved, " + format_bytes(whole.allocated_peak) + " allocated, and " +
-                       format_bytes(here.run.context_bytes) + " for the CUDA context (" + here.run.context_from + ")" +
+                       format_bytes(here.run.card.context_bytes) + " for the CUDA context (" + here.run.card.context_from + ")" +
                        (answer.unlimited ? "; on a card that refuses nothing" : ""),
                    indent);
     page.paragraph("fits     " + verdict(answer) + need_text(whole), indent);
@@ -145,9 +145,9 @@ Json program_json(const ProgramAnswer& answer) {
     const ProgramEstimate& whole = answer.furthest();
     const RecordedProcess& process = whole.process();
     const KnownCard* const smallest = need_known(whole) && whole.unknown().empty() ? smallest_card(answer) : nullptr;
-    Json json{{"card", here.run.card_name},
-              {"card_bytes", here.run.card_bytes},
-              {"context_bytes", here.run.context_bytes},
+    Json json{{"card", here.run.card.name},
+              {"card_bytes", here.run.card.bytes},
+              {"context_bytes", here.run.card.context_bytes},
               {"fits", tools::or_null(answer.fits())},
               {"fails_at", nullptr},
               {"least_device_bytes", need_known(whole) ? Json(whole.least_card) : Json(nullptr)},
@@ -158,7 +158,7 @@ Json program_json(const ProgramAnswer& answer) {
               {"beside_pytorch_bytes", whole.beside_bytes},
               {"pytorch_max_memory_allocated", process.allocated_bytes},
               {"pytorch_max_memory_reserved", process.reserved_bytes},
-              {"cards", here.run.cards},
+              {"cards", here.run.card.count},
               {"processes", whole.end.processes.size()},
               {"steps", process.steps},
               {"steps_on_card", here.process().steps},
@@ -214,8 +214,8 @@ const PerValue* largest_that_fits(const std::vector<PerValue>& rows) {
 void print_per(const Page& page, const std::string& name, const std::vector<PerValue>& rows) {
     using Align = Table::Align;
     const ProgramRun& run = rows.front().answer.on_card.run;
-    page.paragraph("On a virtual " + run.card_name + " (" + format_bytes(run.card_bytes) + "), of which the CUDA context takes " +
-                   format_bytes(run.context_bytes) + ":");
+    page.paragraph("On a virtual " + run.card.name + " (" + format_bytes(run.card.bytes) + "), of which the CUDA context takes " +
+                   format_bytes(run.card.context_bytes) + ":");
     page.line();
     Table table{{{name, Align::right}, {"reserved", Align::right}, {"allocated", Align::right}, {"needs", Align::right}, {"fits"}},
                 Table::Last::wrap};

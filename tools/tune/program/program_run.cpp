@@ -35,10 +35,7 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
         const std::string present = worker::variable(environment, name).value_or("");
         set(name, present.empty() ? value : value + ":" + present);
     };
-    set("HPO_VIRTUAL_CARD", "name=" + run.card_name + ";capability=" + std::to_string(run.capability) +
-                                ";multiprocessors=" + std::to_string(run.multiprocessors) + ";memory=" + std::to_string(run.card_bytes) +
-                                ";context=" + std::to_string(run.context_bytes) + ";count=" + std::to_string(run.cards) +
-                                ";state=" + (run.folder / "state").string() + ";report=" + (run.folder / "report").string());
+    set("HPO_VIRTUAL_CARD", run.card.text({"state=" + (run.folder / "state").string(), "report=" + (run.folder / "report").string()}));
     set("HPO_PREDICTION_FOLDER", run.folder.string());
     set("HPO_PREDICTION_STEPS", std::to_string(run.steps));
     set("HPO_PREDICTION_DEADLINE", std::to_string(std::time(nullptr) + run.limit.count()));

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tune/program/asked_card.hpp"
+
 namespace hpo::tune {
 
 /// A program to run on a virtual card. Memory in bytes.
@@ -16,14 +18,8 @@ struct ProgramRun {
     std::vector<std::string> words;  ///< the program and its arguments
     std::filesystem::path folder;    ///< for what is recorded; it exists and is empty
     std::filesystem::path output;    ///< file for what the program prints; empty: it is not kept
-    std::string card_name;
-    int capability = 80;
-    int multiprocessors = 108;
-    int cards = 1;  ///< so many equal ones
-    std::int64_t card_bytes = 0;
-    std::int64_t context_bytes = 0;
-    std::string context_from;  ///< where that figure is from, for people
-    int steps = 2;             ///< optimizer steps after which it is ended
+    AskedCard card;
+    int steps = 2;  ///< optimizer steps after which it is ended
     std::chrono::seconds limit{600};
 };
 

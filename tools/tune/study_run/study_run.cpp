@@ -21,6 +21,7 @@
 #include "tune/settings/proposals.hpp"
 #include "tune/settings/stored_study.hpp"
 #include "tune/study_run/interrupts.hpp"
+#include "tune/study_run/rehearsal.hpp"
 #include "tune/study_run/run_result.hpp"
 
 namespace hpo::tune {
@@ -254,6 +255,10 @@ int StudyRun::conclude(const TuneResult& result) {
         checkpoints_->settle(result.trials, !result.interrupted && ended >= tune_.trials);
     }
     const auto kept = models_ ? std::optional{models_->settle(result.trials)} : std::nullopt;
+    if (options_.rehearse) {
+        print_rehearsal(result, options_.json);
+        return result.interrupted ? exit_code(Errc::interrupted) : 0;
+    }
     print_result(result, settings_, kept, options_.json);
     return exit_status(result, kept);
 }

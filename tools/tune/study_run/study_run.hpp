@@ -23,6 +23,7 @@ namespace hpo::tune {
 struct RunOptions {
     bool json = false;
     bool verbose = false;
+    bool rehearse = false;  ///< on a card that computes nothing
 };
 
 /// One run of a study, from what a person typed to the exit status. Whatever can be found wrong is found before the store is made, and the

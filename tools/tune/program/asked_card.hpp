@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hpo::tune {
+
+/// A virtual card that a person asked for. Memory in bytes.
+struct AskedCard {
+    std::string name;
+    int capability = 80;
+    int multiprocessors = 108;
+    std::int64_t bytes = 0;
+    std::int64_t context_bytes = 0;
+    std::string context_from;  ///< where that figure is from, for people
+    int count = 1;             ///< so many equal ones
+
+    /// As HPO_VIRTUAL_CARD has it. `files`: further keys, such as "state=PATH".
+    [[nodiscard]] std::string text(const std::vector<std::string>& files) const;
+};
+
+/// How people ask for a card.
+struct CardWords {
+    std::string card;     ///< a name that is known, or a size; empty: the usual card
+    std::string context;  ///< a size; empty: what others saw on the card, or a guess
+};
+
+/// Throws Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.
+[[nodiscard]] AskedCard asked_card(const CardWords& words);
+
+/// Takes "--card NAME" or "--card=NAME" out of the words of a command line; nullopt if it is not there.
+[[nodiscard]] std::optional<std::string> take_card(std::vector<std::string>& words);
+
+/// This program runs on a virtual card.
+[[nodiscard]] bool is_on_virtual_card();
+
+/// Begins this program anew, with these words, on a virtual card. Throws Error if that is not possible.
+[[noreturn]] void begin_on_card(const AskedCard& card, const std::vector<std::string>& words);
+
+}  // namespace hpo::tune
