@@ -2,6 +2,8 @@
 """Runs `hpo-tune estimate -- python ...` on programs that nobody changed for it, and holds what it says against what is known.
 
     programs_test.py HPO_TUNE HPO_ANALYZE PYTHON...      PYTHON: with PyTorch for CUDA; several versions may be given
+
+HPO_PLUGIN_PATH names the trainers for CUDA.
 """
 import json
 import os
@@ -189,6 +191,30 @@ def test_hostile(_):
     check(left == "", f"no process is left ({left!r})")
 
 
+def test_rehearsal(folder):
+    """A study of the trainers for CUDA, where HPO_PLUGIN_PATH names them."""
+    script = str(ROOT.parent.parent / "scripts" / "lua" / "text_sections.lua")
+    small = [f"--set={each}" for each in ("train_examples=300", "validation_examples=100", "epochs=1")]
+    words = [TUNE, "run", script, "--card", "700MiB", "--guard", "unlimited", "--trials", "6", *small, "--json"]
+    status, out, error = run([*words, "--rehearse", "--store", str(folder / "rehearsal.db")])
+    check(status == 0, f"a rehearsal runs ({error[-300:]!r})")
+    told = json.loads(out)
+    check(told["trials"] == 6, "it tries each trial")
+    check(told["attempts_out_of_memory"] > 0 and told["fit_shrunk"] != [], f"it says which trials are shrunk ({told})")
+    check(told["do_not_fit"] == [] and told["ended_otherwise"] == [], f"the others fit ({told})")
+    _, out, _ = run([ANALYZE, "oom", "--store", str(folder / "rehearsal.db"), "--json"])
+    check('"capacity"' in out, "the post-mortem says that the card was too small")
+    status, _, error = run([*words, "--rehearse", "--store", str(folder / "rehearsal.db")])
+    check(status == 2 and "needs a store of its own" in error, "a rehearsal takes no store that is there")
+    status, _, error = run(words)
+    check(status == 2 and "nothing is trained on a card that is not there" in error, f"a study is not run on such a card ({error!r})")
+    words = [TUNE, "run", script, "--card", "1100MiB", "--device-memory", "1050MiB", "--guard", "calibrated", "--trials", "6", *small, "--json"]
+    status, out, error = run([*words, "--rehearse"])
+    check(status == 0, f"a rehearsal with a guard runs ({error[-300:]!r})")
+    told = json.loads(out)
+    check(told["attempts_out_of_memory"] == 0 and told["fit_shrunk"] != [], f"the guard shrinks what would not fit ({told})")
+
+
 def test_other_versions(folder):
     """The same with the other versions of PyTorch that were given."""
     global PYTHON
@@ -200,7 +226,7 @@ def test_other_versions(folder):
 
 
 def main():
-    for test in (test_transformer, test_models, test_fragmentation, test_hostile, test_other_versions):
+    for test in (test_transformer, test_models, test_fragmentation, test_hostile, test_rehearsal, test_other_versions):
         with tempfile.TemporaryDirectory() as scratch:
             test(pathlib.Path(scratch))
     print("all is well" if not failed else f"{len(failed)} failed")
