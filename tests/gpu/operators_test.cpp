@@ -20,6 +20,7 @@
 #include "bench/prediction_errors.hpp"
 #include "gpu/jobs.hpp"
 #include "gpu/operators/operator_table.hpp"
+#include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/meta/autocast.hpp"
@@ -56,13 +57,26 @@ struct Taken {
     std::string problem;  ///< why there is none
 };
 
+/// Without what a library keeps for ever.
+AllocationTrace without_workspaces(const AllocationTrace& trace) {
+    AllocationTrace rest;
+    std::vector<std::int64_t> number(trace.blocks.size(), -1);
+    for (const std::int64_t event : trace.events) {
+        const std::size_t block = AllocationTrace::block_of(event);
+        if (trace.scopes[trace.blocks[block].scope] == hpo::allocator::cublaslt_workspace_scope) continue;
+        if (event >= 0) number[block] = rest.take({.bytes = trace.blocks[block].bytes});
+        else rest.give_back(number[block]);
+    }
+    return rest;
+}
+
 /// By a dry run.
 Taken foretold(const gpu::Operator& each, Precision precision) {
     try {
         const hpo::libtorch::MetaFactories factories;
         hpo::libtorch::Recording recording{hpo::libtorch::Recorded::device};
         run(each, torch::kMeta, precision);
-        return {recording.finish(), ""};
+        return {without_workspaces(recording.finish()), ""};
     } catch (const std::exception& error) {
         return {{}, hpo::libtorch::dry_run_problem(error.what())};
     }

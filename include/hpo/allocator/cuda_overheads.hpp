@@ -25,6 +25,8 @@ struct CudaOverheads {
 };
 
 inline constexpr std::string_view cublas_workspace_scope = "cuBLAS workspace";
+/// Of a block that a dry run records itself: a thread takes 1 MiB when it adds a bias to a product for the first time, and keeps it.
+inline constexpr std::string_view cublaslt_workspace_scope = "cuBLASLt workspace";
 
 [[nodiscard]] CudaOverheads usual_cuda_overheads(LibTorchVersion version, std::optional<ComputeCapability> device = {});
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,7 +55,8 @@ HPO_INLINE std::vector<EstimatePart> parts_with_cublas(const AllocationTrace& tr
     for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
         if (trace.events[i] < 0) continue;
         const auto block = static_cast<std::size_t>(trace.events[i]);
-        if (trace.scopes[trace.blocks[block].scope] != cublas_workspace_scope) continue;
+        const std::string& scope = trace.scopes[trace.blocks[block].scope];
+        if (scope != cublas_workspace_scope && scope != cublaslt_workspace_scope) continue;
         parts[static_cast<std::size_t>(parts_of[block])].bytes -= trace.blocks[block].bytes;
         parts[static_cast<std::size_t>(TracePart::workspace)].bytes += trace.blocks[block].bytes;
     }

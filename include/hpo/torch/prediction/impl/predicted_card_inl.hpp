@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#ifdef HPO_TORCH_CUDA
+#include <c10/core/Device.h>
+#include <cuda_runtime_api.h>
+#include <algorithm>
+#endif
+#include <cstdint>
+#include <optional>
+
+#include "hpo/allocator/compute_capability.hpp"
+#include "hpo/base/inline.hpp"
+#include "hpo/torch/prediction/predicted_card.hpp"
+
+namespace hpo::libtorch::inline prediction {
+
+HPO_INLINE Card predicted_card(const TrainerJob& job) {
+    constexpr allocator::ComputeCapability hopper{9, 0};
+    const bool on_hopper = job.cublas_workspace_bytes == std::int64_t{32} << 20;
+    const Card otherwise = on_hopper ? Card{hopper, 132} : Card{};
+#ifdef HPO_TORCH_CUDA
+    const c10::Device device{job.plan.device};
+    const int number = std::max<int>(device.index(), 0);
+    const auto told = [&](cudaDeviceAttr attribute) {
+        int value = 0;
+        return cudaDeviceGetAttribute(&value, attribute, number) == cudaSuccess ? std::optional{value} : std::nullopt;
+    };
+    const auto multiprocessors = told(cudaDevAttrMultiProcessorCount);
+    const auto major = told(cudaDevAttrComputeCapabilityMajor);
+    const auto minor = told(cudaDevAttrComputeCapabilityMinor);
+    if (!multiprocessors || !major || !minor) {
+        static_cast<void>(cudaGetLastError());  // LibTorch would throw it later
+        return otherwise;
+    }
+    const Card there{{*major, *minor}, *multiprocessors};
+    return on_hopper && there.capability != hopper ? otherwise : there;
+#else
+    return otherwise;
+#endif
+}
+
+}  // namespace hpo::libtorch::prediction
