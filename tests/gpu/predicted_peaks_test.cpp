@@ -164,8 +164,10 @@ TEST_CASE("predicted peaks on CUDA are within 5 % of LibTorch's statistics in th
     // A virtual card has no libraries with memory of their own, so more is known there.
     CHECK(of_allocated.quantile(0.5) <= 0.0005);
     CHECK(of_reserved.quantile(0.5) <= 0.0005);
-    CHECK(of_allocated.quantile(1) <= 0.02);
-    CHECK(of_reserved.quantile(1) <= 0.05);
+    CHECK(of_allocated.quantile(0.9) <= 0.0005);
+    CHECK(of_allocated.quantile(1) <= 0.015);
+    CHECK(of_reserved.quantile(0.9) <= 0.005);
+    CHECK(of_reserved.quantile(1) <= 0.045);
 }
 
 TEST_CASE("a recorded history of a training replayed through the model reserves exactly what LibTorch reserved") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,7 +21,7 @@ HPO_INLINE CudaOverheads usual_cuda_overheads(LibTorchVersion version, std::opti
 }
 
 HPO_INLINE AllocationTrace with_cublas_workspaces(const AllocationTrace& trace, std::int64_t bytes) {
-    if (bytes == 0) return trace;
+    if (bytes == 0 || std::find(trace.scopes.begin(), trace.scopes.end(), cublas_workspace_scope) != trace.scopes.end()) return trace;
     AllocationTrace result;
     result.scopes = trace.scopes;
     result.libtorch = trace.libtorch;

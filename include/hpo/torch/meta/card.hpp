@@ -11,6 +11,7 @@ namespace hpo::libtorch::inline meta {
 struct Card {
     allocator::ComputeCapability capability{8, 0};
     std::int64_t multiprocessors = 108;
+    std::int64_t cublas_workspace_bytes = 0;  ///< of each thread, from the allocator; 0: cuBLAS has its own
 
     /// The most threads that live in a multiprocessor at a time, by CUDA's table of compute capabilities.
     [[nodiscard]] std::int64_t threads_of_multiprocessor() const {

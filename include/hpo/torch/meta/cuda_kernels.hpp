@@ -20,8 +20,13 @@ using Sizes = at::IntArrayRef;
 /// How many nodes of a graph of autograd this thread is in. MetaCuda counts them.
 [[nodiscard]] int& nodes();
 
-/// The product to which a bias is added: it takes cuBLASLt's workspace.
+/// @name Products: a thread's first takes cuBLAS's workspace, and its first with a bias cuBLASLt's
+/// @{
+[[nodiscard]] Tensor mm(const Tensor& self, const Tensor& other);
+[[nodiscard]] Tensor bmm(const Tensor& self, const Tensor& other);
+[[nodiscard]] Tensor baddbmm(const Tensor& self, const Tensor& left, const Tensor& right, const at::Scalar& beta, const at::Scalar& alpha);
 [[nodiscard]] Tensor addmm(const Tensor& self, const Tensor& left, const Tensor& right, const at::Scalar& beta, const at::Scalar& alpha);
+/// @}
 
 /// @name Backward passes
 /// @{

@@ -64,6 +64,9 @@ HPO_INLINE void MetaCuda::add_kernels() {
     kernels_.impl("all", &kernel::all);
     kernels_.impl("mse_loss", &kernel::mse_loss);
     kernels_.impl("smooth_l1_loss", &kernel::smooth_l1_loss);
+    kernels_.impl("mm", &kernel::mm);
+    kernels_.impl("bmm", &kernel::bmm);
+    kernels_.impl("baddbmm", &kernel::baddbmm);
     kernels_.impl("addmm", &kernel::addmm);
     kernels_.impl("_softmax_backward_data", &kernel::softmax_backward);
     kernels_.impl("mish_backward", &kernel::mish_backward);

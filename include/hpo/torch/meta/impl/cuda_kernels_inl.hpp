@@ -5,6 +5,9 @@
 #include <ATen/ops/_softmax_backward_data_meta_dispatch.h>
 #include <ATen/ops/add_meta_dispatch.h>
 #include <ATen/ops/addmm_meta_dispatch.h>
+#include <ATen/ops/baddbmm_meta_dispatch.h>
+#include <ATen/ops/bmm_meta_dispatch.h>
+#include <ATen/ops/mm_meta_dispatch.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/torch.h>
 #include <torch/version.h>
@@ -15,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "hpo/allocator/cuda_overheads.hpp"
@@ -49,20 +53,31 @@ namespace own {
 [[nodiscard]] inline bool in_backward_of(const char* /*operation*/) { return false; }
 #endif
 
-/// Records the workspace that a thread takes when it calls cuBLASLt for the first time, and keeps.
-inline void take_cublaslt_workspace() {
-    constexpr std::int64_t bytes = std::int64_t{1} << 20;
+/// Whether this thread has a library's workspace: the forward pass's thread, and autograd's. By the number of the recording.
+struct Owners {
+    std::int64_t recording[2] = {0, 0};
+    [[nodiscard]] std::int64_t& here() { return recording[in_backward() ? 1 : 0]; }
+};
+
+/// Records the workspace that a thread takes when it calls a library for the first time.
+inline void take_workspace(Owners& owners, std::int64_t bytes, std::string_view scope, bool kept) {
     TraceRecorder& recorder = TraceRecorder::instance();
-    if (Unmetered::in_force()) return;
-    constexpr bool kept = TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 7);
-    static std::int64_t recording_of[2] = {0, 0};  // that have it, of the forward pass's thread and of autograd's
-    std::int64_t& known = recording_of[in_backward() ? 1 : 0];
-    if (kept && known == recorder.recording()) return;
+    if (bytes == 0 || Unmetered::in_force()) return;
+    if (kept && owners.here() == recorder.recording()) return;
     const TraceRecorder::Ticket ticket = recorder.take(bytes, Recorded::device);
     if (ticket.recording == 0) return;
-    recorder.name(ticket, std::string{allocator::cublaslt_workspace_scope});
-    if (kept) known = ticket.recording;
+    recorder.name(ticket, std::string{scope});
+    if (kept) owners.here() = ticket.recording;
     else recorder.give_back(ticket);
+}
+inline void take_cublas_workspace() {
+    static Owners owners;
+    take_workspace(owners, card().cublas_workspace_bytes, allocator::cublas_workspace_scope, true);
+}
+inline void take_cublaslt_workspace() {
+    constexpr bool kept = TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9);
+    static Owners owners;
+    take_workspace(owners, std::int64_t{1} << 20, allocator::cublaslt_workspace_scope, kept);
 }
 
 }  // namespace own
@@ -162,8 +177,24 @@ HPO_INLINE Tensor add(const Tensor& self, const Tensor& other, const at::Scalar&
     return at::meta::add(self, other, alpha);
 }
 
+HPO_INLINE Tensor mm(const Tensor& self, const Tensor& other) {
+    Tensor result = at::meta::mm(self, other);
+    own::take_cublas_workspace();
+    return result;
+}
+HPO_INLINE Tensor bmm(const Tensor& self, const Tensor& other) {
+    Tensor result = at::meta::bmm(self, other);
+    own::take_cublas_workspace();
+    return result;
+}
+HPO_INLINE Tensor baddbmm(const Tensor& self, const Tensor& left, const Tensor& right, const at::Scalar& beta, const at::Scalar& alpha) {
+    Tensor result = at::meta::baddbmm(self, left, right, beta, alpha);
+    own::take_cublas_workspace();
+    return result;
+}
 HPO_INLINE Tensor addmm(const Tensor& self, const Tensor& left, const Tensor& right, const at::Scalar& beta, const at::Scalar& alpha) {
     Tensor result = at::meta::addmm(self, left, right, beta, alpha);
+    own::take_cublas_workspace();
     // A bias is added by the product's own kernel, which only cuBLASLt has.
     const bool bias = self.dim() == 1 && self.size(0) == right.size(1) && self.is_contiguous() && beta.toComplexDouble() == 1.0;
     if (bias && right.size(0) > 1 && right.size(1) > 1) own::take_cublaslt_workspace();
