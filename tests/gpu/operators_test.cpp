@@ -28,6 +28,8 @@
 #include "hpo/torch/meta/device.hpp"
 #include "hpo/torch/prediction/cuda_history.hpp"
 #include "hpo/torch/prediction/predict_peak.hpp"
+#include "hpo/torch/prediction/predicted_card.hpp"
+#include "hpo/trainer/trainer.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -164,7 +166,10 @@ std::vector<Row> compare_all() {
     {
         const hpo::libtorch::MetaDevice device{hpo::libtorch::MetaTarget::cuda};
         const hpo::libtorch::MetaAutocast autocast{hpo::libtorch::MetaTarget::cuda};
-        const hpo::libtorch::MetaCuda cuda;
+        hpo::TrainerJob job;
+        job.plan.device = "cuda:0";
+        job.cublas_workspace_bytes = 0;
+        const hpo::libtorch::MetaCuda cuda{hpo::libtorch::predicted_card(job)};
         each_one([&](const gpu::Operator& each, Precision precision, std::size_t) {
             rows.push_back({each.name, names[static_cast<int>(precision)], foretold(each, precision), {}});
         });
