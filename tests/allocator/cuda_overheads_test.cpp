@@ -49,6 +49,11 @@ TEST_CASE("cuBLAS's workspaces count as workspace at a peak behind the phases th
     CHECK(bytes_of(parts, "gradients") == 0);
 }
 
+TEST_CASE("a trace that has cuBLAS's workspaces gets no others") {
+    const AllocationTrace trace = training(10, 5000);
+    CHECK(with_cublas_workspaces(trace, 70) == trace);
+}
+
 TEST_CASE("at a peak before the first forward pass there are no workspaces yet") {
     const AllocationTrace trace = training(9000, 100);
     const TracePeak peak = requested_peak(trace);

@@ -25,10 +25,13 @@ struct CudaOverheads {
 };
 
 inline constexpr std::string_view cublas_workspace_scope = "cuBLAS workspace";
+/// Of a block that a dry run records itself: a thread takes 1 MiB when it adds a bias to a product for the first time, and keeps it.
+inline constexpr std::string_view cublaslt_workspace_scope = "cuBLASLt workspace";
 
 [[nodiscard]] CudaOverheads usual_cuda_overheads(LibTorchVersion version, std::optional<ComputeCapability> device = {});
 
-/// The trace with the cuBLAS workspaces added. They are taken at the beginning of the first forward and of the first backward phase.
+/// The trace with the cuBLAS workspaces added. They are taken at the beginning of the first forward and of the first backward phase. A
+/// trace that has any stays as it is: a dry run for CUDA records them where they are taken.
 [[nodiscard]] AllocationTrace with_cublas_workspaces(const AllocationTrace& trace, std::int64_t bytes);
 
 /// As parts_after, for a trace with cuBLAS workspaces. These count as workspace, whatever phase took them.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +21,7 @@ HPO_INLINE CudaOverheads usual_cuda_overheads(LibTorchVersion version, std::opti
 }
 
 HPO_INLINE AllocationTrace with_cublas_workspaces(const AllocationTrace& trace, std::int64_t bytes) {
-    if (bytes == 0) return trace;
+    if (bytes == 0 || std::find(trace.scopes.begin(), trace.scopes.end(), cublas_workspace_scope) != trace.scopes.end()) return trace;
     AllocationTrace result;
     result.scopes = trace.scopes;
     result.libtorch = trace.libtorch;
@@ -54,7 +56,8 @@ HPO_INLINE std::vector<EstimatePart> parts_with_cublas(const AllocationTrace& tr
     for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
         if (trace.events[i] < 0) continue;
         const auto block = static_cast<std::size_t>(trace.events[i]);
-        if (trace.scopes[trace.blocks[block].scope] != cublas_workspace_scope) continue;
+        const std::string& scope = trace.scopes[trace.blocks[block].scope];
+        if (scope != cublas_workspace_scope && scope != cublaslt_workspace_scope) continue;
         parts[static_cast<std::size_t>(parts_of[block])].bytes -= trace.blocks[block].bytes;
         parts[static_cast<std::size_t>(TracePart::workspace)].bytes += trace.blocks[block].bytes;
     }

@@ -23,6 +23,7 @@
 #include "hpo/torch/prediction/data_claims.hpp"
 #include "hpo/torch/prediction/dry_run.hpp"
 #include "hpo/torch/prediction/predict_peak.hpp"
+#include "hpo/torch/prediction/predicted_card.hpp"
 #include "hpo/torch/prediction/probe.hpp"
 #include "hpo/torch/prediction/profile.hpp"
 #include "hpo/torch/prediction/recorded_training.hpp"
@@ -112,6 +113,7 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::stoppable_check(const Train
 HPO_INLINE PeakPrediction TorchTrainer::predict_by_dry_run(const TrainerJob& job, Progress& progress) {
     leave_device();
     const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
+    const DryRunDevice device{target, target == MetaTarget::cuda ? predicted_card(job) : Card{}};
     const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
     DataClaims claims;
     std::int64_t held = 0;  // real tensors of the task and its model; a recording on the meta device does not see them
@@ -119,7 +121,7 @@ HPO_INLINE PeakPrediction TorchTrainer::predict_by_dry_run(const TrainerJob& job
         return with_task(job, [&](Task& task, const TrainingPlan& plan) {
             claims = DataClaims::of(task);
             pin_threads(threads_of(Settings{info(), job}));
-            DryRun recorded = dry_run(task, plan, Seed{job.seed}, target, detail, progress);
+            DryRun recorded = dry_run(task, plan, Seed{job.seed}, device, detail, progress);
             held = read_memory(torch::kCPU).allocated.value_or(0);
             return recorded;
         });

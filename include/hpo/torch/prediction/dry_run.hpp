@@ -4,6 +4,7 @@
 #include "hpo/allocator/allocation_trace.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/attempt.hpp"
+#include "hpo/torch/meta/card.hpp"
 #include "hpo/torch/meta/factories.hpp"
 #include "hpo/torch/prediction/short_task.hpp"
 #include "hpo/torch/recording/doubt.hpp"
@@ -24,10 +25,17 @@ struct DryRun {
     Doubt doubt;
 };
 
-/// Records a whole task without computing: on the meta device, which stands in for `target`. Throws also if the training reads numbers from
+/// What a dry run stands in for. The card matters only for CUDA.
+struct DryRunDevice {
+    MetaTarget target = MetaTarget::cpu;
+    Card card{};
+};
+
+/// Records a whole task without computing: on the meta device, which stands in for `device`. Throws also if the training reads numbers from
 /// tensors, since meta tensors have none and the training's memory may depend on them. Reads in an evaluation are allowed. A second run
 /// then answers them differently, and must take the same memory.
-[[nodiscard]] DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target, TraceDetail detail, Progress& progress);
+[[nodiscard]] DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, const DryRunDevice& device, TraceDetail detail,
+                             Progress& progress);
 
 }  // namespace hpo::libtorch::prediction
 

@@ -44,6 +44,8 @@ public:
     void name(Ticket ticket, const std::string& scope);
     /// Sets the phase of the blocks that follow.
     void enter(std::string_view phase);
+    /// The number of the running recording. 0 if none is running.
+    [[nodiscard]] std::int64_t recording() const { return recording_; }
     /// The phase that the running recording entered last. Empty if none is running.
     [[nodiscard]] std::string phase() {
         const std::lock_guard lock{mutex_};

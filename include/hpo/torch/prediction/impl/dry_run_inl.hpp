@@ -27,12 +27,14 @@ HPO_INLINE allocator::AllocationTrace trace_training(ShortTask task, Seed seed, 
     return recording.finish();
 }
 
-HPO_INLINE DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, MetaTarget target, TraceDetail detail, Progress& progress) {
-    const MetaDevice device{target};
+HPO_INLINE DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, const DryRunDevice& device, TraceDetail detail,
+                          Progress& progress) {
+    const MetaTarget target = device.target;
+    const MetaDevice stand_in{target};
     const MetaAutocast autocast{target};
     std::optional<MetaCuda> cuda;
     std::optional<MetaHost> host;
-    if (target == MetaTarget::cuda) cuda.emplace();
+    if (target == MetaTarget::cuda) cuda.emplace(device.card);
     else host.emplace();
     static_cast<void>(Doubt::take());
     if (plan.precision != Precision::fp32) Doubt::note(0.01, "autocast");

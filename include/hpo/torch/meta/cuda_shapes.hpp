@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <torch/library.h>
+
+/// Kernels for the meta device if it stands in for CUDA, of operators that LibTorch gives a meta kernel in Python only and that the CPU's
+/// dry run leaves to the probe. They say the shapes of results.
+namespace hpo::libtorch::inline meta::shapes_of_cuda {
+
+/// Registers those that LibTorch lacks.
+void add_to(torch::Library& kernels);
+
+}  // namespace hpo::libtorch::meta::shapes_of_cuda
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/meta/impl/cuda_shapes_inl.hpp"
+#endif

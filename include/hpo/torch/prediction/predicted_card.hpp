@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "hpo/torch/meta/card.hpp"
+#include "hpo/trainer/trainer.hpp"
+
+namespace hpo::libtorch::inline prediction {
+
+/// The card that a job's dry run stands for. If this LibTorch is for CUDA and the card is there, the driver tells it. That takes none of
+/// its memory. If the job's cuBLAS workspace is Hopper's, it is an H100. In all other cases it is an A100.
+[[nodiscard]] Card predicted_card(const TrainerJob& job);
+
+}  // namespace hpo::libtorch::prediction
+
+#ifndef HPO_COMPILED
+#include "hpo/torch/prediction/impl/predicted_card_inl.hpp"
+#endif
