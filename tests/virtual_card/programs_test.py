@@ -160,6 +160,7 @@ HOSTILE = {
     "recurrent": {"fits": None, "not_known_because": "cudnnGetRNNWeightSpaceSize is not modelled"},
     "sparse": {"fits": None, "not_known_because": "cusparseCreateCsr is not modelled"},
     "records_itself": TRAINS,
+    "compiles_while_it_runs": TRAINS,
     "resets_peaks": {**TRAINS, "allocated_bytes": 1 << 28},
     "never_steps": {"fits": True, "steps": 0},
     "takes_beside_pytorch": {**TRAINS, "beside_pytorch_bytes": 64 << 20},

@@ -58,6 +58,11 @@ EXPORTED int cudaGetDriverEntryPoint(const char* name, void** out, unsigned long
 }
 EXPORTED int cuGetProcAddress_v2(const char* name, void** out, int, std::uint64_t, int* result) { return entry_point(name, out, result); }
 
+/// NVRTC looks there for functions that only NVIDIA knows. It goes on without them, but not without this one.
+EXPORTED int cuGetExportTable(const void** table, const void*) {
+    *table = nullptr;
+    return abi::not_found;
+}
 EXPORTED int cuInit(unsigned) { return world().card().count > 0 ? abi::success : abi::no_device; }
 EXPORTED int cuDriverGetVersion(int* version) {
     *version = cuda_version;

@@ -312,6 +312,13 @@ def sparse():
     a @ torch.zeros(100, 10, device="cuda")
 
 
+def compiles_while_it_runs():
+    import torch
+
+    torch.ones(1000, device="cuda").prod()  # NVRTC compiles its kernel
+    trains()
+
+
 def limits_itself():
     import torch
 
