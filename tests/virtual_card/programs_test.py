@@ -102,7 +102,7 @@ def test_models(folder):
     told = trains(["models.py", "distributed"], folder, ["--cards", "2"], launcher)
     check(told["processes"] == 2, "two ranks use two cards")
     _, told, _ = estimate(["models.py", "distributed"], ["--cards", "1"], launcher)
-    check(told is None or told["fits"] is not True, "two ranks on one card do not fit it")
+    check(told is None or told["fits"] is not True, "two ranks on one card are not said to fit it")
     if run([PYTHON, "-c", "import triton"])[0] == 0:
         trains(["models.py", "compiled"], folder)
     else:
@@ -216,18 +216,37 @@ def test_rehearsal(folder):
     check(told["attempts_out_of_memory"] == 0 and told["fit_shrunk"] != [], f"the guard shrinks what would not fit ({told})")
 
 
+def test_trainers(folder):
+    """What the trainers for CUDA see of a card, and what holds them back."""
+    script = str(ROOT.parent.parent / "scripts" / "lua" / "text_sections.lua")
+    status, out, _ = run([TUNE, "doctor", "--card", "T4"])
+    check(status == 0 and "cuda:0: T4, 14.56 GiB free of 14.56 GiB" in out, f"doctor sees the card ({out[:300]!r})")
+    small = ["--set=train_examples=300", "--set=validation_examples=100", "--set=epochs=1", "--guard", "unlimited", "--trials", "5", "--json"]
+    capped = [TUNE, "run", script, "--card", "A100-80GB", "--device-memory", "200MiB", "--rehearse", *small]
+    status, out, error = run([*capped, "--store", str(folder / "capped.db")])
+    check(status == 0 and json.loads(out)["attempts_out_of_memory"] > 0, f"a trial is held to --device-memory ({error[-200:]!r})")
+    _, out, _ = run([ANALYZE, "oom", "--store", str(folder / "capped.db"), "--json"])
+    check('"limit"' in out, "the post-mortem says that it was the limit, not the card")
+    expandable = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+    status, out, error = run([TUNE, "run", script, "--card", "700MiB", "--rehearse", *small], expandable)
+    told = json.loads(out)
+    check(status == 0 and told["fit_shrunk"] != [] and told["do_not_fit"] == [], f"recovery works with expandable segments ({told})")
+    status, out, error = run([TUNE, "trace", script, "--card", "RTX-3090", "--train", *small[:3], "--json"])
+    check(status == 0, f"a training is traced on a card ({error[-200:]!r})")
+
+
 def test_other_versions(folder):
     """The same with the other versions of PyTorch that were given."""
     global PYTHON
     for python in PYTHONS[1:]:
         PYTHON = python
-        for levers in ([], ["bf16"], ["checkpoint"], ["sgd"]):
+        for levers in ([], [], ["bf16"], ["checkpoint"], ["sgd"]):
             told = trains(["transformer.py", "8", *levers], folder)
             print("    ", told["torch"], *levers, told["reserved_bytes"])
 
 
 def main():
-    for test in (test_transformer, test_models, test_fragmentation, test_hostile, test_rehearsal, test_other_versions):
+    for test in (test_transformer, test_models, test_fragmentation, test_hostile, test_rehearsal, test_trainers, test_other_versions):
         with tempfile.TemporaryDirectory() as scratch:
             test(pathlib.Path(scratch))
     print("all is well" if not failed else f"{len(failed)} failed")

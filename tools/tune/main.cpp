@@ -12,6 +12,7 @@
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/program/asked_card.hpp"
+#include "tune/study_run/rehearsal.hpp"
 
 namespace {
 
@@ -46,17 +47,19 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
 void begin_on_asked_card(std::vector<std::string> words) {
     constexpr std::array<std::string_view, 5> able{"check", "doctor", "estimate", "trace", "run"};
     if (words.empty() || std::ranges::find(able, words[0]) == able.end()) return;
-    const auto card = hpo::tune::take_card(words);
-    if (!card) return;
-    const bool device =
-        std::ranges::any_of(words, [](const std::string& word) { return word == "--device" || word.starts_with("--device="); });
-    if (!device && words[0] != "doctor") words.insert(words.end(), {"--device", "cuda"});
-    if (words[0] == "run" && std::ranges::find(words, "--rehearse") == words.end()) {
-        throw hpo::Error{hpo::Errc::usage, "--card " + *card +
-                                               ": nothing is trained on a card that is not there; with --rehearse, run shows what its "
-                                               "memory would do"};
+    const auto name = hpo::tune::take_only_card(words);
+    if (!name) return;
+    const hpo::tune::AskedCard card = hpo::tune::asked_card({.card = *name, .context = {}});
+    const auto given = [&](const std::string& option) {
+        return std::ranges::any_of(words, [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
+    };
+    if (words[0] == "run" && !given("--rehearse")) hpo::tune::refuse_training_on_virtual_card("--card " + *name + ": ");
+    if (words[0] != "doctor") {
+        if (!given("--device")) words.insert(words.end(), {"--device", "cuda"});
+        // The whole card, whatever the script gives its trials of another device.
+        if (!given("--device-memory")) words.insert(words.end(), {"--device-memory", std::to_string(card.bytes)});
     }
-    hpo::tune::begin_on_card(hpo::tune::asked_card({.card = *card, .context = {}}), words);
+    hpo::tune::begin_on_card(card, words);
 }
 
 /// One line on stderr, `hpo-tune: error: ...`.

@@ -23,7 +23,6 @@ public:
 
 private:
     struct Binary {
-        void* itself = nullptr;
         std::vector<int> compiled;
         std::vector<int> ptx;
     };

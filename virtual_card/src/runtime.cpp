@@ -262,7 +262,7 @@ EXPORTED int cudaPointerGetAttributes(void* out, const void* at) {
     return abi::success;
 }
 EXPORTED int cudaGetSymbolAddress(void** out, const void*) {
-    // Variables of kernels, which no kernel uses. They lie in device memory that is not counted.
+    // Variables of kernels, which no kernel uses. On a card they lie in memory that is not counted. Here they lie on the host.
     static std::array<std::byte, std::size_t{1} << 16> variables;
     *out = variables.data();
     return abi::success;

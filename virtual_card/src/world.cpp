@@ -121,7 +121,7 @@ bool World::fill(void* at, std::size_t bytes) {
     forget_written();
     const auto target = reinterpret_cast<std::uintptr_t>(at);
     if (!memory_.holds(target, bytes)) {
-        std::fprintf(stderr, "hpo virtual card: error: %zu bytes are set at %p, which is no device memory to its end\n", bytes, at);
+        std::fprintf(stderr, "hpo virtual card: error: %zu bytes are set at %p, which goes beyond device memory\n", bytes, at);
         return false;
     }
     return true;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -22,7 +21,6 @@
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/models/private_folder.hpp"
-#include "tune/program/known_cards.hpp"
 #include "tune/program/program_answer.hpp"
 #include "tune/program/program_report.hpp"
 #include "tune/program/program_run.hpp"
@@ -129,6 +127,7 @@ int ask_per(const ProgramOptions& options, const ProgramRun& run, const std::fil
 
 int estimate_program(std::vector<std::string> own, std::vector<std::string> program) {
     CLI::App app{"Predict the memory of a PyTorch program, on a card that is not there", "hpo-tune estimate"};
+    app.get_formatter()->label("OPTIONS", "OPTIONS] -- PROGRAM [ARGUMENTS");
     ProgramOptions options;
     app.add_option("--card", options.card, "the card to run on, by its name or its size (default: A100-80GB)")->type_name("NAME");
     app.add_option("--device-memory", options.device_memory, "a card of this size, such as 24GiB, as PyTorch reports it")
@@ -170,7 +169,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     const Say say = [&](const std::string& text) {
         if (screen) screen->draw({}, {text});
     };
-    if (!options.per.empty()) return ask_per(options, run, folder.path(), [&](const std::string& text) { say(text); });
+    if (!options.per.empty()) return ask_per(options, run, folder.path(), say);
     const ProgramAnswer answer = ask_card(std::move(run), say);
     screen.reset();
     if (!options.snapshot.empty()) keep_snapshot(answer, options.snapshot);

@@ -42,7 +42,7 @@ AskedCard asked_card(const CardWords& words) {
         throw unknown_name("--card", "card", words.card, names);
     }
     const KnownCard* const like = named != nullptr ? named : known(std::string{usual_card});
-    AskedCard card{.name = named != nullptr ? std::string{named->name} : "card",
+    AskedCard card{.name = named != nullptr ? std::string{named->name} : "card of " + words.card,
                    .capability = like->capability,
                    .multiprocessors = like->multiprocessors,
                    .bytes = named != nullptr ? card_bytes(*named) : require_bytes("--card", words.card)};
@@ -62,6 +62,8 @@ AskedCard asked_card(const CardWords& words) {
     return card;
 }
 
+namespace {
+
 std::optional<std::string> take_card(std::vector<std::string>& words) {
     const auto found = std::ranges::find_if(words, [](const std::string& word) { return word == "--card" || word.starts_with("--card="); });
     if (found == words.end()) return std::nullopt;
@@ -76,6 +78,14 @@ std::optional<std::string> take_card(std::vector<std::string>& words) {
     return name;
 }
 
+}  // namespace
+
+std::optional<std::string> take_only_card(std::vector<std::string>& words) {
+    auto card = take_card(words);
+    if (card && take_card(words)) throw Error{Errc::usage, "--card: given twice; expected one card"};
+    return card;
+}
+
 bool is_on_virtual_card() { return ::dlsym(RTLD_DEFAULT, "hpo_virtual_card_use") != nullptr; }
 
 void begin_on_card(const AskedCard& card, const std::vector<std::string>& words) {
@@ -85,9 +95,11 @@ void begin_on_card(const AskedCard& card, const std::vector<std::string>& words)
     if (state < 0) throw Error{Errc::store, std::string{"memory to share between processes: "} + std::strerror(errno)};
     const std::string path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(state);
     ::setenv("HPO_VIRTUAL_CARD", card.text({"state=" + path}).c_str(), 1);
-    const char* const major = std::getenv("HPO_CUDA_MAJOR");
+    const char* const given = std::getenv("HPO_CUDA_MAJOR");
+    const std::string major = given != nullptr ? given : "13";
+    if (major != "12" && major != "13") throw bad_value("HPO_CUDA_MAJOR", "'" + major + "'", "12 or 13");
     const char* const others = std::getenv("LD_PRELOAD");
-    const std::string driver = (folder / ("libhpo_virtual_card_cuda" + std::string{major != nullptr ? major : "13"} + ".so")).string();
+    const std::string driver = (folder / ("libhpo_virtual_card_cuda" + major + ".so")).string();
     const std::string preloaded = driver + ":" + (folder / "libhpo_virtual_card_nvml.so").string();
     ::setenv("LD_PRELOAD", others == nullptr ? preloaded.c_str() : (preloaded + ":" + others).c_str(), 1);
     std::vector<char*> arguments{::program_invocation_name};

@@ -31,8 +31,8 @@ struct CardWords {
 /// Throws Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.
 [[nodiscard]] AskedCard asked_card(const CardWords& words);
 
-/// Takes "--card NAME" or "--card=NAME" out of the words of a command line; nullopt if it is not there.
-[[nodiscard]] std::optional<std::string> take_card(std::vector<std::string>& words);
+/// Takes "--card NAME" or "--card=NAME" out of the words of a command line; nullopt if it is not there. Throws Error if it is there twice.
+[[nodiscard]] std::optional<std::string> take_only_card(std::vector<std::string>& words);
 
 /// This program runs on a virtual card.
 [[nodiscard]] bool is_on_virtual_card();

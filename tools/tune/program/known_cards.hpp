@@ -55,6 +55,7 @@ inline constexpr std::int64_t guessed_context_bytes = std::int64_t{500} << 20;
 /// The card of a program that names none.
 inline constexpr std::string_view usual_card = "A100-80GB";
 
+/// Rounded down to whole pages of 2 MiB, since the figure has two decimals.
 [[nodiscard]] constexpr std::int64_t card_bytes(const KnownCard& card) {
     return static_cast<std::int64_t>(card.gibibytes * (std::int64_t{1} << 30)) / (2 << 20) * (2 << 20);
 }

@@ -13,8 +13,8 @@
 
 namespace hpo::tune {
 
-/// Not modelled. PyTorch takes it only if there is room: without, it goes on to the next algorithm (aten/src/ATen/native/cudnn/Conv_v8.cpp,
-/// try_plans). So a program fits without it.
+/// As the virtual card reports it (virtual_card/src/libraries.cpp). Not modelled. PyTorch takes it only if there is room: without, it goes
+/// on to the next algorithm (aten/src/ATen/native/cudnn/Conv_v8.cpp, try_plans). So a program fits without it.
 inline constexpr std::string_view cudnn_workspace = "cuDNN's workspace";
 
 /// What is known of a program after it ran on a virtual card. Memory in bytes.

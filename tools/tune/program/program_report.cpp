@@ -90,6 +90,7 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
         note("not modelled: " + each + (each == cudnn_workspace ? "; PyTorch takes it only where there is room" : ""));
     if (estimate.end.processes.size() > 1)
         note(std::to_string(estimate.end.processes.size()) + " processes used the cards; this is the one that took most");
+    for (const std::string& each : estimate.end.untried) note(each);
     if (estimate.beside_bytes > 0) note(format_bytes(estimate.beside_bytes) + " were taken beside PyTorch's allocator, by other libraries");
     for (const SizeFromData& each : estimate.process().sizes_from_data)
         note("depends on data at " + each.line + ": " + each.assumed + (each.at_least ? ", so at least" : ""));
@@ -169,7 +170,6 @@ Json program_json(const ProgramAnswer& answer) {
               {"torch", process.torch},
               {"seconds", whole.end.seconds},
               {"not_modelled", whole.end.not_modelled},
-              {"untried", whole.end.untried},
               {"untried", whole.end.untried},
               {"by_step", Json::array()},
               {"settings_table", Json::array()},

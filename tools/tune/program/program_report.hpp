@@ -18,7 +18,7 @@ namespace hpo::tune {
 /// What is known of a program, for people. `top`: how many lines that hold memory.
 void print_program(const tools::Page& page, const ProgramAnswer& answer, std::size_t top);
 
-/// The same for a program.
+/// The same as JSON.
 [[nodiscard]] tools::Json program_json(const ProgramAnswer& answer);
 
 /// One value of --per.

@@ -71,18 +71,18 @@ worker::Process start(const ProgramRun& run, const worker::LogFile& output) {
 }
 
 /// While it lives, processes that the program leaves become children of this one, whatever group they are in. Then they are ended.
-class Orphans {
+class Subreaper {
 public:
-    Orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
-    Orphans(const Orphans&) = delete;
-    Orphans& operator=(const Orphans&) = delete;
-    ~Orphans() { end_children(); }
+    Subreaper() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+    Subreaper(const Subreaper&) = delete;
+    Subreaper& operator=(const Subreaper&) = delete;
+    ~Subreaper() { end_children(); }
 
 private:
     static void end_children();
 };
 
-void Orphans::end_children() {
+void Subreaper::end_children() {
     const std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
     for (int round = 0; round < 100; ++round) {  // those of a child that is ended are adopted
         std::ifstream children{list};
@@ -157,7 +157,7 @@ ProgramEnd run_to_its_end(const ProgramRun& run, const worker::LogFile& output, 
     const auto begin = Clock::now();
     const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
     ProgramEnd end;
-    const Orphans orphans;
+    const Subreaper subreaper;
     worker::Process process = start(run, output);
     double told = 0;
     while (!process.wait(std::chrono::milliseconds{200})) {

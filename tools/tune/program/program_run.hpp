@@ -42,10 +42,10 @@ struct RecordedProcess {
     bool complete = false;  ///< the snapshot is there. Otherwise the process was ended before it was written
     std::string why;        ///< steps: all of them were made; end: the program ended; limit: it was ended
     int steps = 0;
-    std::string error;                 ///< the exception that ended it; empty: none
-    std::string error_line;            ///< of the program, where it left PyTorch; empty: none
-    std::string torch;                 ///< PyTorch's version
-    std::vector<int> cards;            ///< by number, those that it took memory of. What follows is of the one of which PyTorch took most
+    std::string error;       ///< the exception that ended it; empty: none
+    std::string error_line;  ///< of the program, where it left PyTorch; empty: none
+    std::string torch;       ///< PyTorch's version
+    std::vector<int> cards;  ///< by number, those that it took memory of. The next three are of the card of which PyTorch took most
     std::int64_t card_peak_bytes = 0;  ///< by PyTorch's allocator and all others
     std::int64_t allocated_bytes = 0;
     std::int64_t reserved_bytes = 0;
@@ -62,7 +62,7 @@ struct ProgramEnd {
     bool timed_out = false;                         ///< it was ended by the limit
     std::optional<std::string> torch_without_cuda;  ///< its version: the program imported a PyTorch without CUDA
     std::string refused;                            ///< why there is no virtual card for the program's PyTorch; empty: there is one
-    std::vector<RecordedProcess> processes;         ///< the one that ran out of memory first, or else the one that took most
+    std::vector<RecordedProcess> processes;         ///< sorted: those that ran out of memory, then those that took more
     std::vector<std::string> not_modelled;  ///< functions that were called, or that a new PyTorch asks for, and that the card does not have
     std::vector<std::string> untried;       ///< a PyTorch that is newer than those that were tried on a virtual card
     std::string last_words;                 ///< the last line that the program printed; empty: none
@@ -76,7 +76,7 @@ struct ProgramEnd {
 [[nodiscard]] std::filesystem::path virtual_card_folder();
 
 /// Runs a program on a virtual card until its optimizer made some steps, or until it ends. `progress` is called about once a second with
-/// the seconds so far. No process of the program is left, unless it left the program's group. Throws Error if it cannot be started.
+/// the seconds so far. No process of the program is left. Throws Error if it cannot be started.
 [[nodiscard]] ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(double)>& progress);
 
 }  // namespace hpo::tune

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -23,7 +22,7 @@ using tools::Json;
 
 bool ran_out_of_memory(const Attempt& attempt) { return attempt.failure && is_memory(attempt.failure->kind); }
 
-/// When attempts ran, in microseconds.
+/// How attempts overlapped.
 struct Running {
     std::size_t most_at_once = 0;
     double empty_share = 0;
@@ -62,7 +61,7 @@ Running running_of(const std::vector<Trial>& trials) {
 
 std::optional<std::int64_t> micro_batch(const Attempt& attempt) { return attempt.plan.effective_micro_batch(); }
 
-/// "trial 3: micro-batch 128 to 32"
+/// "trial 3: micro-batch 32 of a batch of 128"
 std::string shrunk_text(const Trial& trial) {
     std::string text = "trial " + std::to_string(trial.number);
     const auto from = trial.attempts.front().plan.effective_batch;
@@ -95,7 +94,8 @@ Rehearsal rehearsal_of(const TuneResult& result) {
             (fitted ? found.otherwise : found.refused).push_back(&trial);
             continue;
         }
-        const bool whole = trial.attempts.size() == 1 && trial.attempts.front().plan.accumulation_steps() <= 1;
+        const bool whole = std::ranges::none_of(trial.attempts, ran_out_of_memory) &&
+                           (trial.attempts.empty() || trial.attempts.back().plan.accumulation_steps() <= 1);
         (whole ? found.at_once : found.shrunk).push_back(&trial);
     }
     const Running running = running_of(result.trials);
@@ -132,14 +132,19 @@ void print_rehearsal(const TuneResult& result, bool as_json) {
     row("ended otherwise   ", found.otherwise);
     page.line("  attempts that ran out of memory: " + std::to_string(found.out_of_memory));
     page.line("  trials at the same time, at most: " + std::to_string(found.most_at_once));
-    page.paragraph(
-        "  the device was empty " + tools::percent(found.empty_share) + " of the time. Kernels take none here, so on a card it is less", 4);
+    page.paragraph("  the device was empty " + tools::percent(found.empty_share) +
+                       " of the time. Kernels take no time here; on a card the share is smaller",
+                   4);
+}
+
+void refuse_training_on_virtual_card(const std::string& place) {
+    throw Error{Errc::usage, place + "nothing is trained on a card that is not there; with --rehearse, run shows what its memory would do"};
 }
 
 void require_real_card_or_rehearsal(bool rehearse) {
     if (rehearse == is_on_virtual_card()) return;
     if (rehearse) throw Error{Errc::usage, "--rehearse: needs a card that is not there: --card NAME"};
-    throw Error{Errc::usage, "nothing is trained on a card that is not there; with --rehearse, run shows what its memory would do"};
+    refuse_training_on_virtual_card("");
 }
 
 RehearsalStore::RehearsalStore(StudyArguments& arguments) {

@@ -27,6 +27,9 @@ struct Rehearsal {
 
 void print_rehearsal(const TuneResult& result, bool as_json);
 
+/// Throws Error. `place` is for the message.
+[[noreturn]] void refuse_training_on_virtual_card(const std::string& place);
+
 /// Throws Error if a study is to be run on a virtual card, or rehearsed on a real one.
 void require_real_card_or_rehearsal(bool rehearse);
 

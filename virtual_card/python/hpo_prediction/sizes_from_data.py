@@ -18,9 +18,15 @@ class SizesFromData:
         self._operators = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is meant
-            for name in ("nonzero", "repeat_interleave_tensor", "unique2", "unique_one", "unique_dim", "unique_consecutive"):
-                operator = {"repeat_interleave_tensor": "repeat_interleave.Tensor", "unique2": "_unique2", "unique_one": "_unique"}
-                self._operators.impl(operator.get(name, name), self._made(torch, getattr(self, "_" + name)), "CUDA")
+            for operator, kernel in {
+                "nonzero": self._nonzero,
+                "repeat_interleave.Tensor": self._repeat_interleave_tensor,
+                "_unique": self._unique_one,
+                "_unique2": self._unique2,
+                "unique_dim": self._unique_dim,
+                "unique_consecutive": self._unique_consecutive,
+            }.items():
+                self._operators.impl(operator, self._made(torch, kernel), "CUDA")
 
     def _made(self, torch, function):
         def operator(*arguments, **options):

@@ -40,7 +40,7 @@ using Sizes = at::IntArrayRef;
 [[nodiscard]] Tensor index_select_backward(const Tensor& gradient, Sizes sizes, std::int64_t dimension, const Tensor& index);
 [[nodiscard]] Tensor gather_backward(const Tensor& gradient, const Tensor& self, std::int64_t dimension, const Tensor& index, bool sparse);
 [[nodiscard]] Tensor index_put(const Tensor& self, const c10::List<TorchOptional<Tensor>>& indices, const Tensor& values, bool accumulate);
-/// Adds in place where autograd adds up two gradients of a tensor, as on other devices than this one.
+/// Adds in place where autograd adds up two gradients of a tensor, as on every device but meta.
 [[nodiscard]] Tensor add(const Tensor& self, const Tensor& other, const at::Scalar& alpha);
 /// @}
 

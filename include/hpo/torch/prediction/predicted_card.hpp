@@ -6,8 +6,9 @@
 
 namespace hpo::libtorch::inline prediction {
 
-/// The card that a job's dry run stands for. If this LibTorch is for CUDA and the card is there, the driver tells it. That takes none of
-/// its memory. If the job's cuBLAS workspace is Hopper's, it is an H100. In all other cases it is an A100.
+/// The card that a job's dry run stands for. If the job's cuBLAS workspace is Hopper's, and no Hopper is there, it is an H100. Otherwise,
+/// if this LibTorch is for CUDA and the card is there, the driver tells it, which takes none of its memory. In all other cases it is an
+/// A100.
 [[nodiscard]] Card predicted_card(const TrainerJob& job);
 
 }  // namespace hpo::libtorch::prediction

@@ -8,6 +8,7 @@
 
 #include "hpo/base/inline.hpp"
 #include "hpo/torch/meta/cuda_attention.hpp"
+#include "hpo/torch/meta/cuda_reductions.hpp"
 
 namespace hpo::libtorch::inline meta {
 
@@ -40,7 +41,8 @@ HPO_INLINE CudaAttention::Tensor CudaAttention::of(const Tensor& query, const Te
         }
     }
     const bool keeps = at::GradMode::is_enabled() && (query.requires_grad() || key.requires_grad() || value.requires_grad());
-    return apply(query, key, value, bias, !bias && fused::in_half(query) && query.size(-1) <= 256, dropout > 0, keeps);
+    const bool flash = !bias && fused::in_half(query) && query.size(-1) <= 256 && kernels_of_cuda::card().capability.major >= 8;
+    return apply(query, key, value, bias, flash, dropout > 0, keeps);
 }
 
 HPO_INLINE CudaAttention::Tensor CudaAttention::forward(torch::autograd::AutogradContext* context, const Tensor& query, const Tensor& key,

@@ -37,6 +37,7 @@ inline Tensor& truth_into(const Tensor& self, const Tensor& other, Tensor& out) 
 
 /// The sizes without some dimensions, without all if there are none.
 [[nodiscard]] inline std::vector<std::int64_t> without(const Tensor& self, at::OptionalIntArrayRef dimensions, bool keep) {
+    if (self.dim() == 0) return {};
     std::vector<bool> gone(static_cast<std::size_t>(self.dim()), !dimensions || dimensions->empty());
     if (dimensions) {
         for (const std::int64_t each : *dimensions) gone[static_cast<std::size_t>(each < 0 ? each + self.dim() : each)] = true;

@@ -18,6 +18,7 @@ namespace hpo::libtorch::inline meta {
 
 HPO_INLINE Reduction Reduction::of(const torch::Tensor& input, std::vector<std::int64_t> dimensions) {
     const std::int64_t count = input.dim();
+    if (count == 0) return {};
     std::vector<bool> vanishes(static_cast<std::size_t>(count), dimensions.empty());
     for (const std::int64_t each : dimensions) vanishes[static_cast<std::size_t>(each < 0 ? each + count : each)] = true;
     struct Dimension {
