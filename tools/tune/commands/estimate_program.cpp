@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <sstream>
@@ -24,6 +25,7 @@
 #include "tune/program/program_answer.hpp"
 #include "tune/program/program_report.hpp"
 #include "tune/program/program_run.hpp"
+#include "tune/settings/settings.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -49,9 +51,13 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     ProgramRun run{.words = std::move(words)};
     if (!options.card.empty() && !options.device_memory.empty())
         throw Error{Errc::usage, "--card and --device-memory: expected one of them"};
-    if (!options.device_memory.empty()) static_cast<void>(require_bytes("--device-memory", options.device_memory));
-    run.card = asked_card({.card = options.card.empty() ? options.device_memory : options.card, .context = options.context});
+    const bool by_size = !options.device_memory.empty();
+    run.card = asked_card({.card = by_size ? options.device_memory : options.card,
+                           .context = options.context,
+                           .place = by_size ? "--device-memory" : "--card"});
     run.card.count = options.cards;
+    if (!options.output.empty() && !std::ofstream{options.output, std::ios::app})
+        throw Error{Errc::usage, "--output: " + options.output + ": cannot be written"};
     run.output = options.output;
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
@@ -69,7 +75,8 @@ PerOption read_per(const std::string& text, const std::vector<std::string>& word
     PerOption per{.name = text.substr(0, equals)};
     std::istringstream values{equals == std::string::npos ? "" : text.substr(equals + 1)};
     for (std::string each; std::getline(values, each, ',');) {
-        if (!each.empty()) per.values.push_back(each);
+        if (each.empty()) throw bad_value("--per", "'" + text + "'", "a value on each side of a comma");
+        per.values.push_back(each);
     }
     if (per.name.empty() || per.values.empty()) throw bad_value("--per", "'" + text + "'", "NAME=VALUE,VALUE,..., such as BATCH=8,16,32");
     const std::string place = "{" + per.name + "}";
@@ -104,23 +111,27 @@ int ask_per(const ProgramOptions& options, const ProgramRun& run, const std::fil
         std::filesystem::create_directory(here.folder);
         const std::string which = per.name + " " + value + ": ";
         try {
-            rows.push_back({value, ask_card(std::move(here), [&](const std::string& text) { say(which + text); })});
+            rows.push_back({value, ask_card(std::move(here), [&](const std::string& text) { say(which + text); }), ""});
         } catch (const Error& error) {
-            throw Error{error.code(), which + error.what()};
+            if (error.code() != Errc::check_failed) throw;
+            rows.push_back({value, std::nullopt, error.what()});  // the other values may be known
         }
     }
+    const bool all_failed = std::ranges::none_of(rows, [](const PerValue& each) { return each.answer.has_value(); });
+    const int status = all_failed ? exit_code(Errc::check_failed) : 0;
     if (!options.json) {
-        print_per(tools::Page::standard_output(), per.name, rows);
-        return 0;
+        print_per(tools::Page::standard_output(), run, per.name, rows);
+        return status;
     }
     Json json{{"name", per.name}, {"largest_that_fits", nullptr}, {"rows", Json::array()}};
     if (const PerValue* const largest = largest_that_fits(rows)) json["largest_that_fits"] = largest->value;
     for (const PerValue& each : rows) {
         json["rows"].push_back({{"value", each.value}});
-        json["rows"].back().update(program_json(each.answer));
+        if (each.answer) json["rows"].back().update(program_json(*each.answer));
+        else json["rows"].back()["error"] = each.error;
     }
     tools::print(json);
-    return 0;
+    return status;
 }
 
 }  // namespace
@@ -129,11 +140,15 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
     CLI::App app{"Predict the memory of a PyTorch program, on a card that is not there", "hpo-tune estimate"};
     app.get_formatter()->label("OPTIONS", "OPTIONS] -- PROGRAM [ARGUMENTS");
     ProgramOptions options;
-    app.add_option("--card", options.card, "the card to run on, by its name or its size (default: A100-80GB)")->type_name("NAME");
+    app.add_option("--card", options.card, "the card to run on, by its name or its size (default: A100-80GB)")
+        ->type_name("NAME")
+        ->check(not_empty("NAME"));
     app.add_option("--device-memory", options.device_memory, "a card of this size, such as 24GiB, as PyTorch reports it")
-        ->type_name("SIZE");
+        ->type_name("SIZE")
+        ->check(not_empty("SIZE"));
     app.add_option("--context", options.context, "what the CUDA context takes of the card (default: what others saw on it, or 500MiB)")
-        ->type_name("SIZE");
+        ->type_name("SIZE")
+        ->check(not_empty("SIZE"));
     app.add_option("--cards", options.cards, "so many equal cards")->check(CLI::Range(1, 16))->capture_default_str();
     app.add_option("--steps", options.steps, "optimizer steps after which the program is ended; the second has the optimizer's state")
         ->check(CLI::Range(1, 1'000'000))
@@ -142,13 +157,18 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--top", options.top, "lines that are shown")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-    app.add_option("--per", options.per, "run it for each value in the place of {NAME} in its arguments")->type_name("NAME=V1,V2,...");
-    app.add_option("--snapshot", options.snapshot, "keep the recording in this file, for hpo-analyze snapshot")->type_name("FILE");
-    app.add_option("--output", options.output, "append what the program prints to this file")->type_name("FILE");
+    app.add_option("--per", options.per, "run it for each value in the place of {NAME} in its arguments")
+        ->type_name("NAME=V1,V2,...")
+        ->check(not_empty("NAME=V1,V2,..."));
+    app.add_option("--snapshot", options.snapshot, "keep the recording in this file, for hpo-analyze snapshot")
+        ->type_name("FILE")
+        ->check(not_empty("FILE"));
+    app.add_option("--output", options.output, "append what the program prints to this file")->type_name("FILE")->check(not_empty("FILE"));
     app.add_flag("--json", options.json, "as JSON");
     app.footer(
         "  hpo-tune estimate --card RTX-4090 -- python train.py --batch-size 16\n"
-        "  hpo-tune estimate --card T4 --per BATCH=8,16,32 -- python train.py --batch-size {BATCH}\n" +
+        "  hpo-tune estimate --card T4 --per BATCH=8,16,32 -- python train.py --batch-size {BATCH}\n"
+        "The exit code is 0 whatever the answer is; --json has it in \"fits\".\n" +
         std::string{exit_codes});
     std::ranges::reverse(own);  // as CLI11 takes them
     try {

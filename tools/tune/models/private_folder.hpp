@@ -16,8 +16,12 @@ namespace hpo::tune {
 class PrivateFolder {
 public:
     PrivateFolder() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "hpo-tune-XXXXXX").string();
-        if (!::mkdtemp(pattern.data())) throw Error{Errc::store, pattern + ": cannot be made: " + std::strerror(errno)};
+        std::error_code failed;
+        const std::filesystem::path home = std::filesystem::temp_directory_path(failed);
+        const char* const given = std::getenv("TMPDIR");
+        if (failed) throw Error{Errc::usage, "TMPDIR: " + std::string{given != nullptr ? given : "/tmp"} + ": " + failed.message()};
+        std::string pattern = (home / "hpo-tune-XXXXXX").string();
+        if (!::mkdtemp(pattern.data())) throw Error{Errc::usage, "TMPDIR: " + pattern + ": cannot be made: " + std::strerror(errno)};
         path_ = pattern;
     }
     PrivateFolder(const PrivateFolder&) = delete;

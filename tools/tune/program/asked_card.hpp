@@ -24,8 +24,9 @@ struct AskedCard {
 
 /// How people ask for a card.
 struct CardWords {
-    std::string card;     ///< a name that is known, or a size; empty: the usual card
-    std::string context;  ///< a size; empty: what others saw on the card, or a guess
+    std::string card;              ///< a name that is known, or a size; empty: the usual card
+    std::string context;           ///< a size; empty: what others saw on the card, or a guess
+    std::string place = "--card";  ///< of the card's words, for messages
 };
 
 /// Throws Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.

@@ -116,6 +116,9 @@ ProgramEstimate estimate_from(const ProgramRun& run, ProgramEnd end) {
     estimate.steps = step_peaks(recording, estimate.process().step_times_us);
     if (estimate.process().ran_out_of_memory()) tell_failure(estimate, recording);
     else leave_out_refused(recording.trace, recording.history);
+    estimate.caught = static_cast<std::size_t>(
+        std::ranges::count(recording.history.requests, allocator::Request::Kind::refused, &allocator::Request::kind) -
+        (estimate.fails_line ? 1 : 0));
     estimate.holders = allocator::moment_after(recording.trace, allocator::requested_peak(recording.trace).event);
     estimate.beside_bytes = std::max<std::int64_t>(0, estimate.process().card_peak_bytes - estimate.reserved_peak);
     estimate.least_card =

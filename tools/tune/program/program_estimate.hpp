@@ -34,10 +34,13 @@ struct ProgramEstimate {
     std::int64_t reserved_peak = 0;
     std::int64_t beside_bytes = 0;          ///< at least so much was taken beside PyTorch's allocator, without the context
     std::int64_t least_card = 0;            ///< least memory of a card that serves every request, with the context
+    std::size_t caught = 0;                 ///< so many requests were refused, and the program went on
     std::optional<std::string> fails_line;  ///< the program ran out of memory: by which line of its own,
     std::int64_t fails_bytes = 0;           ///< and for how much
 
     [[nodiscard]] const RecordedProcess& process() const { return end.processes.front(); }
+    /// On another card it may take another amount: it looks at the card's size, or tries what fits.
+    [[nodiscard]] bool adapts() const { return caught > 0 || !process().card_questions.empty(); }
     /// The whole of what it takes is not known.
     [[nodiscard]] bool at_least() const;
     /// Why it is not known if the program fits; empty: it is known.

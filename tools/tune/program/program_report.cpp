@@ -22,6 +22,7 @@ constexpr std::size_t indent = 9;
 std::string steps_text(int steps) { return steps == 1 ? "1 optimizer step" : std::to_string(steps) + " optimizer steps"; }
 
 std::string least_text(const ProgramEstimate& estimate) {
+    if (estimate.adapts()) return "adapts to the card, and takes " + format_bytes(estimate.reserved_peak) + " of this one";
     return "needs a card of " + std::string{estimate.at_least() ? "at least " : ""} + rounded_up(estimate.least_card);
 }
 
@@ -51,6 +52,7 @@ std::string smallest_text(const ProgramAnswer& answer) {
     const ProgramEstimate& whole = answer.furthest();
     if (!need_known(whole)) return "not known: the requests after the one that failed are not known";
     if (!whole.unknown().empty()) return "not known: " + whole.unknown();
+    if (whole.adapts()) return "not known: the program adapts to the card";
     const KnownCard* const card = smallest_card(answer);
     if (card == nullptr) return "none of those that hpo-tune knows";
     return std::string{card->name} + ", " + format_bytes(card_bytes(*card));
@@ -91,6 +93,12 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
     if (estimate.end.processes.size() > 1)
         note(std::to_string(estimate.end.processes.size()) + " processes used the cards; this is the one that took most");
     for (const std::string& each : estimate.end.untried) note(each);
+    for (const std::string& each : estimate.process().card_questions) note("the card's size is read at " + each);
+    if (estimate.caught > 0)
+        note(tools::counted(estimate.caught, "request") + " ran out of memory, and the program went on with something else");
+    if (estimate.process().cards.size() > 1)
+        note("it uses " + std::to_string(estimate.process().cards.size()) + " cards; this is card " +
+             std::to_string(estimate.recording.device) + ", of which it takes most");
     if (estimate.beside_bytes > 0) note(format_bytes(estimate.beside_bytes) + " were taken beside PyTorch's allocator, by other libraries");
     for (const SizeFromData& each : estimate.process().sizes_from_data)
         note("depends on data at " + each.line + ": " + each.assumed + (each.at_least ? ", so at least" : ""));
@@ -145,7 +153,7 @@ Json program_json(const ProgramAnswer& answer) {
     const ProgramEstimate& here = answer.on_card;
     const ProgramEstimate& whole = answer.furthest();
     const RecordedProcess& process = whole.process();
-    const KnownCard* const smallest = need_known(whole) && whole.unknown().empty() ? smallest_card(answer) : nullptr;
+    const KnownCard* const smallest = need_known(whole) && whole.unknown().empty() && !whole.adapts() ? smallest_card(answer) : nullptr;
     Json json{{"card", here.run.card.name},
               {"card_bytes", here.run.card.bytes},
               {"context_bytes", here.run.card.context_bytes},
@@ -153,6 +161,9 @@ Json program_json(const ProgramAnswer& answer) {
               {"fails_at", nullptr},
               {"least_device_bytes", need_known(whole) ? Json(whole.least_card) : Json(nullptr)},
               {"at_least", whole.at_least()},
+              {"adapts_to_card", whole.adapts()},
+              {"card_questions", process.card_questions},
+              {"caught_out_of_memory", whole.caught},
               {"smallest_card", smallest != nullptr ? Json(smallest->name) : Json(nullptr)},
               {"allocated_bytes", whole.allocated_peak},
               {"reserved_bytes", whole.reserved_peak},
@@ -205,32 +216,35 @@ const PerValue* largest_that_fits(const std::vector<PerValue>& rows) {
     const bool numbers = std::ranges::all_of(rows, [&](const PerValue& each) { return number(each.value).has_value(); });
     const PerValue* found = nullptr;
     for (const PerValue& each : rows) {
-        if (!each.answer.fits().value_or(false)) continue;
+        if (!each.answer || !each.answer->fits().value_or(false)) continue;
         if (found == nullptr || !numbers || *number(each.value) > *number(found->value)) found = &each;
     }
     return found;
 }
 
-void print_per(const Page& page, const std::string& name, const std::vector<PerValue>& rows) {
+void print_per(const Page& page, const ProgramRun& run, const std::string& name, const std::vector<PerValue>& rows) {
     using Align = Table::Align;
-    const ProgramRun& run = rows.front().answer.on_card.run;
     page.paragraph("On a virtual " + run.card.name + " (" + format_bytes(run.card.bytes) + "), of which the CUDA context takes " +
                    format_bytes(run.card.context_bytes) + ":");
     page.line();
     Table table{{{name, Align::right}, {"reserved", Align::right}, {"allocated", Align::right}, {"needs", Align::right}, {"fits"}},
                 Table::Last::wrap};
     for (const PerValue& each : rows) {
-        const ProgramEstimate& whole = each.answer.furthest();
+        if (!each.answer) {
+            table.row({each.value, "-", "-", "-", "not known: " + each.error});
+            continue;
+        }
+        const ProgramEstimate& whole = each.answer->furthest();
         const std::string more = whole.at_least() || !need_known(whole) ? ">= " : "";
         table.row({each.value, more + format_bytes(whole.reserved_peak), more + format_bytes(whole.allocated_peak),
-                   need_known(whole) ? more + rounded_up(whole.least_card) : "-", verdict(each.answer)});
+                   need_known(whole) && !whole.adapts() ? more + rounded_up(whole.least_card) : "-", verdict(*each.answer)});
     }
     table.print(page, 2);
     page.line();
     const PerValue* const largest = largest_that_fits(rows);
     page.paragraph(largest != nullptr ? "The largest " + name + " that fits is " + largest->value + "." : "None of them fits.");
     for (const PerValue& each : rows) {
-        if (each.answer.furthest().at_least()) {
+        if (each.answer && each.answer->furthest().at_least()) {
             page.paragraph(">= : at least. Ask for " + each.value + " alone to see why.");
             break;
         }

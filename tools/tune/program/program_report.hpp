@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,13 @@ void print_program(const tools::Page& page, const ProgramAnswer& answer, std::si
 /// One value of --per.
 struct PerValue {
     std::string value;
-    ProgramAnswer answer;
+    std::optional<ProgramAnswer> answer;  ///< nullopt: nothing is known
+    std::string error;                    ///< why
 };
 
 /// The last value that fits; nullptr: none does. Numbers go by their size, other values as they were given.
 [[nodiscard]] const PerValue* largest_that_fits(const std::vector<PerValue>& rows);
 
-void print_per(const tools::Page& page, const std::string& name, const std::vector<PerValue>& rows);
+void print_per(const tools::Page& page, const ProgramRun& run, const std::string& name, const std::vector<PerValue>& rows);
 
 }  // namespace hpo::tune

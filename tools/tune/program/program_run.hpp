@@ -52,6 +52,7 @@ struct RecordedProcess {
     std::vector<std::int64_t> step_times_us;  ///< when each optimizer step was done, since 1970
     std::vector<ValueRead> value_reads;
     std::vector<SizeFromData> sizes_from_data;
+    std::vector<std::string> card_questions;  ///< lines of the program that read how large the card is, or how much of it is free
 
     /// PyTorch's error for it left the program. One that the program caught did not.
     [[nodiscard]] bool ran_out_of_memory() const { return error.find("OutOfMemoryError") != std::string::npos; }

@@ -94,9 +94,9 @@ Rehearsal rehearsal_of(const TuneResult& result) {
             (fitted ? found.otherwise : found.refused).push_back(&trial);
             continue;
         }
-        const bool whole = std::ranges::none_of(trial.attempts, ran_out_of_memory) &&
-                           (trial.attempts.empty() || trial.attempts.back().plan.accumulation_steps() <= 1);
-        (whole ? found.at_once : found.shrunk).push_back(&trial);
+        if (!trial.attempts.empty() && trial.attempts.back().plan.accumulation_steps() > 1) found.shrunk.push_back(&trial);
+        else if (std::ranges::any_of(trial.attempts, ran_out_of_memory)) found.again.push_back(&trial);
+        else found.at_once.push_back(&trial);
     }
     const Running running = running_of(result.trials);
     found.most_at_once = running.most_at_once;
@@ -106,12 +106,13 @@ Rehearsal rehearsal_of(const TuneResult& result) {
 
 void print_rehearsal(const TuneResult& result, bool as_json) {
     const Rehearsal found = rehearsal_of(result);
-    const std::size_t all = found.at_once.size() + found.shrunk.size() + found.refused.size() + found.otherwise.size();
+    const std::size_t all = found.at_once.size() + found.shrunk.size() + found.again.size() + found.refused.size() + found.otherwise.size();
     if (as_json) {
         tools::print(Json{{"study", result.study.name},
                           {"trials", all},
                           {"fit_at_once", numbers(found.at_once)},
                           {"fit_shrunk", numbers(found.shrunk)},
+                          {"fit_when_run_again", numbers(found.again)},
                           {"do_not_fit", numbers(found.refused)},
                           {"ended_otherwise", numbers(found.otherwise)},
                           {"attempts_out_of_memory", found.out_of_memory},
@@ -125,11 +126,12 @@ void print_rehearsal(const TuneResult& result, bool as_json) {
     const auto row = [&](const std::string& what, const std::vector<const Trial*>& trials) {
         if (!trials.empty()) page.paragraph("  " + what + std::to_string(trials.size()) + ": " + numbers_text(trials), 4);
     };
-    row("fit at once       ", found.at_once);
-    row("fit when shrunk   ", found.shrunk);
-    for (std::size_t i = 0; i < found.shrunk.size() && i < 5; ++i) page.line("                      " + shrunk_text(*found.shrunk[i]));
-    row("do not fit        ", found.refused);
-    row("ended otherwise   ", found.otherwise);
+    row("fit at once        ", found.at_once);
+    row("fit when shrunk    ", found.shrunk);
+    for (std::size_t i = 0; i < found.shrunk.size() && i < 5; ++i) page.line("                       " + shrunk_text(*found.shrunk[i]));
+    row("fit when run again ", found.again);
+    row("do not fit         ", found.refused);
+    row("ended otherwise    ", found.otherwise);
     page.line("  attempts that ran out of memory: " + std::to_string(found.out_of_memory));
     page.line("  trials at the same time, at most: " + std::to_string(found.most_at_once));
     page.paragraph("  the device was empty " + tools::percent(found.empty_share) +

@@ -14,7 +14,8 @@ namespace hpo::tune {
 /// What the memory of a study did on a card that computes nothing.
 struct Rehearsal {
     std::vector<const Trial*> at_once;    ///< fitted with the plan that they began with
-    std::vector<const Trial*> shrunk;     ///< fitted after memory ran out, or after the guard had shrunk them
+    std::vector<const Trial*> shrunk;     ///< fitted in smaller micro-batches
+    std::vector<const Trial*> again;      ///< fitted when they ran again, with more of the card or alone
     std::vector<const Trial*> refused;    ///< did not fit at all: the guard or the device refused them
     std::vector<const Trial*> otherwise;  ///< ended by something else, often by a value that was made up
     std::size_t out_of_memory = 0;        ///< attempts

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import initial_values, values
+from . import card_questions, initial_values, values
 from .recording import Recording
 from .sizes_from_data import SizesFromData
 
@@ -19,4 +19,6 @@ def begin(torch, folder):
     sizes = SizesFromData(torch)
     values.answer(torch, asked, sizes)
     initial_values.skip(torch)
-    Recording(torch, folder, asked, sizes)
+    questions = {}
+    card_questions.watch(torch, questions)
+    Recording(torch, folder, asked, sizes, questions)

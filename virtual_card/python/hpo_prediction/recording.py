@@ -35,12 +35,13 @@ def _end_with_parent():
 
 
 class Recording:
-    def __init__(self, torch, folder, asked, sizes):
+    def __init__(self, torch, folder, asked, sizes, questions):
         LIVING.append(self)
         self.torch = torch
         self.folder = folder
         self.asked = asked
         self.sizes = sizes
+        self.questions = questions
         self.steps = {}  # of each optimizer that has something on the card
         self.step_times = []  # of each step, in microseconds since 1970
         self.optimizers = weakref.WeakSet()
@@ -67,6 +68,13 @@ class Recording:
         if DEADLINE < float("inf"):
             threading.Thread(target=self.wait_for_deadline, daemon=True).start()
         atexit.register(self.write, "end")
+        self.leave = leave = os._exit
+
+        def leave_at_once(status):
+            self.write("end")
+            leave(status)
+
+        os._exit = leave_at_once
         self.shown = sys.excepthook
         sys.excepthook = self.on_exception
 
@@ -80,14 +88,15 @@ class Recording:
 
     def wait_for_deadline(self):
         time.sleep(max(0, DEADLINE - time.time()))
-        if self.torch.cuda.is_initialized():  # a process that only waits for others ends with them
-            self.end("limit")
+        while not self.torch.cuda.is_initialized():  # a process that only waits for others ends with them
+            time.sleep(0.2)
+        self.end("limit")
 
     def end(self, why):
         self.write(why)
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)  # whatever the program would do at its end is no part of the answer
+        self.leave(0)  # whatever the program would do at its end is no part of the answer
 
     def on_exception(self, kind, error, trace):
         self.error = f"{kind.__name__}: {error}".split("\n")[0]
@@ -125,6 +134,7 @@ class Recording:
             "allocated_bytes": cuda.max_memory_allocated(most),
             "reserved_bytes": cuda.max_memory_reserved(most),
             "asked": [{"line": line, "times": times} for line, times in self.asked.lines.items() if line],
+            "card_questions": [line for line in self.questions if line],
             "sizes_from_data": [{"line": line, **what} for line, what in self.sizes.noted.items()],
         }
         with open(stem + ".json", "w", encoding="utf-8") as file:
