@@ -31,6 +31,13 @@ TEST_CASE("what cannot be estimated of a program is one error that says why") {
     CHECK(error_of({"--card", "RTX-4091", "--", "true"}, 2).find("did you mean 'RTX-4090'?") != std::string::npos);
     CHECK(error_of({"--device-memory", "much", "--", "true"}, 2).find("--device-memory") != std::string::npos);
     CHECK(error_of({"--device-memory", "400MiB", "--", "true"}, 2).find("more than the CUDA context takes") != std::string::npos);
+    CHECK(error_of({"--device-memory", "17TiB", "--", "true"}, 2).find("expected at most 16.00 TiB") != std::string::npos);
+    CHECK(error_of({"--card", "T4", "--device-memory", "8GiB", "--", "true"}, 2).find("expected one of them") != std::string::npos);
+    CHECK(error_of({"--card=", "--", "true"}, 2).find("--card") != std::string::npos);
+    CHECK(error_of({"--output", workshop.file("absent/printed"), "--", "true"}, 2).find("--output: ") != std::string::npos);
+    CHECK(error_of({"--per", "B=8,,9", "--", "true", "{B}"}, 2).find("a value on each side of a comma") != std::string::npos);
+    CHECK(error_of({"--per", "B=8", "--", "true"}, 2).find("no argument of the program has {B}") != std::string::npos);
+    CHECK(error_of({"python", "train.py"}, 2).find("a program goes behind --") != std::string::npos);
     CHECK(error_of({"--steps", "0", "--", "true"}, 2).find("--steps") != std::string::npos);
     CHECK(error_of({"--", workshop.file("absent")}, 2).find("cannot be started: No such file") != std::string::npos);
     CHECK(error_of({"--", "/bin/sh", "-c", "echo 'no data'; exit 4"}, 1) ==
@@ -45,4 +52,25 @@ TEST_CASE("a program on the virtual card sees that it is a prediction, and its a
         workshop, {"--card", "T4", "--", "/bin/sh", "-c",
                    "echo \"$HPO_PREDICTING $WANDB_MODE $1 $2\"; pwd; echo \"$1 $HPO_PREDICTING $WANDB_MODE\"", "name", "--card", "--"});
     CHECK(result.error.find("the last that it printed: --card 1 disabled") != std::string::npos);
+}
+
+TEST_CASE("a card that is not there is for looking, and for a rehearsal") {
+    const Workshop workshop;
+    const auto error_of = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), tool("hpo-tune"));
+        const CommandResult result = run_command(workshop, words);
+        CHECK(result.status == 2);
+        CHECK(result.out.empty());
+        return result.error;
+    };
+    CHECK(error_of({"run", "study.lua", "--card", "T4"}).find("nothing is trained on a card that is not there") != std::string::npos);
+    CHECK(error_of({"run", "study.lua", "--rehearse"}).find("--card NAME") != std::string::npos);
+    CHECK(error_of({"run", "study.lua", "--card", "T4", "--rehearse", "--device", "cpu"}).find("leave out --device cpu") !=
+          std::string::npos);
+    CHECK(error_of({"run", "study.lua", "--card", "T4", "--rehearse", "--device-memory", "40GiB"}).find("at most the card's 14.56 GiB") !=
+          std::string::npos);
+    CHECK(error_of({"doctor", "--card", "T4", "--card=L4"}).find("given twice") != std::string::npos);
+    CHECK(error_of({"doctor", "--card", "T5"}).find("did you mean 'T4'?") != std::string::npos);
+    const CommandResult seen = run_command(workshop, {tool("hpo-tune"), "doctor", "--card", "T4"});
+    CHECK(seen.out.find("cuda:0: T4, 14.56 GiB free of 14.56 GiB") != std::string::npos);
 }

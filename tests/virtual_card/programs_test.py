@@ -85,8 +85,9 @@ def test_transformer(folder):
     _, told, _ = estimate(["transformer.py", "8"], ["--card", "RTX-4090"])
     check(told["fits"] is True and told["card"] == "RTX-4090", "it runs on a card of another architecture")
 
-    _, table, _ = estimate(["transformer.py", "{BATCH}"], ["--device-memory", "1GiB", "--per", "BATCH=8,16,64"])
-    check([each["fits"] for each in table["rows"]] == [True, True, False], "--per: each value is tried")
+    _, table, _ = estimate(["transformer.py", "{BATCH}"], ["--device-memory", "1GiB", "--per", "BATCH=8,16,64,many"])
+    check([each.get("fits") for each in table["rows"]] == [True, True, False, None], "--per: each value is tried")
+    check("invalid literal" in table["rows"][3]["error"], "--per: a value that fails says why")
     check(table["largest_that_fits"] == "16", "--per: the largest that fits")
     check(table["rows"][0]["allocated_bytes"] == plain["allocated_bytes"], "--per: a row is what the value alone says")
 
@@ -129,14 +130,15 @@ HOSTILE = {
     "prints_much": "it ended with status 0",
     "crashes": "it ended with status 139",
     "deletes_the_folder": "",
-    "ends_at_once": "it ended with status 0, and printed nothing",
+    "ends_at_once": {"fits": True, "steps": 0, "allocated_bytes": 4 << 20},
     "hides_the_card": "the last that it printed: on the CPU",
     "wants_another_card": "invalid device ordinal, at programs/hostile.py",
     "limits_itself": "OutOfMemoryError",
     "reads_its_input": "EOFError",
     "ends_early": {"fits": None, "steps": 0},
     "fails_on_the_card": {"fits": None, "error": "RuntimeError: labels out of range"},
-    "catches_out_of_memory": TRAINS,
+    "catches_out_of_memory": {**TRAINS, "adapts_to_card": True, "smallest_card": None},
+    "looks_at_the_card": {**TRAINS, "adapts_to_card": True, "smallest_card": None},
     "asks_for_values": TRAINS,
     "critic_first": {"fits": True},
     "two_processes": {"fits": None, "processes": 2},
@@ -190,6 +192,25 @@ def test_hostile(_):
         check(time.monotonic() - begin < 120 and "--time-limit" in why, f"{name}: it is ended by the limit ({why[:200]!r})")
     left = run(["pgrep", "-f", "^sleep 100[01]$|hostile.py"])[1]
     check(left == "", f"no process is left ({left!r})")
+
+
+def test_scratch(folder):
+    """What a program writes in the current folder is gone afterwards."""
+    kept = folder / "kept.txt"
+    kept.write_text("mine", encoding="utf-8")
+    words = [TUNE, "estimate", "--json", "--output", str(folder / "printed.txt")]
+    program = ["--", PYTHON, str(PROGRAMS / "hostile.py"), "writes_here"]
+
+    def ask(*options):
+        return json.loads(subprocess.run([*words, *options, *program], capture_output=True, text=True, timeout=300, cwd=folder).stdout)
+
+    told = ask()
+    check(told["fits"] is True and "found mine" in (folder / "printed.txt").read_text(encoding="utf-8"), "a program reads its folder")
+    left = kept.read_text(encoding="utf-8") == "mine" and not (folder / "made").exists()
+    check(left or told["wrote_in_place"], f"what it writes is gone, or it is said that it is there ({told['wrote_in_place']})")
+    if left:
+        told = ask("--in-place")
+        check(kept.read_text(encoding="utf-8") == "minemore" and told["wrote_in_place"], "--in-place lets it write")
 
 
 def test_rehearsal(folder):
@@ -246,7 +267,7 @@ def test_other_versions(folder):
 
 
 def main():
-    for test in (test_transformer, test_models, test_fragmentation, test_hostile, test_rehearsal, test_trainers, test_other_versions):
+    for test in (test_transformer, test_models, test_fragmentation, test_hostile, test_scratch, test_rehearsal, test_trainers, test_other_versions):
         with tempfile.TemporaryDirectory() as scratch:
             test(pathlib.Path(scratch))
     print("all is well" if not failed else f"{len(failed)} failed")

@@ -13,6 +13,7 @@
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/program/asked_card.hpp"
+#include "tune/program/scratch_folder.hpp"
 #include "tune/study_run/rehearsal.hpp"
 
 namespace {
@@ -96,6 +97,7 @@ int refuse(const std::string& what, int status) {
 
 int main(int argc, char** argv) {
     const hpo::tools::VisibleStreams streams;
+    if (argc > 1 && argv[1] == std::string_view{hpo::tune::scratch_word}) return hpo::tune::become_program({argv + 2, argv + argc});
     CLI::App app{"hpo-tune: hyperparameter optimisation that survives the GPU"};
     app.require_subcommand(1);
     app.set_version_flag("--version", HPO_VERSION);

@@ -174,6 +174,23 @@ def endless_first_step():
         x = x * 1.01
 
 
+def looks_at_the_card():
+    import torch
+
+    free, _ = torch.cuda.mem_get_info()
+    torch.zeros(free // 100, dtype=torch.uint8, device="cuda")
+    trains()
+
+
+def writes_here():
+    with open("kept.txt", "a+", encoding="utf-8") as file:
+        file.seek(0)
+        print("found", file.read())
+        file.write("more")
+    os.mkdir("made")
+    trains()
+
+
 def ignores_signals():
     import signal
 

@@ -44,6 +44,7 @@ struct ProgramOptions {
     std::string per;
     std::string snapshot;
     std::string output;
+    bool in_place = false;
     bool json = false;
 };
 
@@ -59,6 +60,7 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     if (!options.output.empty() && !std::ofstream{options.output, std::ios::app})
         throw Error{Errc::usage, "--output: " + options.output + ": cannot be written"};
     run.output = options.output;
+    run.in_place = options.in_place;
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
     return run;
@@ -164,6 +166,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
         ->type_name("FILE")
         ->check(not_empty("FILE"));
     app.add_option("--output", options.output, "append what the program prints to this file")->type_name("FILE")->check(not_empty("FILE"));
+    app.add_flag("--in-place", options.in_place, "let what the program writes below the current folder stay there");
     app.add_flag("--json", options.json, "as JSON");
     app.footer(
         "  hpo-tune estimate --card RTX-4090 -- python train.py --batch-size 16\n"

@@ -99,6 +99,8 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
     if (estimate.process().cards.size() > 1)
         note("it uses " + std::to_string(estimate.process().cards.size()) + " cards; this is card " +
              std::to_string(estimate.recording.device) + ", of which it takes most");
+    if (estimate.end.wrote_in_place && !estimate.run.in_place)
+        note("what the program wrote is in the current folder: this machine does not allow a folder laid over it");
     if (estimate.beside_bytes > 0) note(format_bytes(estimate.beside_bytes) + " were taken beside PyTorch's allocator, by other libraries");
     for (const SizeFromData& each : estimate.process().sizes_from_data)
         note("depends on data at " + each.line + ": " + each.assumed + (each.at_least ? ", so at least" : ""));
@@ -178,6 +180,7 @@ Json program_json(const ProgramAnswer& answer) {
               {"not_known_because", tools::text_or_null(here.unknown())},
               {"error", tools::text_or_null(here.process().error)},
               {"timed_out", whole.end.timed_out},
+              {"wrote_in_place", whole.end.wrote_in_place},
               {"torch", process.torch},
               {"seconds", whole.end.seconds},
               {"not_modelled", whole.end.not_modelled},

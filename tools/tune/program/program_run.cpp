@@ -18,6 +18,7 @@
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/supervisor/log_file.hpp"
 #include "hpo/worker/supervisor/process.hpp"
+#include "tune/program/scratch_folder.hpp"
 #include "tune/study_run/interrupts.hpp"
 
 namespace hpo::tune {
@@ -58,9 +59,11 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
 }
 
 worker::Process start(const ProgramRun& run, const worker::LogFile& output) {
+    require_program(run.words[0]);
+    const std::vector<std::string> words = run.in_place ? run.words : words_in_scratch(run.folder, run.words);
     try {
-        return worker::Process::start({.program = run.words[0],
-                                       .arguments = {run.words.begin() + 1, run.words.end()},
+        return worker::Process::start({.program = words[0],
+                                       .arguments = {words.begin() + 1, words.end()},
                                        .environment = environment_of(run, virtual_card_folder()),
                                        .output = output.descriptor(),
                                        .errors = output.descriptor()});
@@ -207,6 +210,9 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     // Those that only looked at the card, such as compilers, are told if there is no other.
     const auto used = std::ranges::find(end.processes, 0, &RecordedProcess::reserved_bytes);
     if (used != end.processes.begin()) end.processes.erase(used, end.processes.end());
+    end.wrote_in_place = run.in_place || wrote_in_place(run.folder);
+    std::error_code absent;  // overlayfs makes a folder that nobody may read
+    std::filesystem::permissions(run.folder / "work" / "work", std::filesystem::perms::owner_all, absent);
     end.not_modelled = told_of("not_modelled", run.folder / "report");
     end.untried = told_of("untried", run.folder / "report");
     return end;

@@ -17,6 +17,7 @@ namespace hpo::tune {
 struct ProgramRun {
     std::vector<std::string> words;  ///< the program and its arguments
     std::filesystem::path folder;    ///< for what is recorded; it exists and is empty
+    bool in_place = false;           ///< what it writes below the current folder is to stay
     std::filesystem::path output;    ///< file for what the program prints; empty: it is not kept
     AskedCard card;
     int steps = 2;  ///< optimizer steps after which it is ended
@@ -68,6 +69,7 @@ struct ProgramEnd {
     std::vector<std::string> untried;       ///< a PyTorch that is newer than those that were tried on a virtual card
     std::string last_words;                 ///< the last line that the program printed; empty: none
     double seconds = 0;
+    bool wrote_in_place = false;  ///< what it wrote below the current folder is there
 
     /// Several processes took memory of one card.
     [[nodiscard]] bool shares_card() const;
