@@ -70,7 +70,7 @@ TEST_CASE("a card that is not there is for looking, and for a rehearsal") {
     CHECK(error_of({"run", "study.lua", "--card", "T4", "--rehearse", "--device-memory", "40GiB"}).find("at most the card's 14.56 GiB") !=
           std::string::npos);
     CHECK(error_of({"doctor", "--card", "T4", "--card=L4"}).find("given twice") != std::string::npos);
-    CHECK(error_of({"doctor", "--card", "T5"}).find("did you mean 'T4'?") != std::string::npos);
+    CHECK(error_of({"doctor", "--card", "RTX-4091"}).find("did you mean 'RTX-4090'?") != std::string::npos);
     const CommandResult seen = run_command(workshop, {tool("hpo-tune"), "doctor", "--card", "T4"});
     CHECK(seen.out.find("cuda:0: T4, 14.56 GiB free of 14.56 GiB") != std::string::npos);
 }
