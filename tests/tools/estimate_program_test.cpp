@@ -73,4 +73,8 @@ TEST_CASE("a card that is not there is for looking, and for a rehearsal") {
     CHECK(error_of({"doctor", "--card", "RTX-4091"}).find("did you mean 'RTX-4090'?") != std::string::npos);
     const CommandResult seen = run_command(workshop, {tool("hpo-tune"), "doctor", "--card", "T4"});
     CHECK(seen.out.find("cuda:0: T4, 14.56 GiB free of 14.56 GiB") != std::string::npos);
+    CHECK(seen.out.find("cuda:1") == std::string::npos);
+    const CommandResult three = run_command(workshop, {tool("hpo-tune"), "doctor", "--card", "T4", "--cards", "3"});
+    CHECK(three.out.find("cuda:2: T4, 14.56 GiB free of 14.56 GiB") != std::string::npos);
+    CHECK(error_of({"doctor", "--card", "T4", "--cards", "17"}).find("a number from 1 to 16") != std::string::npos);
 }

@@ -243,6 +243,12 @@ def test_trainers(folder):
     status, out, _ = run([TUNE, "doctor", "--card", "T4"])
     check(status == 0 and "cuda:0: T4, 14.56 GiB free of 14.56 GiB" in out, f"doctor sees the card ({out[:300]!r})")
     small = ["--set=train_examples=300", "--set=validation_examples=100", "--set=epochs=1", "--guard", "unlimited", "--trials", "5", "--json"]
+    other = [TUNE, "run", script, "--card", "700MiB", "--cards", "2", "--device", "cuda:1", "--rehearse", *small]
+    status, out, error = run(other)
+    check(status == 0 and json.loads(out)["fit_shrunk"] != [], f"a study uses the second of two cards ({error[-200:]!r})")
+    with ThreadPoolExecutor(2) as both:  # two studies, each on a card of its own that the other does not see
+        ended = list(both.map(lambda number: run([*other, "--seed", str(number)]), (1, 2)))
+    check(all(status == 0 for status, _, _ in ended), "two rehearsals at once do not disturb each other")
     capped = [TUNE, "run", script, "--card", "A100-80GB", "--device-memory", "200MiB", "--rehearse", *small]
     status, out, error = run([*capped, "--store", str(folder / "capped.db")])
     check(status == 0 and json.loads(out)["attempts_out_of_memory"] > 0, f"a trial is held to --device-memory ({error[-200:]!r})")

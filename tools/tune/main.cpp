@@ -61,9 +61,17 @@ void require_dashes(const std::vector<std::string>& words) {
 void begin_on_asked_card(std::vector<std::string> words) {
     constexpr std::array<std::string_view, 5> able{"check", "doctor", "estimate", "trace", "run"};
     if (words.empty() || std::ranges::find(able, words[0]) == able.end()) return;
-    const auto name = hpo::tune::take_only_card(words);
+    const auto name = hpo::tune::take_option(words, "--card");
     if (!name) return;
-    const hpo::tune::AskedCard card = hpo::tune::asked_card({.card = *name, .context = {}});
+    if (name->empty()) throw hpo::Error{hpo::Errc::usage, "--card: expected a card, such as RTX-4090, or a size, such as 24GiB"};
+    hpo::tune::AskedCard card = hpo::tune::asked_card({.card = *name, .context = {}});
+    if (const auto count = hpo::tune::take_option(words, "--cards")) {
+        constexpr int most = 16;
+        if (count->empty() || count->find_first_not_of("0123456789") != std::string::npos || count->size() > 2 || std::stoi(*count) < 1 ||
+            std::stoi(*count) > most)
+            throw hpo::bad_value("--cards", "'" + *count + "'", "a number from 1 to 16");
+        card.count = std::stoi(*count);
+    }
     const auto given = [&](const std::string& option) {
         return std::ranges::any_of(words, [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
     };
@@ -81,8 +89,8 @@ void begin_on_asked_card(std::vector<std::string> words) {
     if (words[0] == "run" && !given("--rehearse")) hpo::tune::refuse_training_on_virtual_card("--card " + *name + ": ");
     if (words[0] != "doctor") {
         if (!given("--device")) words.insert(words.end(), {"--device", "cuda"});
-        // The whole card, whatever the script gives its trials of another device.
-        if (!given("--device-memory")) words.insert(words.end(), {"--device-memory", std::to_string(card.bytes)});
+        // The whole card, whatever the script gives its trials of another device. A trace has no limit.
+        if (words[0] != "trace" && !given("--device-memory")) words.insert(words.end(), {"--device-memory", std::to_string(card.bytes)});
     }
     hpo::tune::begin_on_card(card, words);
 }

@@ -27,12 +27,16 @@ private:
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
 };
 
-/// For the help: main() takes the option away before a command sees it.
+/// For the help: main() takes the options away before a command sees them.
 inline void show_card_option(CLI::App* command) {
     command
         ->add_option_function<std::string>(
             "--card", [](const std::string&) {}, "a card that is not there, by its name or its size; needs trainers for CUDA")
         ->type_name("NAME|SIZE");
+    command
+        ->add_option_function<std::string>(
+            "--cards", [](const std::string&) {}, "with --card: so many of them (default: 1)")
+        ->type_name("N");
 }
 
 /// For the end of a command's help.

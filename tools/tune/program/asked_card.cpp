@@ -68,26 +68,27 @@ AskedCard asked_card(const CardWords& words) {
 
 namespace {
 
-std::optional<std::string> take_card(std::vector<std::string>& words) {
-    const auto found = std::ranges::find_if(words, [](const std::string& word) { return word == "--card" || word.starts_with("--card="); });
+std::optional<std::string> take_first(std::vector<std::string>& words, const std::string& option) {
+    const auto found =
+        std::ranges::find_if(words, [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
     if (found == words.end()) return std::nullopt;
-    if (*found != "--card") {
-        std::string name = found->substr(std::strlen("--card="));
+    if (*found != option) {
+        std::string value = found->substr(option.size() + 1);
         words.erase(found);
-        return name;
+        return value;
     }
-    if (found + 1 == words.end()) throw Error{Errc::usage, "--card: expected a card, such as RTX-4090, or a size, such as 24GiB"};
-    std::string name = *(found + 1);
+    if (found + 1 == words.end()) throw Error{Errc::usage, option + ": expected a value behind it"};
+    std::string value = *(found + 1);
     words.erase(found, found + 2);
-    return name;
+    return value;
 }
 
 }  // namespace
 
-std::optional<std::string> take_only_card(std::vector<std::string>& words) {
-    auto card = take_card(words);
-    if (card && take_card(words)) throw Error{Errc::usage, "--card: given twice; expected one card"};
-    return card;
+std::optional<std::string> take_option(std::vector<std::string>& words, const std::string& option) {
+    auto value = take_first(words, option);
+    if (value && take_first(words, option)) throw Error{Errc::usage, option + ": given twice; expected once"};
+    return value;
 }
 
 bool is_on_virtual_card() { return ::dlsym(RTLD_DEFAULT, "hpo_virtual_card_use") != nullptr; }
