@@ -182,8 +182,9 @@ def hostile(name):
 
 
 def test_hostile(_):
-    for name in HOSTILE:
-        check(*hostile(name))
+    with ThreadPoolExecutor(2) as both:  # much of the time goes into importing torch
+        for result in both.map(hostile, HOSTILE):
+            check(*result)
     for name, seconds in ENDLESS.items():
         begin = time.monotonic()
         _, told, error = estimate(["hostile.py", name], ["--time-limit", seconds])
@@ -282,8 +283,9 @@ def main():
             with tempfile.TemporaryDirectory() as scratch:
                 test(pathlib.Path(scratch))
 
-    with ThreadPoolExecutor(2) as both:  # much of the time goes into importing torch
-        groups = (test_hostile, test_scratch), (test_models, test_fragmentation), (test_transformer, *rehearsals)
+    one_after_another([test_hostile, test_scratch])
+    with ThreadPoolExecutor(2) as both:
+        groups = (test_models, test_fragmentation), (test_transformer, *rehearsals)
         for _ in both.map(one_after_another, groups):
             pass
     one_after_another([test_other_versions])
