@@ -13,3 +13,9 @@ TEST_CASE("a share that is not nothing never reads as nothing") {
     CHECK(percent(0.424) == "42 %");
     CHECK(percent(1) == "100 %");
 }
+
+TEST_CASE("retries are counted in English") {
+    CHECK(hpo::tools::retries_text(0) == "0 retries");
+    CHECK(hpo::tools::retries_text(1) == "1 retry");
+    CHECK(hpo::tools::retries_text(2) == "2 retries");
+}

@@ -123,6 +123,8 @@ std::string counted(std::size_t count, std::string_view noun) {
     return std::to_string(count) + " " + std::string{noun} + (count == 1 ? "" : "s");
 }
 
+std::string retries_text(std::int64_t retries) { return std::to_string(retries) + (retries == 1 ? " retry" : " retries"); }
+
 std::string values_text(const Trial& trial) {
     std::string text;
     for (const double value : trial.values) text += (text.empty() ? "" : ", ") + display_text(value);

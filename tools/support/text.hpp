@@ -63,6 +63,8 @@ private:
 [[nodiscard]] std::string percent(double share);
 /// "1 trial", "2 trials".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
+/// "1 retry", "2 retries": of the allocator.
+[[nodiscard]] std::string retries_text(std::int64_t retries);
 /// The values of a trial, "-" for none.
 [[nodiscard]] std::string values_text(const Trial& trial);
 [[nodiscard]] std::string params_text(const ParamSet& params);

@@ -26,8 +26,6 @@ using hpo::allocator::WhatIf;
 
 std::string settings_word(const std::string& conf) { return conf.empty() ? "the usual settings" : conf; }
 
-std::string retries_text(std::int64_t retries) { return std::to_string(retries) + (retries == 1 ? " retry" : " retries"); }
-
 std::string of_all(std::size_t part, std::size_t all) { return std::to_string(part) + " of " + std::to_string(all); }
 
 /// Two different sizes, in bytes if they would look the same.
