@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
-#include "tune/program/asked_card.hpp"
 #include "tune/program/scratch_folder.hpp"
-#include "tune/study_run/rehearsal.hpp"
 
 namespace {
 
@@ -43,56 +39,6 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
         }
     }
     return "command line: " + what + "; see hpo-tune " + which + "--help";
-}
-
-/// A program that is to be predicted goes behind "--".
-void require_dashes(const std::vector<std::string>& words) {
-    if (words.empty() || words[0] != "estimate") return;
-    for (const std::string& word : words) {
-        const std::string name = word.substr(word.rfind('/') + 1);
-        if (name.ends_with(".py") || name == "python" || name == "python3")
-            throw hpo::Error{
-                hpo::Errc::usage,
-                "command line: " + word + ": a program goes behind --, for example hpo-tune estimate --card T4 -- python train.py"};
-    }
-}
-
-/// The commands that a card which is not there is enough for. A study is rehearsed on one.
-void begin_on_asked_card(std::vector<std::string> words) {
-    constexpr std::array<std::string_view, 5> able{"check", "doctor", "estimate", "trace", "run"};
-    if (words.empty() || std::ranges::find(able, words[0]) == able.end()) return;
-    const auto name = hpo::tune::take_option(words, "--card");
-    if (!name) return;
-    if (name->empty()) throw hpo::Error{hpo::Errc::usage, "--card: expected a card, such as RTX-4090, or a size, such as 24GiB"};
-    hpo::tune::AskedCard card = hpo::tune::asked_card({.card = *name, .context = {}});
-    if (const auto count = hpo::tune::take_option(words, "--cards")) {
-        constexpr int most = 16;
-        if (count->empty() || count->find_first_not_of("0123456789") != std::string::npos || count->size() > 2 || std::stoi(*count) < 1 ||
-            std::stoi(*count) > most)
-            throw hpo::bad_value("--cards", "'" + *count + "'", "a number from 1 to 16");
-        card.count = std::stoi(*count);
-    }
-    const auto given = [&](const std::string& option) {
-        return std::ranges::any_of(words, [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
-    };
-    const auto value_of = [&](const std::string& option) {
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            if (words[i].starts_with(option + "=")) return words[i].substr(option.size() + 1);
-            if (words[i] == option && i + 1 < words.size()) return words[i + 1];
-        }
-        return std::string{};
-    };
-    if (value_of("--device") == "cpu") throw hpo::Error{hpo::Errc::usage, "--card is a card for CUDA; leave out --device cpu, or --card"};
-    if (const std::string memory = value_of("--device-memory");
-        !memory.empty() && hpo::require_bytes("--device-memory", memory) > card.bytes)
-        throw hpo::bad_value("--device-memory", memory, "at most the card's " + hpo::format_bytes(card.bytes));
-    if (words[0] == "run" && !given("--rehearse")) hpo::tune::refuse_training_on_virtual_card("--card " + *name + ": ");
-    if (words[0] != "doctor") {
-        if (!given("--device")) words.insert(words.end(), {"--device", "cuda"});
-        // The whole card, whatever the script gives its trials of another device. A trace has no limit.
-        if (words[0] != "trace" && !given("--device-memory")) words.insert(words.end(), {"--device-memory", std::to_string(card.bytes)});
-    }
-    hpo::tune::begin_on_card(card, words);
 }
 
 /// One line on stderr, `hpo-tune: error: ...`.
@@ -133,8 +79,8 @@ int main(int argc, char** argv) {
         if (!words.empty() && words[0] == "estimate" && dashes != words.end()) {
             status = hpo::tune::estimate_program({words.begin() + 1, dashes}, {dashes + 1, words.end()});
         } else {
-            require_dashes(words);
-            begin_on_asked_card(words);
+            hpo::tune::require_dashes(words);
+            hpo::tune::begin_on_asked_card(words);
             app.parse(argc, argv);
             status = actions.run();
         }

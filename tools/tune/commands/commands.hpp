@@ -27,17 +27,15 @@ private:
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
 };
 
-/// For the help: main() takes the options away before a command sees them.
-inline void show_card_option(CLI::App* command) {
-    command
-        ->add_option_function<std::string>(
-            "--card", [](const std::string&) {}, "a card that is not there, by its name or its size; needs trainers for CUDA")
-        ->type_name("NAME|SIZE");
-    command
-        ->add_option_function<std::string>(
-            "--cards", [](const std::string&) {}, "with --card: so many of them (default: 1)")
-        ->type_name("N");
-}
+/// @name A card that is not there (card_option.cpp)
+/// @{
+/// For the help: the options are taken away before a command sees them.
+void show_card_option(CLI::App* command);
+/// Throws Error if a program that is to be predicted does not stand behind "--".
+void require_dashes(const std::vector<std::string>& words);
+/// If the words of a command line ask for such a card, this program begins anew on it. Throws Error for what does not go together with it.
+void begin_on_asked_card(std::vector<std::string> words);
+/// @}
 
 /// For the end of a command's help.
 inline constexpr const char* exit_codes =

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/models/private_folder.hpp"
+#include "tune/program/per_values.hpp"
 #include "tune/program/program_answer.hpp"
 #include "tune/program/program_report.hpp"
 #include "tune/program/program_run.hpp"
@@ -64,37 +64,6 @@ ProgramRun wanted_run(const ProgramOptions& options, std::vector<std::string> wo
     run.steps = options.steps;
     run.limit = std::chrono::seconds{options.limit_seconds};
     return run;
-}
-
-/// "NAME=8,16,32"
-struct PerOption {
-    std::string name;
-    std::vector<std::string> values;
-};
-
-PerOption read_per(const std::string& text, const std::vector<std::string>& words) {
-    const auto equals = text.find('=');
-    PerOption per{.name = text.substr(0, equals)};
-    std::istringstream values{equals == std::string::npos ? "" : text.substr(equals + 1)};
-    for (std::string each; std::getline(values, each, ',');) {
-        if (each.empty()) throw bad_value("--per", "'" + text + "'", "a value on each side of a comma");
-        per.values.push_back(each);
-    }
-    if (per.name.empty() || per.values.empty()) throw bad_value("--per", "'" + text + "'", "NAME=VALUE,VALUE,..., such as BATCH=8,16,32");
-    const std::string place = "{" + per.name + "}";
-    if (std::ranges::none_of(words, [&](const std::string& word) { return word.find(place) != std::string::npos; }))
-        throw Error{Errc::usage,
-                    "--per: no argument of the program has " + place + ", for example -- python train.py --batch-size " + place};
-    return per;
-}
-
-std::vector<std::string> with_value(std::vector<std::string> words, const std::string& name, const std::string& value) {
-    const std::string place = "{" + name + "}";
-    for (std::string& word : words) {
-        for (auto at = word.find(place); at != std::string::npos; at = word.find(place, at + value.size()))
-            word.replace(at, place.size(), value);
-    }
-    return words;
 }
 
 void keep_snapshot(const ProgramAnswer& answer, const std::string& file) {
@@ -181,6 +150,7 @@ int estimate_program(std::vector<std::string> own, std::vector<std::string> prog
         throw Error{Errc::usage, "command line: " + std::string{error.what()} + "; see hpo-tune estimate --help -- PROGRAM"};
     }
     if (program.empty()) throw Error{Errc::usage, "command line: no program behind --; expected, say, -- python train.py"};
+    if (program.front().empty()) throw Error{Errc::usage, "command line: an empty word behind --; expected a program, such as python"};
 
     if (!options.per.empty() && !options.snapshot.empty())
         throw Error{Errc::usage, "--snapshot is of one run; leave out --per, or ask for one value"};

@@ -66,31 +66,6 @@ AskedCard asked_card(const CardWords& words) {
     return card;
 }
 
-namespace {
-
-std::optional<std::string> take_first(std::vector<std::string>& words, const std::string& option) {
-    const auto found =
-        std::ranges::find_if(words, [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
-    if (found == words.end()) return std::nullopt;
-    if (*found != option) {
-        std::string value = found->substr(option.size() + 1);
-        words.erase(found);
-        return value;
-    }
-    if (found + 1 == words.end()) throw Error{Errc::usage, option + ": expected a value behind it"};
-    std::string value = *(found + 1);
-    words.erase(found, found + 2);
-    return value;
-}
-
-}  // namespace
-
-std::optional<std::string> take_option(std::vector<std::string>& words, const std::string& option) {
-    auto value = take_first(words, option);
-    if (value && take_first(words, option)) throw Error{Errc::usage, option + ": given twice; expected once"};
-    return value;
-}
-
 bool is_on_virtual_card() { return ::dlsym(RTLD_DEFAULT, "hpo_virtual_card_use") != nullptr; }
 
 void begin_on_card(const AskedCard& card, const std::vector<std::string>& words) {

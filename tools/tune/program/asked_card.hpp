@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +30,6 @@ struct CardWords {
 
 /// Throws Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.
 [[nodiscard]] AskedCard asked_card(const CardWords& words);
-
-/// Takes "--card NAME" or "--card=NAME" out of the words of a command line, or another option; nullopt if it is not there. Throws Error if
-/// it is there twice, or without a value.
-[[nodiscard]] std::optional<std::string> take_option(std::vector<std::string>& words, const std::string& option);
 
 /// This program runs on a virtual card.
 [[nodiscard]] bool is_on_virtual_card();

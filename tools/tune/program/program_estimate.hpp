@@ -43,6 +43,8 @@ struct ProgramEstimate {
     [[nodiscard]] bool adapts() const { return caught > 0 || !process().card_questions.empty(); }
     /// The whole of what it takes is not known.
     [[nodiscard]] bool at_least() const;
+    /// What it needs is known: no request failed, behind which there would have been others.
+    [[nodiscard]] bool need_known() const { return !fails_line; }
     /// Why it is not known if the program fits; empty: it is known.
     [[nodiscard]] std::string unknown() const;
     /// A line as people are shown it. PyTorch records the stacks of Python here, and what autograd's threads take has none.

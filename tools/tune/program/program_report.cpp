@@ -2,9 +2,6 @@
 #include "tune/program/program_report.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
-#include <utility>
 
 #include "hpo/base/bytes.hpp"
 #include "tune/program/known_cards.hpp"
@@ -26,21 +23,8 @@ std::string least_text(const ProgramEstimate& estimate) {
     return "needs a card of " + std::string{estimate.at_least() ? "at least " : ""} + rounded_up(estimate.least_card);
 }
 
-/// The memory that the larger run needed is known.
-bool need_known(const ProgramEstimate& estimate) { return !estimate.fails_line; }
-
-std::string verdict(const ProgramAnswer& answer) {
-    const ProgramEstimate& here = answer.on_card;
-    if (here.fails_line) {
-        return std::string{answer.fits() ? "no" : "not known, it depends on data. Here"} + ": out of memory, " +
-               format_bytes(here.fails_bytes) + " asked for by " + *here.fails_line + ", after " + steps_text(here.process().steps);
-    }
-    if (const std::string why = here.unknown(); !why.empty()) return "not known: " + why;
-    return "yes";
-}
-
 /// "needs a card of 754.00 MiB"; empty: it is not known.
-std::string need_text(const ProgramEstimate& estimate) { return need_known(estimate) ? "; it " + least_text(estimate) : ""; }
+std::string need_text(const ProgramEstimate& estimate) { return estimate.need_known() ? "; it " + least_text(estimate) : ""; }
 
 const KnownCard* smallest_card(const ProgramAnswer& answer) {
     const auto found =
@@ -50,7 +34,7 @@ const KnownCard* smallest_card(const ProgramAnswer& answer) {
 
 std::string smallest_text(const ProgramAnswer& answer) {
     const ProgramEstimate& whole = answer.furthest();
-    if (!need_known(whole)) return "not known: the requests after the one that failed are not known";
+    if (!whole.need_known()) return "not known: the requests after the one that failed are not known";
     if (!whole.unknown().empty()) return "not known: " + whole.unknown();
     if (whole.adapts()) return "not known: the program adapts to the card";
     const KnownCard* const card = smallest_card(answer);
@@ -64,7 +48,7 @@ std::string setting_text(const ProgramAnswer& answer) {
     const allocator::WhatIf& own = answer.settings.front();
     if (!answer.worth_setting) return *own.fits ? "" : "no setting of the allocator makes it fit";
     const allocator::WhatIf& best = answer.settings[*answer.worth_setting];
-    const std::string retries = *best.retries == 0 ? "without a retry" : "after " + tools::counted(*best.retries, "retry");
+    const std::string retries = *best.retries == 0 ? "without a retry" : "after " + tools::retries_text(*best.retries);
     const std::string line = "PYTORCH_CUDA_ALLOC_CONF=" + (best.conf.empty() ? "''" : best.conf) + ": ";
     if (!*own.fits) return line + "the same requests are served, " + retries;
     return line + format_bytes(best.capacity_without_retry) + " instead of " + format_bytes(own.capacity_without_retry) +
@@ -120,6 +104,16 @@ std::string rounded_up(std::int64_t bytes) {
     return format_bytes(hundredths * unit / 100 + (hundredths * unit % 100 != 0 ? 1 : 0));
 }
 
+std::string verdict(const ProgramAnswer& answer) {
+    const ProgramEstimate& here = answer.on_card;
+    if (here.fails_line) {
+        return std::string{answer.fits() ? "no" : "not known, it depends on data. Here"} + ": out of memory, " +
+               format_bytes(here.fails_bytes) + " asked for by " + *here.fails_line + ", after " + steps_text(here.process().steps);
+    }
+    if (const std::string why = here.unknown(); !why.empty()) return "not known: " + why;
+    return "yes";
+}
+
 void print_program(const Page& page, const ProgramAnswer& answer, std::size_t top) {
     const ProgramEstimate& here = answer.on_card;
     const ProgramEstimate& whole = answer.furthest();
@@ -129,7 +123,7 @@ void print_program(const Page& page, const ProgramAnswer& answer, std::size_t to
                        steps_text(whole.process().steps) + " in " + tools::duration(whole.end.seconds) + ", PyTorch " +
                        whole.process().torch,
                    indent);
-    page.paragraph("peak     " + std::string{whole.at_least() || !need_known(whole) ? "at least " : ""} +
+    page.paragraph("peak     " + std::string{whole.at_least() || !whole.need_known() ? "at least " : ""} +
                        format_bytes(whole.reserved_peak) + " reserved, " + format_bytes(whole.allocated_peak) + " allocated, and " +
                        format_bytes(here.run.card.context_bytes) + " for the CUDA context (" + here.run.card.context_from + ")" +
                        (answer.unlimited ? "; on a card that refuses nothing" : ""),
@@ -155,13 +149,13 @@ Json program_json(const ProgramAnswer& answer) {
     const ProgramEstimate& here = answer.on_card;
     const ProgramEstimate& whole = answer.furthest();
     const RecordedProcess& process = whole.process();
-    const KnownCard* const smallest = need_known(whole) && whole.unknown().empty() && !whole.adapts() ? smallest_card(answer) : nullptr;
+    const KnownCard* const smallest = whole.need_known() && whole.unknown().empty() && !whole.adapts() ? smallest_card(answer) : nullptr;
     Json json{{"card", here.run.card.name},
               {"card_bytes", here.run.card.bytes},
               {"context_bytes", here.run.card.context_bytes},
               {"fits", tools::or_null(answer.fits())},
               {"fails_at", nullptr},
-              {"least_device_bytes", need_known(whole) ? Json(whole.least_card) : Json(nullptr)},
+              {"least_device_bytes", whole.need_known() ? Json(whole.least_card) : Json(nullptr)},
               {"at_least", whole.at_least()},
               {"adapts_to_card", whole.adapts()},
               {"card_questions", process.card_questions},
@@ -207,51 +201,6 @@ Json program_json(const ProgramAnswer& answer) {
     for (const auto& each : whole.holders.scopes)
         json["lines"].push_back({{"line", ProgramEstimate::shown_line(each.scope)}, {"bytes", each.bytes}, {"blocks", each.blocks}});
     return json;
-}
-
-const PerValue* largest_that_fits(const std::vector<PerValue>& rows) {
-    const auto number = [](const std::string& text) {
-        std::optional<double> value{0};
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-        if (error != std::errc{} || end != text.data() + text.size()) value.reset();
-        return value;
-    };
-    const bool numbers = std::ranges::all_of(rows, [&](const PerValue& each) { return number(each.value).has_value(); });
-    const PerValue* found = nullptr;
-    for (const PerValue& each : rows) {
-        if (!each.answer || !each.answer->fits().value_or(false)) continue;
-        if (found == nullptr || !numbers || *number(each.value) > *number(found->value)) found = &each;
-    }
-    return found;
-}
-
-void print_per(const Page& page, const ProgramRun& run, const std::string& name, const std::vector<PerValue>& rows) {
-    using Align = Table::Align;
-    page.paragraph("On a virtual " + run.card.name + " (" + format_bytes(run.card.bytes) + "), of which the CUDA context takes " +
-                   format_bytes(run.card.context_bytes) + ":");
-    page.line();
-    Table table{{{name, Align::right}, {"reserved", Align::right}, {"allocated", Align::right}, {"needs", Align::right}, {"fits"}},
-                Table::Last::wrap};
-    for (const PerValue& each : rows) {
-        if (!each.answer) {
-            table.row({each.value, "-", "-", "-", "not known: " + each.error});
-            continue;
-        }
-        const ProgramEstimate& whole = each.answer->furthest();
-        const std::string more = whole.at_least() || !need_known(whole) ? ">= " : "";
-        table.row({each.value, more + format_bytes(whole.reserved_peak), more + format_bytes(whole.allocated_peak),
-                   need_known(whole) && !whole.adapts() ? more + rounded_up(whole.least_card) : "-", verdict(*each.answer)});
-    }
-    table.print(page, 2);
-    page.line();
-    const PerValue* const largest = largest_that_fits(rows);
-    page.paragraph(largest != nullptr ? "The largest " + name + " that fits is " + largest->value + "." : "None of them fits.");
-    for (const PerValue& each : rows) {
-        if (each.answer && each.answer->furthest().at_least()) {
-            page.paragraph(">= : at least. Ask for " + each.value + " alone to see why.");
-            break;
-        }
-    }
 }
 
 }  // namespace hpo::tune

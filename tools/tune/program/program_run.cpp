@@ -59,7 +59,6 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
 }
 
 worker::Process start(const ProgramRun& run, const worker::LogFile& output) {
-    require_program(run.words[0]);
     const std::vector<std::string> words = run.in_place ? run.words : words_in_scratch(run.folder, run.words);
     try {
         return worker::Process::start({.program = words[0],
@@ -168,7 +167,7 @@ ProgramEnd run_to_its_end(const ProgramRun& run, const worker::LogFile& output, 
         if (was_interrupted()) throw Error{Errc::interrupted, "interrupted; the program was ended"};
         const Clock::duration over = Clock::now() - begin - run.limit;
         if (over.count() > 0) end.timed_out = true;  // each of its processes ends itself now, and writes what was recorded
-        if (over > (recorded_processes(run.folder).empty() ? time_to_begin_writing : time_to_write)) process.signal(SIGKILL);
+        if (over > time_to_write || (over > time_to_begin_writing && recorded_processes(run.folder).empty())) process.signal(SIGKILL);
         if (seconds() - told >= 1) progress(told = seconds());
     }
     const worker::ProcessExit exit = process.wait();
@@ -203,6 +202,9 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     worker::LogFile output{run.output};
     output.begin_attempt();  // what others wrote to the file is not the program's
     ProgramEnd end = run_to_its_end(run, output, progress);
+    tidy_scratch(run.folder);
+    if (const std::string why = why_not_started(run.folder); !why.empty())
+        throw Error{Errc::bad_value, run.words[0] + ": cannot be started: " + why};
     end.last_words = last_line(output);
     if (std::ifstream version{run.folder / "no_cuda"}) std::getline(version, end.torch_without_cuda.emplace());
     if (std::ifstream why{run.folder / "refused"}) std::getline(why, end.refused);
@@ -211,8 +213,6 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     const auto used = std::ranges::find(end.processes, 0, &RecordedProcess::reserved_bytes);
     if (used != end.processes.begin()) end.processes.erase(used, end.processes.end());
     end.wrote_in_place = run.in_place || wrote_in_place(run.folder);
-    std::error_code absent;  // overlayfs makes a folder that nobody may read
-    std::filesystem::permissions(run.folder / "work" / "work", std::filesystem::perms::owner_all, absent);
     end.not_modelled = told_of("not_modelled", run.folder / "report");
     end.untried = told_of("untried", run.folder / "report");
     return end;

@@ -6,11 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iostream>
-#include <sstream>
 #include <system_error>
 
 #include "hpo/base/error.hpp"
@@ -20,6 +17,7 @@ namespace hpo::tune {
 namespace {
 
 constexpr const char* in_place_file = "wrote_in_place";
+constexpr const char* not_started_file = "not_started";
 
 bool write_text(const char* file, const std::string& text) {
     std::ofstream out{file};
@@ -83,25 +81,19 @@ int become_program(const std::vector<std::string>& words) {
     for (std::size_t i = 1; i < words.size(); ++i) arguments.push_back(const_cast<char*>(words[i].c_str()));
     arguments.push_back(nullptr);
     ::execvp(arguments[0], arguments.data());
-    std::cerr << "hpo-tune: error: " << words[1] << ": cannot be started: " << std::strerror(errno) << "\n";
+    std::ofstream{folder / not_started_file} << std::strerror(errno) << "\n";
     return exit_code(Errc::usage);
 }
 
-void require_program(const std::string& name) {
-    const auto refuse = [&](int error) { throw Error{Errc::bad_value, name + ": cannot be started: " + std::strerror(error)}; };
-    if (name.empty()) throw Error{Errc::usage, "command line: an empty word behind --; expected a program, such as python"};
-    const auto runs = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path); };
-    if (name.find('/') != std::string::npos) {
-        if (::access(name.c_str(), F_OK) != 0) refuse(errno);
-        if (!runs(name)) refuse(EACCES);
-        return;
-    }
-    const char* const path = std::getenv("PATH");
-    std::istringstream folders{path != nullptr ? path : "/bin:/usr/bin"};
-    for (std::string each; std::getline(folders, each, ':');) {
-        if (runs((each.empty() ? "." : each) + "/" + name)) return;
-    }
-    refuse(ENOENT);
+std::string why_not_started(const std::filesystem::path& folder) {
+    std::string why;
+    if (std::ifstream file{folder / not_started_file}) std::getline(file, why);
+    return why;
+}
+
+void tidy_scratch(const std::filesystem::path& folder) {
+    std::error_code absent;
+    std::filesystem::permissions(folder / "work" / "work", std::filesystem::perms::owner_all, absent);
 }
 
 }  // namespace hpo::tune

@@ -20,7 +20,10 @@ inline constexpr const char* scratch_word = "--in-scratch-folder";
 /// process) and becomes the program. Returns the exit status for a program that cannot be started.
 [[nodiscard]] int become_program(const std::vector<std::string>& words);
 
-/// Throws Error if there is no such program. Without a slash it is looked for in PATH.
-void require_program(const std::string& name);
+/// Why the program could not be started; empty: it was.
+[[nodiscard]] std::string why_not_started(const std::filesystem::path& folder);
+
+/// Lets `folder` be removed: overlayfs leaves a folder in it that nobody may read.
+void tidy_scratch(const std::filesystem::path& folder);
 
 }  // namespace hpo::tune

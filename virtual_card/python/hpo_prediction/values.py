@@ -95,35 +95,34 @@ def answer(torch, asked, sizes):
 
         return cpu
 
-    def begins(truth):
-        """A question of which the answer is known, such as isnan."""
+    def marked(answer_of):
+        """A question whose result keeps its answer, if the arguments tell one."""
 
         def made(function):
             def ask(*arguments, **options):
                 result = function(*arguments, **options)
                 if on_card(result) and not torch.compiler.is_compiling():
-                    result._hpo_answer = truth
+                    known = answer_of(arguments)
+                    if known is not None:
+                        result._hpo_answer = known
                 return result
 
             return ask
 
         return made
+
+    def begins(truth):
+        """A question of which the answer is known, such as isnan."""
+        return marked(lambda _: truth)
 
     def passed_on(change):
         """A question about answers, such as any."""
 
-        def made(function):
-            def ask(*arguments, **options):
-                result = function(*arguments, **options)
-                if on_card(result) and not torch.compiler.is_compiling():
-                    known = [each for each in (getattr(value, "_hpo_answer", None) for value in arguments) if each is not None]
-                    if known:
-                        result._hpo_answer = change(known)
-                return result
+        def answer_of(arguments):
+            known = [each for each in (getattr(value, "_hpo_answer", None) for value in arguments) if each is not None]
+            return change(known) if known else None
 
-            return ask
-
-        return made
+        return marked(answer_of)
 
     for name in ("item", "__bool__", "__int__", "__float__", "__index__", "__complex__"):
         replace(tensors, name, read)

@@ -2,18 +2,17 @@
 #pragma once
 
 #include <ATen/ExpandUtils.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 #include <torch/torch.h>
 #include <torch/version.h>
 #include <cstdint>
-#include <string>
 #include <tuple>
 #include <vector>
 
 #include "hpo/base/inline.hpp"
 #include "hpo/torch/meta/cuda_reductions.hpp"
 #include "hpo/torch/meta/cuda_shapes.hpp"
+#include "hpo/torch/meta/missing_kernels.hpp"
 
 namespace hpo::libtorch::inline meta::shapes_of_cuda {
 
@@ -123,11 +122,7 @@ constexpr std::int64_t welford_bytes = 16;  ///< of a mean, a sum of squares and
 }  // namespace own
 
 HPO_INLINE void add_to(torch::Library& kernels) {
-    const auto add = [&](const char* name, const char* overload, auto* kernel) {
-        const auto schema = c10::Dispatcher::singleton().findSchema({std::string{"aten::"} + name, overload});
-        if (!schema || schema->hasKernelForDispatchKey(c10::DispatchKey::Meta)) return;
-        kernels.impl((std::string{name} + (*overload ? "." : "") + overload).c_str(), kernel);
-    };
+    const auto add = [&](const char* name, const char* overload, auto* kernel) { add_if_missing(kernels, name, overload, kernel); };
     add("abs", "", &own::like);
     add("logical_and", "", &own::truth_of_two);
     add("logical_and", "out", &own::truth_into);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 #include <torch/torch.h>
-#include <string>
 
 #include "hpo/base/inline.hpp"
 #include "hpo/torch/meta/allocator.hpp"
 #include "hpo/torch/meta/device.hpp"
 #include "hpo/torch/meta/kernels.hpp"
+#include "hpo/torch/meta/missing_kernels.hpp"
 #include "hpo/torch/meta/products.hpp"
 #include "hpo/torch/meta/quiet_registration.hpp"
 
@@ -24,11 +23,7 @@ HPO_INLINE MetaDevice::MetaDevice(MetaTarget target) {
 }
 
 HPO_INLINE void MetaDevice::add_operators(MetaTarget target) {
-    const auto add = [&](const char* name, const char* overload, auto* kernel) {
-        const auto schema = c10::Dispatcher::singleton().findSchema({std::string{"aten::"} + name, overload});
-        if (!schema || schema->hasKernelForDispatchKey(c10::DispatchKey::Meta)) return;
-        operators_.impl((std::string{name} + (*overload ? "." : "") + overload).c_str(), kernel);
-    };
+    const auto add = [&](const char* name, const char* overload, auto* kernel) { add_if_missing(operators_, name, overload, kernel); };
     add("_local_scalar_dense", "", &meta::local_scalar_dense);
     add("equal", "", &meta::equal);
     add("nonzero", "", &meta::nonzero);
