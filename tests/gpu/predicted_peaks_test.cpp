@@ -18,9 +18,11 @@
 #include "bench/prediction_errors.hpp"
 #include "gpu/free_memory.hpp"
 #include "gpu/jobs.hpp"
+#include "hpo/allocator/capacity_need.hpp"
 #include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/allocator/replay.hpp"
 #include "hpo/base/error.hpp"
+#include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/torch/prediction/cuda_history.hpp"
 #include "support/catch.hpp"
 
@@ -30,7 +32,7 @@ using hpo::allocator::LibTorchVersion;
 
 constexpr double mib = 1 << 20;
 
-/// Of one configuration. All but the last two in bytes.
+/// Of one configuration. All but `probed` and `events` in bytes.
 enum Figure {
     allocated,  ///< highest, as LibTorch counted it
     reserved,
@@ -38,9 +40,12 @@ enum Figure {
     predicted_reserved,
     replayed_allocated,  ///< by the model of the allocator, from LibTorch's history
     replayed_reserved,
-    outside,  ///< what the device lost beside what was reserved
-    probed,   ///< 1: the probe predicted
-    events,   ///< of the history
+    outside,         ///< what the device lost beside what was reserved
+    needed,          ///< least capacity at which the recorded history is served, without the context
+    predicted_need,  ///< the same, as it was predicted before
+    by_card_need,    ///< the same, as it was predicted on the virtual card; 0 where the GPU is real
+    probed,          ///< 1: the probe predicted
+    events,          ///< of the history
     figures
 };
 
@@ -80,6 +85,18 @@ std::vector<double> measure(hpo::Trainer& trainer, const hpo::TrainerJob& job, c
     result[replayed_allocated] = static_cast<double>(replayed.counts.allocated_peak);
     result[replayed_reserved] = static_cast<double>(replayed.counts.reserved_peak);
     result[events] = static_cast<double>(trace.events.size());
+    const auto without_context = [](const hpo::PeakPrediction& each) {
+        const auto part = std::ranges::find(each.parts, hpo::memory::context_part, &hpo::EstimatePart::name);
+        return static_cast<double>(each.need - (part == each.parts.end() ? 0 : part->bytes));
+    };
+    result[needed] = static_cast<double>(hpo::allocator::capacity_need(trace, {.version = version}, 0).need);
+    result[predicted_need] = without_context(prediction);
+    if (gpu::card_is_virtual()) {
+        const hpo::PeakPrediction first = trainer.predict(job, hpo::PeakSource::virtual_card, silence);
+        if (trainer.predict(job, hpo::PeakSource::virtual_card, silence) != first)
+            throw std::runtime_error{"a second prediction in one process differs"};
+        result[by_card_need] = without_context(first);
+    }
     return result;
 }
 
@@ -168,6 +185,18 @@ TEST_CASE("predicted peaks on CUDA are within 5 % of LibTorch's statistics in th
     CHECK(of_allocated.quantile(1) <= 0.015);
     CHECK(of_reserved.quantile(0.9) <= 0.005);
     CHECK(of_reserved.quantile(1) <= 0.045);
+}
+
+TEST_CASE("the least capacity at which a training ends is predicted") {
+    const bench::PredictionErrors by_dry_run = errors(predicted_need, needed);
+    std::printf("least capacity: %s of %zu, exact %.0f %%\n", by_dry_run.text().c_str(), by_dry_run.count(), same(predicted_need, needed));
+    if (!gpu::card_is_virtual()) return;
+    const bench::PredictionErrors by_card = errors(by_card_need, needed);
+    std::printf("the same, predicted on a virtual card: %s of %zu, exact %.0f %%\n", by_card.text().c_str(), by_card.count(),
+                same(by_card_need, needed));
+    CHECK(by_dry_run.quantile(1) <= 0.045);
+    CHECK(by_card.quantile(0.9) <= 0.0005);
+    CHECK(by_card.quantile(1) <= 0.045);
 }
 
 TEST_CASE("a recorded history of a training replayed through the model reserves exactly what LibTorch reserved") {

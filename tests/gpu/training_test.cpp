@@ -15,6 +15,7 @@
 #include "hpo/torch/autocast.hpp"
 #include "hpo/torch/memory_reading.hpp"
 #include "hpo/torch/training/loss_scale.hpp"
+#include "hpo/worker/leak_watch.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "torch/points.hpp"
@@ -111,6 +112,36 @@ TEST_CASE("after an attempt nothing is held on the GPU, cuBLAS's workspaces neit
     });
     REQUIRE(found);
     CHECK(*found == std::vector<double>(3, 0.0));
+}
+
+TEST_CASE("what an attempt leaves on the GPU is seen as a leak, and cuBLAS's workspaces are none") {
+    const auto found = bench::tried_in_own_process([] {
+        std::vector<torch::Tensor> kept;
+        std::vector<double> leaks;
+        hpo::worker::LeakWatch watch;
+        for (const std::int64_t kilobytes : {0, 0, 512, 512, 512}) {
+            PointsTrainer trainer;
+            trainer.change = [&](Points& task) {
+                task.script.assign(100, 0.5);
+                task.at_end = [&](hpo::libtorch::Model&) {
+                    if (kilobytes > 0)
+                        kept.push_back(torch::empty({kilobytes << 10}, torch::TensorOptions{torch::kCUDA}.dtype(torch::kByte)));
+                };
+            };
+            hpo::TrainerJob job = job_in(hpo::Precision::fp32);
+            job.plan.device = "cuda:0";
+            hpo::testing::RecordingProgress progress;
+            watch.begin(job.plan.device);
+            const hpo::AttemptOutcome outcome = trainer.run(job, progress);
+            for (const hpo::MemoryMark& mark : progress.marks) watch.see(mark);
+            for (const hpo::MemoryMark& mark : outcome.memory) watch.see(mark);
+            const auto leak = watch.leak();
+            leaks.push_back(leak ? static_cast<double>(leak->reading.allocated.value()) : 0);
+        }
+        return leaks;
+    });
+    REQUIRE(found);
+    CHECK(*found == std::vector<double>{0, 0, 0, 0, 3 * 512 << 10});
 }
 
 TEST_CASE("without a scale fp16's gradients vanish or overflow, and with it the same losses are learned from") {

@@ -512,8 +512,9 @@ TEST_CASE("a configuration that makes no sense is refused") {
     CHECK_THROWS_WITH((Calibrated{{.risk = 0}}), "risk: got 0; expected 0.000001 to 0.5");
     CHECK_THROWS_WITH((Calibrated{{.risk = 0.7}}), Catch::StartsWith("risk: got 0.7; expected"));
     CHECK_THROWS((Calibrated{{.risk = std::nan("")}}));
-    CHECK_THROWS_WITH((Calibrated{{.base = "guess"}}), "base: got 'guess'; expected dry_run, probe or formula");
+    CHECK_THROWS_WITH((Calibrated{{.base = "guess"}}), "base: got 'guess'; expected virtual_card, dry_run, probe or formula");
     CHECK_THROWS_WITH((Calibrated{{.memory = 1}}), "memory: got 1; expected 2 or more");
+    CHECK(Calibrated{{.base = "virtual_card"}}.evidence() == Evidence::virtual_card);
     CHECK(Calibrated{{.base = "probe"}}.evidence() == Evidence::probe);
     CHECK(Calibrated{{.base = "formula"}}.evidence() == Evidence::shape);
 }

@@ -48,13 +48,15 @@ TEST_CASE("live predicts as its base does") {
     CHECK(Live{{.base = "calibrated"}}.estimate(query).need == hpo::memory::Calibrated{}.estimate(query).need);
     CHECK(Live{{.base = "calibrated", .risk = 0.2}}.estimate(query).need == hpo::memory::Calibrated{{.risk = 0.2}}.estimate(query).need);
     CHECK(Live{{.base = "formula"}}.evidence() == hpo::Evidence::shape);
+    CHECK(Live{{.base = "virtual_card"}}.evidence() == hpo::Evidence::virtual_card);
     CHECK(Live{{.base = "probe"}}.evidence() == hpo::Evidence::probe);
     CHECK(Live{}.evidence() == hpo::Evidence::dry_run);
     CHECK(Live{}.carries());
     CHECK_FALSE(Live{{.base = "dry_run"}}.carries());
     CHECK(hpo::looks(Live{}));
     CHECK_FALSE(hpo::looks(hpo::memory::DryRun{}));
-    CHECK_THROWS_WITH((Live{{.base = "limit"}}), Catch::Contains("'limit'") && Catch::Contains("calibrated, dry_run, probe or formula"));
+    CHECK_THROWS_WITH((Live{{.base = "limit"}}),
+                      Catch::Contains("'limit'") && Catch::Contains("calibrated, virtual_card, dry_run, probe or formula"));
     CHECK_THROWS_AS((Live{{.risk = 2}}), hpo::Error);
 }
 

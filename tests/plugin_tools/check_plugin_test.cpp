@@ -68,7 +68,7 @@ TEST_CASE("check-plugin tells each broken rule of the contract in a sentence tha
         {"lever", "info: unknown lever 'micro_bach'; did you mean 'micro_batch'?"},
         {"range", "info: parameter 'x': range '0..1' cannot be read; expected '[LOW, HIGH]'"},
         {"default", "info: parameter 'x': its standard value is '7'; expected a number in [0, 1]"},
-        {"unknown_source", "info: unknown source of predictions 'oracle'; known: dry_run, probe"},
+        {"unknown_source", "info: unknown source of predictions 'oracle'; known: virtual_card, dry_run, probe"},
         {"source", "predict: info() names the source probe, which is not implemented"},
         {"attribute", "attributes: 'data_hash' is no JSON and would not be kept: sum 1"},
         {"reserved", "attributes: 'lost' is a name that hpo keeps for itself, and would not be kept; give it another name"},

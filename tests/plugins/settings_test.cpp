@@ -192,5 +192,5 @@ TEST_CASE("what is wrong with a trainer's description is told, a sentence each")
               "unknown lever 'bigger_gpu'; known: micro_batch, activation_checkpointing, precision, expandable_segments, "
               "allocator_settings, cap_bytes",
               "lever 'micro_batch' is named twice", "the effective batch parameter 'batch' is not among the parameters",
-              "unknown source of predictions 'oracle'; known: dry_run, probe"});
+              "unknown source of predictions 'oracle'; known: virtual_card, dry_run, probe"});
 }

@@ -290,6 +290,28 @@ TEST_CASE("estimate answers for a device that this machine lacks, and from a wea
     CHECK(tune(workshop, {"estimate", "s.lua", "--guard", "nonsense"}).status == 2);
 }
 
+TEST_CASE("an estimate that nobody could make is no success") {
+    const Workshop workshop;
+    std::string without = script;
+    without.insert(without.find("    trial:float"), "    trial:float(\"x\", -2, -1)\n");  // the trainer then knows no shape
+    workshop.write("s.lua", without);
+    const auto told = tune(workshop, {"estimate", "s.lua", "--set", "fault=throw_in_predict", "--fix", "weights=100"});
+    CHECK(told.status == 6);
+    CHECK_THAT(told.out, Contains("not predicted: no dry_run: std::runtime_error: no meta kernel for aten::frob"));
+    CHECK(tune(workshop, {"estimate", "s.lua", "--set", "fault=throw_in_predict", "--device-memory", "1MiB"}).status == 6);
+    CHECK(tune(workshop, {"estimate", "s.lua", "--fix", "weights=100"}).status == 0);
+}
+
+TEST_CASE("a program without its dashes is told about them, and an option's value is no program") {
+    const Workshop workshop;
+    workshop.write("s.lua", script);
+    const auto told = tune(workshop, {"estimate", "--card", "T4", "python", "train.py"});
+    CHECK(told.status == 2);
+    CHECK_THAT(told.error, Contains("python: a program goes behind --, for example hpo-tune estimate --card T4 -- python train.py"));
+    CHECK(tune(workshop, {"estimate", "s.lua", "--store", "python", "--fix", "weights=100"}).status == 0);
+    CHECK(tune(workshop, {"estimate", "s.lua", "--store=of_train.py", "--fix", "weights=100"}).status == 0);
+}
+
 TEST_CASE("estimate refuses options that would do nothing, and a space without configurations") {
     const Workshop workshop;
     workshop.write("s.lua", script);

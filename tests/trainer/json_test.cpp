@@ -133,6 +133,7 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     sent.saved_model = "/tmp/saved";
     sent.trace_file = "/tmp/trace";
     sent.cublas_workspace_bytes = 4096;
+    sent.cuda_context_bytes = 8192;
     sent.settles = true;
     sent.shapes_only = true;
     const TrainerJob got = there_and_back(sent);
@@ -152,9 +153,10 @@ TEST_CASE("a job comes back whole: every type of value, numbers exactly") {
     CHECK(got.saved_model == sent.saved_model);
     CHECK(got.trace_file == sent.trace_file);
     CHECK(got.cublas_workspace_bytes == sent.cublas_workspace_bytes);
+    CHECK(got.cuda_context_bytes == sent.cuda_context_bytes);
     CHECK(got.settles);
     CHECK(got.shapes_only);
-    CHECK(encode(sent).size() == 18);
+    CHECK(encode(sent).size() == 19);
     CHECK(std::isnan(hpo::get<double>(there_and_back(Value{std::nan("")}))));
     CHECK(encode(there_and_back(sent)) == encode(sent));
 }

@@ -125,6 +125,23 @@ TEST_CASE("cuBLAS's workspace counts where there is one") {
     CHECK(key_of(job) != cuda);
 }
 
+TEST_CASE("the context counts for CUDA, and the card where a virtual one predicts") {
+    const TrainerInfo info;
+    FileStamps files;
+    const auto key = [&](const TrainerJob& job, PeakSource source, const std::string& card) {
+        return prediction_key(info, Predictor{.build = {}, .processor = {}, .card = card}, job, source, files);
+    };
+    TrainerJob job;
+    job.plan.device = "cuda";
+    TrainerJob with_context = job;
+    with_context.cuda_context_bytes = 8192;
+    CHECK(key(job, PeakSource::dry_run, "") != key(with_context, PeakSource::dry_run, ""));
+    CHECK(key(job, PeakSource::dry_run, "name=T4") == key(job, PeakSource::dry_run, "name=L4"));
+    CHECK(key(job, PeakSource::virtual_card, "name=T4") != key(job, PeakSource::virtual_card, "name=L4"));
+    job.plan.device = with_context.plan.device = "cpu";
+    CHECK(key(job, PeakSource::dry_run, "") == key(with_context, PeakSource::dry_run, ""));
+}
+
 TEST_CASE("a file that changes while predictions are made is seen, a folder within a second") {
     const tests::TemporaryDirectory folder;
     const auto file = folder.path() / "data.csv";

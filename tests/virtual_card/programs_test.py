@@ -230,7 +230,7 @@ def test_rehearsal(folder):
     check(status == 2 and "needs a store of its own" in error, "a rehearsal takes no store that is there")
     status, _, error = run(words)
     check(status == 2 and "nothing is trained on a card that is not there" in error, f"a study is not run on such a card ({error!r})")
-    words = [TUNE, "run", script, "--card", "1100MiB", "--device-memory", "1050MiB", "--guard", "calibrated", "--trials", "6", *small, "--json"]
+    words = [TUNE, "run", script, "--card", "700MiB", "--guard", "calibrated", "--trials", "6", *small, "--json"]
     status, out, error = run([*words, "--rehearse"])
     check(status == 0, f"a rehearsal with a guard runs ({error[-300:]!r})")
     told = json.loads(out)
@@ -259,6 +259,15 @@ def test_trainers(folder):
     status, out, error = run([TUNE, "run", script, "--card", "700MiB", "--rehearse", *small], expandable)
     told = json.loads(out)
     check(status == 0 and told["fit_shrunk"] != [] and told["do_not_fit"] == [], f"recovery works with expandable segments ({told})")
+    by_source = {}
+    for source in ("dry_run", "virtual_card"):
+        words = [TUNE, "estimate", script, "--card", "RTX-3090", "--guard", source, *small[:4], "--fix", "train.batch_size=32", "--json"]
+        status, out, error = run(words)
+        told = by_source[source] = json.loads(out)
+        check(status == 0 and told["source"] == source, f"{source} predicts ({error[-200:]!r})")
+        check(error.count("hpo virtual card:") == 1, "it is said once that the card is virtual")
+    off = by_source["dry_run"]["need_bytes"] / by_source["virtual_card"]["need_bytes"]
+    check(0.97 < off < 1.05, f"a dry run and a virtual card agree ({off:.4f})")
     status, out, error = run([TUNE, "trace", script, "--card", "RTX-3090", "--train", *small[:4], "--json"])
     check(status == 0, f"a training is traced on a card ({error[-200:]!r})")
 

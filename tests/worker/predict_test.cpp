@@ -55,6 +55,52 @@ TEST_CASE("a worker predicts an attempt's peak under its plan, from the source t
     CHECK(noted.notes.empty());
 }
 
+TEST_CASE("a virtual card is asked in a worker of its own, which has the card") {
+    Noted noted;
+    noted.config.virtual_card = {"name=T4", noted.config.environment};
+    worker::set_variable(noted.config.virtual_card->environment, "HPO_VIRTUAL_CARD", "name=T4");
+    worker::Pool pool{noted.config};
+    const std::int64_t trained_in = run(pool, fault_job(0)).worker_pid;
+    const MemoryEvidence found = pool.evidence(fault("none"), batch(64, 8), Evidence::virtual_card);
+    REQUIRE(found.prediction);
+    CHECK(found.prediction->source == PeakSource::virtual_card);
+    CHECK(found.prediction->need == 180);
+    CHECK(pool.evidence(fault("none"), batch(64, 8), Evidence::dry_run).prediction->source == PeakSource::dry_run);
+    CHECK(run(pool, fault_job(1)).worker_pid == trained_in);
+    CHECK(noted.notes.empty());
+    // A crash there costs no attempt, and the next question finds a new worker.
+    const MemoryEvidence after = pool.evidence(fault("segv_in_predict"), batch(8), Evidence::virtual_card);
+    CHECK_FALSE(after.prediction);
+    CHECK(run(pool, fault_job(2)).kind == OutcomeKind::complete);
+}
+
+TEST_CASE("a question about another card is another question") {
+    std::map<std::string, std::string> kept;
+    for (const std::string card : {"name=T4", "name=L4", "name=T4"}) {
+        Noted noted;
+        noted.config.virtual_card = {card, noted.config.environment};
+        worker::set_variable(noted.config.virtual_card->environment, "HPO_VIRTUAL_CARD", card);
+        noted.config.recall = [&](const std::string& key) {
+            const auto found = kept.find(key);
+            return found == kept.end() ? std::nullopt : std::optional{found->second};
+        };
+        noted.config.keep = [&](const std::string& key, const std::string& text) { kept[key] = text; };
+        worker::Pool pool{noted.config};
+        CHECK(pool.evidence(fault("none"), batch(8), Evidence::virtual_card).prediction);
+    }
+    CHECK(kept.size() == 2);
+}
+
+TEST_CASE("without a virtual card a dry run is asked, and the answer says so") {
+    Noted noted;
+    worker::Pool pool{noted.config};
+    const MemoryEvidence found = pool.evidence(fault("none"), batch(8), Evidence::virtual_card);
+    REQUIRE(found.prediction);
+    CHECK(found.prediction->source == PeakSource::dry_run);
+    CHECK(found.prediction->remark ==
+          "run dry instead of training on a virtual card; no action is needed (there is no virtual card for this device)");
+}
+
 TEST_CASE("a worker that keeps memory after a prediction runs no attempt with it") {
     Noted noted;
     noted.config.device_budget_bytes = 64 << 20;

@@ -9,6 +9,7 @@
 
 #include "hpo/base/error.hpp"
 #include "support/terminal.hpp"
+#include "tune/card/virtual_card.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/program/scratch_folder.hpp"
 
@@ -81,6 +82,7 @@ int main(int argc, char** argv) {
         } else {
             hpo::tune::require_dashes(words);
             hpo::tune::begin_on_asked_card(words);
+            hpo::tune::quieten_card_of_children();
             app.parse(argc, argv);
             status = actions.run();
         }

@@ -36,8 +36,11 @@ __attribute__((visibility("hidden"))) std::uintptr_t hpo_virtual_card_handle() {
 /// For tests: gives the cards another size.
 EXPORTED void hpo_virtual_card_resize(long long bytes) { hpo::virtual_card::World::instance().resize(bytes); }
 
-/// Python programs are asked by whom the card is read.
+/// For those who want to know by whom the card is read.
 EXPORTED void hpo_virtual_card_on_read(hpo::virtual_card::World::OnRead listener) { hpo::virtual_card::World::instance().on_read(listener); }
+
+/// A function that was called since the last time, and that is not modelled; null: none.
+EXPORTED const char* hpo_virtual_card_take_unmodelled() { return hpo::virtual_card::World::instance().take_unmodelled(); }
 
 /// The most that this process held of a card, without its context.
 EXPORTED long long hpo_virtual_card_peak(int card) { return hpo::virtual_card::World::instance().memory().peak(card); }

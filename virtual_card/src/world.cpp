@@ -158,9 +158,16 @@ void World::note_unmodelled(const char* function) {
     if (*function == '\0') return;  // the runtime asks for no function at all to see whether there is a driver
     {
         const std::lock_guard lock{mutex_};
-        if (!unmodelled_.emplace(function).second) return;
+        const auto [known, is_new] = unmodelled_.emplace(function);
+        unmodelled_lately_.insert(known->c_str());
+        if (!is_new) return;
     }
     report("{\"not_modelled\":" + quoted(function) + "}");
+}
+
+const char* World::take_unmodelled() {
+    const std::lock_guard lock{mutex_};
+    return unmodelled_lately_.empty() ? nullptr : unmodelled_lately_.extract(unmodelled_lately_.begin()).value();
 }
 
 void World::begin_capture(std::uintptr_t stream) {

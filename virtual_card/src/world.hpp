@@ -58,6 +58,8 @@ public:
 
     /// A function was called that the virtual card does not model: its outputs were not written. Reported once.
     void note_unmodelled(const char* function);
+    /// One such function that was called since the last time; null: none. The text stays.
+    [[nodiscard]] const char* take_unmodelled();
     void note_launch() {
         ++launches_;
         forget_written();
@@ -88,6 +90,7 @@ private:
     std::atomic<OnRead> on_read_{nullptr};
     mutable std::mutex mutex_;
     std::set<std::string> unmodelled_;
+    std::set<const char*> unmodelled_lately_;  ///< texts of unmodelled_
     std::map<std::uintptr_t, std::vector<std::byte>> written_;  ///< by the address on the card
     std::atomic<bool> any_written_{false};
     std::map<std::uintptr_t, std::size_t> pinned_;

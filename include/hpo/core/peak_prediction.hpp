@@ -14,11 +14,13 @@ namespace hpo {
 
 /// The ways to predict a peak, from the strongest to the weakest.
 enum class PeakSource {
-    dry_run,  ///< the attempt's own steps on a device that stores no numbers
-    probe,    ///< a few small real steps, extrapolated to the plan's sizes
+    virtual_card,  ///< the attempt's own steps by LibTorch's CUDA code, in a process whose CUDA driver owns no GPU
+    dry_run,       ///< the attempt's own steps on a device that stores no numbers
+    probe,         ///< a few small real steps, extrapolated to the plan's sizes
 };
 
-inline constexpr std::array<std::string_view, 2> peak_source_names{"dry_run", "probe"};
+inline constexpr std::array<PeakSource, 3> peak_sources{PeakSource::virtual_card, PeakSource::dry_run, PeakSource::probe};
+inline constexpr std::array<std::string_view, peak_sources.size()> peak_source_names{"virtual_card", "dry_run", "probe"};
 [[nodiscard]] constexpr std::string_view to_text(PeakSource source) { return peak_source_names[static_cast<std::size_t>(source)]; }
 
 /// A prediction of an attempt's peak on its device, made in a worker before the attempt starts. All sizes in bytes.

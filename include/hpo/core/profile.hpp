@@ -20,10 +20,11 @@ struct Profile {
 
 /// What a memory guard must know about the model before it can answer.
 enum class Evidence {
-    none,     ///< parameters and plan are enough
-    shape,    ///< a Profile
-    dry_run,  ///< a PeakPrediction from a dry run; without one from a probe; without that a Profile
-    probe,    ///< a PeakPrediction from a probe; without one a Profile
+    none,          ///< parameters and plan are enough
+    shape,         ///< a Profile
+    virtual_card,  ///< a PeakPrediction from a virtual card; without one as for dry_run
+    dry_run,       ///< a PeakPrediction from a dry run; without one from a probe; without that a Profile
+    probe,         ///< a PeakPrediction from a probe; without one a Profile
 };
 
 }  // namespace hpo

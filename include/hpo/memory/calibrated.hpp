@@ -44,7 +44,7 @@ public:
     };
     static constexpr void fields(auto field) {
         field("risk", &Config::risk, "probability that an attempt needs more than is estimated");
-        field("base", &Config::base, "the strongest prediction to ask for: dry_run, probe or formula");
+        field("base", &Config::base, "the strongest prediction to ask for: virtual_card, dry_run, probe or formula");
         field("memory", &Config::memory, "attempts of a family that count, about; older ones fade");
         field("carry", &Config::carry, "begin with what other studies of the store have measured on the same device");
         field("venture", &Config::venture, "use the risk that safe attempts saved to try proposals that would otherwise be refused");

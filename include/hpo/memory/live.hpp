@@ -16,6 +16,7 @@
 #include "hpo/memory/dry_run.hpp"
 #include "hpo/memory/formula.hpp"
 #include "hpo/memory/probe.hpp"
+#include "hpo/memory/virtual_card.hpp"
 
 namespace hpo::memory {
 
@@ -32,7 +33,7 @@ public:
         double risk = 0.01;
     };
     static constexpr void fields(auto field) {
-        field("base", &Config::base, "the guard that predicts: calibrated, dry_run, probe or formula");
+        field("base", &Config::base, "the guard that predicts: calibrated, virtual_card, dry_run, probe or formula");
         field("risk", &Config::risk, "of calibrated: probability that an attempt needs more than is estimated");
     }
 
@@ -58,14 +59,15 @@ public:
     }
 
 private:
-    using Base = std::variant<Calibrated, DryRun, Probe, Formula>;
+    using Base = std::variant<Calibrated, VirtualCard, DryRun, Probe, Formula>;
 
     [[nodiscard]] static std::unique_ptr<const Base> base_of(const Config& config) {
         if (config.base == Calibrated::name) return std::make_unique<const Base>(Calibrated{Calibrated::Config{.risk = config.risk}});
+        if (config.base == VirtualCard::name) return std::make_unique<const Base>(std::in_place_type<VirtualCard>);
         if (config.base == DryRun::name) return std::make_unique<const Base>(std::in_place_type<DryRun>);
         if (config.base == Probe::name) return std::make_unique<const Base>(std::in_place_type<Probe>);
         if (config.base == Formula::name) return std::make_unique<const Base>(std::in_place_type<Formula>);
-        throw bad_value("base", "'" + config.base + "'", "calibrated, dry_run, probe or formula");
+        throw bad_value("base", "'" + config.base + "'", "calibrated, virtual_card, dry_run, probe or formula");
     }
 
     std::unique_ptr<const Base> base_;

@@ -8,6 +8,7 @@
 #include "hpo/memory/live.hpp"
 #include "hpo/memory/probe.hpp"
 #include "hpo/memory/unlimited.hpp"
+#include "hpo/memory/virtual_card.hpp"
 #include "hpo/pruner/median.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/pruner/percentile.hpp"
@@ -43,6 +44,7 @@ using BuiltinMemoryGuards = TypeList<
     memory::Formula,
     memory::Probe,
     memory::DryRun,
+    memory::VirtualCard,
     memory::Calibrated,
     memory::Live>;
 using BuiltinRecoveries = TypeList<

@@ -225,7 +225,7 @@ private:
     /// A source may say that it cannot predict this job. A source that the trainer lacks must not be in its description.
     void check_predictions() {
         const TrainerInfo info = trainer_->info();
-        for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
+        for (const PeakSource source : peak_sources) {
             const std::string name{to_text(source)};
             if (std::find(info.peak_sources.begin(), info.peak_sources.end(), name) == info.peak_sources.end()) continue;
             try {

@@ -71,6 +71,8 @@ private:
         MeteredAllocator::instance().set_cap(std::nullopt);
     }
 
+    PeakPrediction predict_on_virtual_card(const TrainerJob& job, Progress& progress);
+
     PeakPrediction predict_by_dry_run(const TrainerJob& job, Progress& progress);
 
     PeakPrediction predict_by_probe(const TrainerJob& job, Progress& progress);
@@ -102,5 +104,6 @@ private:
 }  // namespace hpo::libtorch
 
 #ifndef HPO_COMPILED
+#include "hpo/torch/impl/torch_predictions_inl.hpp"
 #include "hpo/torch/impl/torch_trainer_inl.hpp"
 #endif

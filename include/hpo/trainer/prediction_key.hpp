@@ -31,6 +31,7 @@ struct Predictor {
     std::string build;      ///< the stamp of the plugin's file
     std::string processor;  ///< what CPU libraries choose their algorithms by (worker/processor.hpp)
     int threads = 1;        ///< of a worker, if the job does not set them
+    std::string card{};     ///< the virtual card on which `PeakSource::virtual_card` trains
 };
 
 /// Everything that determines how much of its device a job's attempt takes, as text. Two jobs with the same key have the same prediction.

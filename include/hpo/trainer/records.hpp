@@ -168,6 +168,7 @@ struct JsonMembers<TrainerJob> {
                                      JsonMember{"saved_model", &R::saved_model},
                                      JsonMember{"trace_file", &R::trace_file},
                                      JsonMember{"cublas_workspace_bytes", &R::cublas_workspace_bytes},
+                                     JsonMember{"cuda_context_bytes", &R::cuda_context_bytes},
                                      JsonMember{"settles", &R::settles},
                                      JsonMember{"shapes_only", &R::shapes_only}};
 };

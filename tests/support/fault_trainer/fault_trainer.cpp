@@ -57,7 +57,7 @@ public:
                 .libtorch_version = uses_cuda ? "2.11.0" : "",
                 .uses_cuda = uses_cuda,
                 .checkpoints = true,
-                .peak_sources = {"dry_run", "probe"}};
+                .peak_sources = {"virtual_card", "dry_run", "probe"}};
     }
 
     AttemptOutcome run(const TrainerJob& job, hpo::Progress& progress) override {
@@ -197,7 +197,8 @@ public:
     [[nodiscard]] hpo::PeakPrediction predict(const TrainerJob& job, hpo::PeakSource source, hpo::Progress& progress) override {
         const hpo::Settings settings{info(), job};
         std::string fault = settings.text("fault");
-        for (const std::string place : {"_in_predict", source == hpo::PeakSource::dry_run ? "_in_dry_run" : "_in_probe"}) {
+        if (source == hpo::PeakSource::virtual_card && !std::getenv("HPO_VIRTUAL_CARD")) throw std::runtime_error("no virtual card here");
+        for (const std::string place : {"_in_predict", source == hpo::PeakSource::probe ? "_in_probe" : "_in_dry_run"}) {
             if (fault.ends_with(place)) fault.resize(fault.size() - place.size());
         }
         if (fault == "throw") throw std::runtime_error("no meta kernel for aten::frob of trial " + std::to_string(job.trial));

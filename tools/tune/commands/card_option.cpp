@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +13,9 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
+#include "tune/card/asked_card.hpp"
+#include "tune/card/virtual_card.hpp"
 #include "tune/commands/commands.hpp"
-#include "tune/program/asked_card.hpp"
 #include "tune/study_run/rehearsal.hpp"
 
 namespace hpo::tune {
@@ -66,9 +68,11 @@ void show_card_option(CLI::App* command) {
 
 void require_dashes(const Words& words) {
     if (words.empty() || words[0] != "estimate") return;
-    for (const std::string& word : words) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const std::string& word = words[i];
         const std::string name = word.substr(word.rfind('/') + 1);
-        if (name.ends_with(".py") || name == "python" || name == "python3")
+        const bool is_of_option = word.starts_with('-') || words[i - 1].starts_with("--");
+        if (!is_of_option && (name.ends_with(".py") || name == "python" || name == "python3"))
             throw Error{Errc::usage,
                         "command line: " + word + ": a program goes behind --, for example hpo-tune estimate --card T4 -- python train.py"};
     }

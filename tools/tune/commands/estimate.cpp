@@ -335,7 +335,7 @@ int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
     else report.configuration();
     if (!options.per.empty()) report.per_value(options.per);
     report.print(options.json);
-    return 0;
+    return estimator.predicted_nothing() ? exit_code(Errc::plugin) : 0;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/trainer/objectives.hpp"
+#include "tune/card/virtual_card.hpp"
 #include "tune/display/cards.hpp"
 
 namespace hpo::tune {
@@ -175,18 +176,30 @@ std::string estimated_device(const Settings& settings, const TrainerInfo& info) 
     return device::card_number(text) ? text : chosen_device(settings, info);
 }
 
-std::optional<std::int64_t> cublas_workspace_bytes(const Settings& settings, const TrainerInfo& info, const std::string& device) {
-    auto capability = settings.compute_capability();
+namespace {
+
+/// cuBLAS's workspace of each thread, as CUBLAS_WORKSPACE_CONFIG or the architecture say it. Nothing where neither does, and for a LibTorch
+/// that leaves it to cuBLAS.
+std::optional<std::int64_t> cublas_workspace_bytes(const TrainerInfo& info, std::optional<allocator::ComputeCapability> capability) {
     const auto version = allocator::parse_libtorch_version(info.libtorch_version);
-    if (device == "cpu" || !version || version->major < 2) return std::nullopt;
+    if (!version || version->major < 2) return std::nullopt;
     if (const char* asked = std::getenv("CUBLAS_WORKSPACE_CONFIG")) {
         if (const auto bytes = allocator::configured_cublas_workspace_bytes(asked)) return bytes;
     }
-    if (!capability) {
-        if (const auto card = card_of(device)) capability = allocator::parse_compute_capability(card->compute_capability);
-    }
     if (!capability) return std::nullopt;
     return allocator::usual_cublas_workspace_bytes(*version, capability);
+}
+
+}  // namespace
+
+void describe_device(worker::PoolConfig& config, const Settings& settings, const TrainerInfo& info) {
+    if (config.device == "cpu") return;
+    const auto card = card_of(config.device);
+    PredictedCard like{.name = {}, .capability = settings.compute_capability()};
+    if (!like.capability && card) like = {card->name, allocator::parse_compute_capability(card->compute_capability)};
+    config.cublas_workspace_bytes = cublas_workspace_bytes(info, like.capability);
+    config.cuda_context_bytes = virtual_context_bytes();
+    if (info.uses_cuda) config.virtual_card = card_for_predictions(like);
 }
 
 std::string device_name(const std::string& device) {
@@ -238,7 +251,7 @@ worker::PoolConfig pool_config(const Settings& settings, const TrainerInfo& info
 worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& info, const std::string& device) {
     worker::PoolConfig config = pool_config(settings, info);
     config.device = device;
-    config.cublas_workspace_bytes = cublas_workspace_bytes(settings, info, device);
+    describe_device(config, settings, info);
     config.profile_timeout = config.prediction_timeout = settings.plugin_timeout();
     return config;
 }

@@ -61,10 +61,9 @@ void require_saves_models(const std::string& place, const TrainerInfo& info);
 /// What the driver or the system calls "cpu" or "cuda:N"; empty: it does not say.
 [[nodiscard]] std::string device_name(const std::string& device);
 
-/// cuBLAS's workspace of each thread on such a device, as CUBLAS_WORKSPACE_CONFIG, `--compute-capability` or the driver say it. Nothing
-/// where neither does, on the CPU, and for a LibTorch that leaves it to cuBLAS.
-[[nodiscard]] std::optional<std::int64_t> cublas_workspace_bytes(const Settings& settings, const TrainerInfo& info,
-                                                                 const std::string& device);
+/// Sets what the workers' predictions for a device need to know of it: cuBLAS's workspace, the context of a virtual card, and the virtual
+/// card that `PeakSource::virtual_card` asks.
+void describe_device(worker::PoolConfig& config, const Settings& settings, const TrainerInfo& info);
 
 /// The device memory of the settings, checked. Nothing: not limited.
 [[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);

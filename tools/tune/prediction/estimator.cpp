@@ -59,6 +59,7 @@ Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) 
                                                    .prediction = known.prediction ? &*known.prediction : nullptr,
                                                    .runs_on = pool_ ? pool_->runs_on() : RunsOn{}}),
                       .remark = known.remark};
+    ++(forecast.estimate.need ? known_ : unknown_);
     if (pool_) pools_.insert(memory::residual_group(forecast.estimate.source, pool_->runs_on(), params, plan).pool);
     if (known.prediction) {
         forecast.predicted = true;

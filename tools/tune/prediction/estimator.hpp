@@ -79,6 +79,8 @@ public:
     [[nodiscard]] const Options& options() const noexcept { return options_; }
     /// Predictions that were asked of workers; the others were known already.
     [[nodiscard]] std::int64_t predictions_made() const;
+    /// Predictions were asked for, and none could be made.
+    [[nodiscard]] bool predicted_nothing() const noexcept { return !info_.peak_sources.empty() && pool_ && unknown_ > 0 && known_ == 0; }
     /// Whether the guard learns from attempts.
     [[nodiscard]] bool learns() const { return guard_.carries(); }
     /// Attempts that teach it something about one of the kinds of predictions that it was asked about so far.
@@ -97,6 +99,8 @@ private:
     registry::AnyMemoryGuard guard_;
     std::unique_ptr<worker::Pool> pool_;  ///< null: the guard knows without asking
     std::vector<Attempt> measured_;
+    std::int64_t known_ = 0;       ///< forecasts
+    std::int64_t unknown_ = 0;     ///< forecasts without an answer
     std::set<std::string> pools_;  ///< kinds of predictions, as ResidualGroup names them
     std::set<std::string> remarks_;
     std::set<std::string> remark_kinds_;  ///< remarks without their figures

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "hpo/base/bytes.hpp"
-#include "tune/program/known_cards.hpp"
+#include "tune/card/known_cards.hpp"
 
 namespace hpo::tune {
 

@@ -18,6 +18,7 @@
 #include "hpo/worker/environment.hpp"
 #include "hpo/worker/supervisor/log_file.hpp"
 #include "hpo/worker/supervisor/process.hpp"
+#include "tune/card/virtual_card.hpp"
 #include "tune/program/scratch_folder.hpp"
 #include "tune/study_run/interrupts.hpp"
 
@@ -183,18 +184,6 @@ bool ProgramEnd::shares_card() const {
     for (const RecordedProcess& each : processes) cards.insert(cards.end(), each.cards.begin(), each.cards.end());
     std::ranges::sort(cards);
     return std::ranges::adjacent_find(cards) != cards.end();
-}
-
-std::filesystem::path virtual_card_folder() {
-    std::error_code failed;
-    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
-    const std::filesystem::path folder = program.parent_path().parent_path() / "lib" / "hpo" / "virtual_card";
-    for (const std::string part : {"cuda12", "cuda13", "nvml"}) {
-        if (!std::filesystem::exists(folder / ("libhpo_virtual_card_" + part + ".so")))
-            throw Error{Errc::no_device, "no virtual card in " + folder.string() + "; build it: cmake --build " +
-                                             program.parent_path().parent_path().string() + " --target hpo_virtual_card"};
-    }
-    return folder;
 }
 
 ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(double)>& progress) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/program/asked_card.hpp"
+#include "tune/card/asked_card.hpp"
 
 namespace hpo::tune {
 
@@ -74,9 +74,6 @@ struct ProgramEnd {
     /// Several processes took memory of one card.
     [[nodiscard]] bool shares_card() const;
 };
-
-/// The folder of the virtual card beside this program. Throws Error if it is not there.
-[[nodiscard]] std::filesystem::path virtual_card_folder();
 
 /// Runs a program on a virtual card until its optimizer made some steps, or until it ends. `progress` is called about once a second with
 /// the seconds so far. No process of the program is left. Throws Error if it cannot be started.

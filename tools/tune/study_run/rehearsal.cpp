@@ -12,7 +12,7 @@
 #include "hpo/store/location.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
-#include "tune/program/asked_card.hpp"
+#include "tune/card/virtual_card.hpp"
 
 namespace hpo::tune {
 

@@ -18,7 +18,7 @@ worker::PoolConfig StudyWorkers::config(const Settings& settings, const TrainerI
     config.device_budget_bytes = device.capacity_bytes;
     config.device = device.name;
     config.device_name = device_name(device.name);
-    config.cublas_workspace_bytes = cublas_workspace_bytes(settings, info, device.name);
+    describe_device(config, settings, info);
     config.profile_timeout = std::min(settings.plugin_timeout(), config.profile_timeout);
     config.recall = [this](const std::string& key) { return predictions_ ? predictions_->find(key) : std::nullopt; };
     config.keep = [this](const std::string& key, const std::string& text) {

@@ -64,10 +64,11 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
 }
 
 HPO_INLINE Evidence Calibrated::evidence_of(const std::string& base) {
+    if (base == "virtual_card") return Evidence::virtual_card;
     if (base == "dry_run") return Evidence::dry_run;
     if (base == "probe") return Evidence::probe;
     if (base == Formula::name) return Evidence::shape;
-    throw bad_value("base", "'" + base + "'", "dry_run, probe or formula");
+    throw bad_value("base", "'" + base + "'", "virtual_card, dry_run, probe or formula");
 }
 
 }  // namespace hpo::memory

@@ -40,6 +40,7 @@ HPO_INLINE SourceRecord source_record(const MemoryQuery& query, std::string_view
 }
 
 HPO_INLINE Evidence trusted_evidence(Evidence wanted, const MemoryQuery& query) {
+    if (wanted == Evidence::virtual_card && source_record(query, to_text(PeakSource::virtual_card)).is_wrong()) wanted = Evidence::dry_run;
     if (wanted == Evidence::dry_run && source_record(query, to_text(PeakSource::dry_run)).is_wrong()) wanted = Evidence::probe;
     if (wanted == Evidence::probe && source_record(query, to_text(PeakSource::probe)).is_wrong()) wanted = Evidence::shape;
     return wanted;

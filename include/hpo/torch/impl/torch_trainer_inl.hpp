@@ -20,11 +20,6 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/torch/checks/task_checks.hpp"
-#include "hpo/torch/prediction/data_claims.hpp"
-#include "hpo/torch/prediction/dry_run.hpp"
-#include "hpo/torch/prediction/predict_peak.hpp"
-#include "hpo/torch/prediction/predicted_card.hpp"
-#include "hpo/torch/prediction/probe.hpp"
 #include "hpo/torch/prediction/profile.hpp"
 #include "hpo/torch/prediction/recorded_training.hpp"
 #include "hpo/torch/saved_model.hpp"
@@ -40,12 +35,13 @@ HPO_INLINE TrainerInfo TorchTrainer::info() const {
     info.levers.insert(info.levers.begin(), {"micro_batch", "precision"});
     info.effective_batch_parameter = "train.batch_size";
     info.libtorch_version = TORCH_VERSION;
+    info.peak_sources = {"dry_run", "probe"};
 #ifdef HPO_TORCH_CUDA
     info.uses_cuda = true;
+    info.peak_sources.insert(info.peak_sources.begin(), "virtual_card");
 #endif
     info.checkpoints = true;
     info.saves_models = true;
-    info.peak_sources = {"dry_run", "probe"};
     return info;
 }
 
@@ -87,14 +83,6 @@ HPO_INLINE std::optional<Profile> TorchTrainer::profile(const TrainerJob& job) {
     return profile;
 }
 
-HPO_INLINE PeakPrediction TorchTrainer::predict(const TrainerJob& job, PeakSource source, Progress& progress) {
-    TrainerJob shapes = job;
-    shapes.shapes_only = true;
-    PeakPrediction peak = source == PeakSource::dry_run ? predict_by_dry_run(shapes, progress) : predict_by_probe(shapes, progress);
-    if (job.plan.device == "cpu") progress.memory({"end", 0, std::nullopt, read_memory(torch::kCPU)});
-    return peak;
-}
-
 HPO_INLINE std::vector<TrainerProblem> TorchTrainer::stoppable_check(const TrainerJob& job, Progress& progress) {
     std::vector<TrainerProblem> problems = Settings::problems(info(), job);
     if (!problems.empty()) return problems;
@@ -108,58 +96,6 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::stoppable_check(const Train
     });
     if (outcome.failure) problems.push_back({outcome.failure->where, outcome.failure->message});
     return problems;
-}
-
-HPO_INLINE PeakPrediction TorchTrainer::predict_by_dry_run(const TrainerJob& job, Progress& progress) {
-    leave_device();
-    const MetaTarget target = job.plan.device == "cpu" ? MetaTarget::cpu : MetaTarget::cuda;
-    const DryRunDevice device{target, target == MetaTarget::cuda ? predicted_card(job) : Card{}};
-    const TraceDetail detail = job.trace_file.empty() ? TraceDetail::phases : TraceDetail::scopes;
-    DataClaims claims;
-    std::int64_t held = 0;  // real tensors of the task and its model; a recording on the meta device does not see them
-    const DryRun run = apart([&] {
-        return with_task(job, [&](Task& task, const TrainingPlan& plan) {
-            claims = DataClaims::of(task);
-            pin_threads(threads_of(Settings{info(), job}));
-            DryRun recorded = dry_run(task, plan, Seed{job.seed}, device, detail, progress);
-            held = read_memory(torch::kCPU).allocated.value_or(0);
-            return recorded;
-        });
-    });
-    PeakPrediction prediction = peak_of(run.trace, job);
-    add_doubt(prediction, run.doubt);
-    if (target == MetaTarget::cpu) tell_product_scratch(prediction, run.trace);
-    if (target == MetaTarget::cpu) add_held(prediction, held);
-    claims.tell(prediction);
-    return prediction;
-}
-
-HPO_INLINE PeakPrediction TorchTrainer::predict_by_probe(const TrainerJob& job, Progress& progress) {
-    leave_device();
-    const TrainerInfo about = info();
-    const bool cuda = job.plan.device != "cpu";
-    const ProbeTarget target{.cpu = !cuda, .threads = threads_of(Settings{about, job})};
-    DataClaims claims;
-    const auto with_length = [&](std::optional<std::int64_t> length, const auto& work) {
-        TrainerJob shorter = job;
-        if (length) shorter.params[about.length_parameter] = *length;
-        with_task(shorter, [&](Task& task, const TrainingPlan& plan) {
-            claims = DataClaims::of(task);
-            work(task, plan);
-        });
-    };
-    const ProbedTrace probed = apart([&] {
-        const AttemptSettings settings;
-        RunningAttempt attempt{settings, progress};
-        return Probe{with_length, Seed{job.seed}, target, attempt}.predict(!about.length_parameter.empty());
-    });
-    MeteredAllocator::release_cache();
-    PeakPrediction prediction = peak_of(probed.trace, job);
-    prediction.source = PeakSource::probe;
-    prediction.uncertainty = std::max({prediction.uncertainty, probed.uncertainty, cuda ? 0.15 : 0.03});
-    if (cuda) add_remark(prediction, "recorded on the CPU, whose kernels keep other temporaries");
-    claims.tell(prediction);
-    return prediction;
 }
 
 HPO_INLINE std::unique_ptr<Task> TorchTrainer::task_of(const Settings& settings, const TrainerJob& job) {

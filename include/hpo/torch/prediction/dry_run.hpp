@@ -31,6 +31,9 @@ struct DryRunDevice {
     Card card{};
 };
 
+/// Throws Error if a training did not come to its end.
+void require_whole_training(const AttemptOutcome& outcome);
+
 /// Records a whole task without computing: on the meta device, which stands in for `device`. Throws also if the training reads numbers from
 /// tensors, since meta tensors have none and the training's memory may depend on them. Reads in an evaluation are allowed. A second run
 /// then answers them differently, and must take the same memory.

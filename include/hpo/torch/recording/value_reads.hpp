@@ -91,8 +91,11 @@ public:
     /// ...".
     [[nodiscard]] static std::string refusal(std::string_view name) {
         const std::string phase = TraceRecorder::instance().phase();
-        return "the training reads numbers from tensors (" + std::string{name} + (phase.empty() ? "" : ", in its phase " + phase) +
-               "), and its memory may hang on them: only a probe tells it";
+        return refusal_of(std::string{name} + (phase.empty() ? "" : ", in its phase " + phase));
+    }
+    /// The same for a place in words: "in its phase forward".
+    [[nodiscard]] static std::string refusal_of(const std::string& place) {
+        return "the training reads numbers from tensors (" + place + "), and its memory may hang on them: only a probe tells it";
     }
 
 private:

@@ -49,12 +49,17 @@ HPO_INLINE std::string FileStamps::stamp(const std::filesystem::path& path) {
 
 HPO_INLINE std::string prediction_key(const TrainerInfo& info, const Predictor& predictor, const TrainerJob& job, PeakSource source,
                                       FileStamps& files) {
-    constexpr int format = 6;  // of predictions; raise it if kept predictions have to be made again
+    constexpr int format = 7;  // of predictions; raise it if kept predictions have to be made again
     Json key = {{"format", format},          {"trainer", info.name},
                 {"build", predictor.build},  {"libtorch", info.libtorch_version},
                 {"source", to_text(source)}, {"device", job.plan.device.substr(0, job.plan.device.find(':'))}};
-    if (key["device"] == "cpu") key["processor"] = predictor.processor;
-    else key["cublas_workspace"] = encode(job.cublas_workspace_bytes);
+    if (key["device"] == "cpu") {
+        key["processor"] = predictor.processor;
+    } else {
+        key["cublas_workspace"] = encode(job.cublas_workspace_bytes);
+        key["cuda_context"] = encode(job.cuda_context_bytes);
+    }
+    if (source == PeakSource::virtual_card) key["card"] = predictor.card;
     // The effective batch counts too, not only the micro-batch. It decides how many steps a training of few examples has, and how many
     // examples the last step of an epoch has.
     key["plan"] = {{"micro_batch", encode(job.plan.effective_micro_batch())},       {"effective_batch", encode(job.plan.effective_batch)},

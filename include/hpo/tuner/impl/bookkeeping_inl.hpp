@@ -101,7 +101,8 @@ HPO_INLINE void Bookkeeping::asks_less(Evidence before, Evidence now, const std:
         given_up_.push_back(what);
         observer_.source_given_up(source, family);
     };
-    if (before == Evidence::dry_run) tell("dry_run");
+    if (before == Evidence::virtual_card) tell("virtual_card");
+    if ((before == Evidence::virtual_card || before == Evidence::dry_run) && now != Evidence::dry_run) tell("dry_run");
     if (now == Evidence::shape) tell("probe");
 }
 

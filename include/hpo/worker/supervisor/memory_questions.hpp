@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -20,7 +21,8 @@
 
 namespace hpo::worker::inline supervisor {
 
-/// Asks workers how much memory an attempt will take: by a dry run, then a probe, then the model's shape, until one answers. If a worker
+/// Asks workers how much memory an attempt will take: on a virtual card, by a dry run, by a probe, then by the model's shape, until one
+/// answers. It begins with the source that is wanted. If a worker
 /// dies of a question, does not answer in time, or is slow to say that it cannot, only time is lost. After the second such loss in a row,
 /// that source is no longer asked, because every trial would wait for it. Each kind of trouble is noted once. Known predictions are not
 /// asked again.
@@ -67,6 +69,7 @@ public:
         Rung& rung = rung_of(source);
         if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::mishap};
         if (!has(source)) return refuse(source, "the trainer has none");
+        if (source == PeakSource::virtual_card && !config_.virtual_card) return refuse(source, "there is no virtual card for this device");
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
         if (reply.interrupted) return {std::nullopt, reply.silence};
@@ -91,15 +94,14 @@ public:
         MemoryEvidence evidence;
         std::string instead;
         if (wanted == Evidence::none) return evidence;
-        for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe}) {
-            if (wanted == Evidence::shape || (wanted == Evidence::probe && source == PeakSource::dry_run)) continue;
+        for (const PeakSource source : sources_of(wanted)) {
             Told told = predict(job, source, ask);
             if (told.prediction) {
                 if (!instead.empty()) told.prediction->remark += (told.prediction->remark.empty() ? "" : "; ") + instead;
                 evidence.prediction = std::move(told.prediction);
                 return evidence;
             }
-            instead = "probed with real steps instead of a dry run" + without(told);
+            instead = instead_of(source) + without(told);
             evidence.remark += (evidence.remark.empty() ? "no " : "; no ") + std::string{to_text(source)} + ": " + told.why_not;
         }
         if (!evidence.remark.empty() && info_.peak_sources.empty()) evidence.remark = "the trainer has neither a dry run nor a probe";
@@ -119,12 +121,18 @@ private:
     void note(const std::string& what) const {
         if (config_.note) config_.note("trainer " + config_.trainer + ": " + what);
     }
+    /// From the strongest that is wanted to the weakest.
+    [[nodiscard]] static std::span<const PeakSource> sources_of(Evidence wanted);
+    /// The next weaker source that the trainer has.
+    [[nodiscard]] std::optional<PeakSource> next_after(PeakSource source) const;
+    /// "probed with real steps instead of a dry run": what the next weaker source does.
+    [[nodiscard]] std::string instead_of(PeakSource missing) const;
     [[nodiscard]] Rung& rung_of(PeakSource source) { return rungs_.at(static_cast<std::size_t>(source)); }
     [[nodiscard]] bool has(PeakSource source) const {
         return std::find(info_.peak_sources.begin(), info_.peak_sources.end(), to_text(source)) != info_.peak_sources.end();
     }
     /// The note that says what is asked instead, and why.
-    [[nodiscard]] std::string instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const;
+    [[nodiscard]] std::string note_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const;
     /// Why a source did not answer. For a limit it also says that no action is needed.
     [[nodiscard]] static std::string without(const Told& told) {
         return (told.kind == Told::Kind::limit ? "; no action is needed (" : " (") + told.why_not + ")";

@@ -87,7 +87,7 @@ private:
 
     Environment environment_of(const ExecutionPlan& plan) const { return worker_environment(config_.environment, plan, config_.threads); }
 
-    std::shared_ptr<RemoteWorker> start_worker(const ExecutionPlan& plan, std::size_t number);
+    std::shared_ptr<RemoteWorker> start_worker(Environment environment, std::size_t number);
 
     TrainerJob trainer_job(const Job& job) const;
 
@@ -108,21 +108,24 @@ private:
     bool deliver(ExecutorEvents& events);
     void judge(ExecutorEvents& events, std::int64_t trial, const Report& report);
 
-    /// Asks an idle worker a question. Ends the worker if it does not answer.
+    /// An idle worker, or one of those that are kept for questions.
+    std::shared_ptr<RemoteWorker> worker_for(const AskPeak& question);
+    std::shared_ptr<RemoteWorker> worker_for(const auto&) { return idle_worker(); }
+    std::shared_ptr<RemoteWorker> idle_worker();
+    [[nodiscard]] bool has(const RemoteWorker& worker) {
+        return &worker == question_worker_.get() || &worker == card_worker_.get() || slot_of(slots_, worker);
+    }
+
+    /// Asks a worker a question. Ends the worker if it does not answer.
     Reply ask(auto question, std::chrono::milliseconds timeout) {
         const auto stopped = [&] { return config_.stop_requested && config_.stop_requested(); };
         if (stopped()) return Reply::given_up();
         question.id = ++question_;
-        std::shared_ptr<RemoteWorker> asked;
-        for (WorkerSlot& slot : slots_) {
-            if (slot.idle()) asked = slot.worker;
-        }
-        if (!asked && !question_worker_) question_worker_ = start_worker(ExecutionPlan{.device = config_.device}, slots_.size());
-        if (!asked) asked = question_worker_;
+        const std::shared_ptr<RemoteWorker> asked = worker_for(question);
         answer_.reset();
         asked->send(std::move(question));
         bool stop = false;
-        run_until(loop_, timeout, [&] { return answer_ || (asked != question_worker_ && !slot_of(slots_, *asked)) || (stop = stopped()); });
+        run_until(loop_, timeout, [&] { return answer_ || !has(*asked) || (stop = stopped()); });
         if (answer_) {  // if a worker kept device memory after a question, it would count for its next attempt
             if (answer_->held_bytes > LeakWatch::most_one_time(config_.device_budget_bytes)) let_go(asked);
             return {.answer = std::exchange(answer_, std::nullopt)};
@@ -139,6 +142,7 @@ private:
     std::optional<device::MeteredDevice> metered_;
     std::vector<WorkerSlot> slots_;
     std::shared_ptr<RemoteWorker> question_worker_;  ///< answers questions while every other is busy
+    std::shared_ptr<RemoteWorker> card_worker_;      ///< answers what PeakSource::virtual_card is asked
     std::optional<TrainerInfo> info_;
     Failure latest_death_;
     MemoryQuestions questions_{config_};

@@ -29,7 +29,15 @@ struct PoolConfig {
     std::string device = "cpu";
     std::string device_name;                               ///< RunsOn::device_name; empty: not known
     std::optional<std::int64_t> cublas_workspace_bytes{};  ///< TrainerJob::cublas_workspace_bytes
-    std::filesystem::path log_folder;                      ///< for worker-N.log; must exist. Empty: output is only kept for failures
+    std::optional<std::int64_t> cuda_context_bytes{};      ///< TrainerJob::cuda_context_bytes
+    /// The card's figures and the environment of the worker that predicts on a virtual card (PeakSource::virtual_card). Nullopt: there is
+    /// no such card.
+    struct VirtualCard {
+        std::string figures;
+        Environment environment;
+    };
+    std::optional<VirtualCard> virtual_card{};
+    std::filesystem::path log_folder;  ///< for worker-N.log; must exist. Empty: output is only kept for failures
     Environment environment = inherited_environment();
     std::filesystem::path account_folder = "/dev/shm";  ///< where a metered device's account lies while the pool lives
 

@@ -20,10 +20,14 @@
 
 namespace hpo::libtorch::inline prediction {
 
+HPO_INLINE void require_whole_training(const AttemptOutcome& outcome) {
+    if (outcome.kind != OutcomeKind::complete) throw Error{Errc::interrupted, "the training was stopped"};
+}
+
 HPO_INLINE allocator::AllocationTrace trace_training(ShortTask task, Seed seed, Recorded recorded, RunningAttempt& attempt) {
     Recording recording{recorded};
     const AttemptOutcome outcome = train(task, task.plan(), seed, attempt);
-    if (outcome.kind != OutcomeKind::complete) throw Error{Errc::interrupted, "the training was stopped"};
+    require_whole_training(outcome);
     return recording.finish();
 }
 

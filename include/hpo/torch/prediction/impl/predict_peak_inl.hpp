@@ -81,6 +81,7 @@ HPO_INLINE PeakPrediction cuda_prediction(const allocator::AllocationTrace& trac
         settings.expandable_segments || (plan.expandable_segments && version >= allocator::LibTorchVersion{2, 1});
     allocator::CudaOverheads overheads = allocator::usual_cuda_overheads(version);
     if (version.major >= 2) overheads.cublas_workspace_bytes = job.cublas_workspace_bytes.value_or(overheads.cublas_workspace_bytes);
+    overheads.context_bytes = job.cuda_context_bytes.value_or(overheads.context_bytes);
     const allocator::AllocationTrace whole = allocator::with_cublas_workspaces(trace, overheads.cublas_workspace_bytes);
     const allocator::CapacityNeed found = allocator::capacity_need(whole, settings, overheads.context_bytes);
     PeakPrediction prediction;
@@ -96,7 +97,7 @@ HPO_INLINE PeakPrediction cuda_prediction(const allocator::AllocationTrace& trac
     prediction.uncertainty = plan.precision == Precision::fp32 ? 0.03 : 0.06;
     prediction.remark =
         "for the CUDA allocator of LibTorch " TORCH_VERSION "; the context is taken to be " + format_bytes(overheads.context_bytes);
-    if (version.major >= 2) {
+    if (version.major >= 2 && overheads.cublas_workspace_bytes > 0) {
         prediction.remark += ", cuBLAS's two workspaces " + format_bytes(overheads.cublas_workspace_bytes) + " each";
         if (!job.cublas_workspace_bytes) prediction.remark += ", of which Hopper has larger ones";
     }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
@@ -15,13 +19,38 @@ namespace hpo::worker::inline supervisor {
 
 HPO_INLINE MemoryQuestions::MemoryQuestions(const PoolConfig& config)
     : config_{config},
-      predictor_{.build = {}, .processor = processor_text(config.environment), .threads = config.threads},
+      predictor_{.build = {},
+                 .processor = processor_text(config.environment),
+                 .threads = config.threads,
+                 .card = config.virtual_card ? config.virtual_card->figures : std::string{}},
       known_{config.recall, config.keep} {}
 
-HPO_INLINE std::string MemoryQuestions::instead_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
-    const bool probed = source == PeakSource::dry_run && has(PeakSource::probe);
-    return std::string{probed ? "this configuration is probed with real steps" : "the model's shape is asked"} +
-           (source == PeakSource::dry_run ? " instead of a dry run" : " instead of a probe") +
+HPO_INLINE std::span<const PeakSource> MemoryQuestions::sources_of(Evidence wanted) {
+    const std::span<const PeakSource> all{peak_sources};
+    const auto from = [&](PeakSource first) { return all.subspan(static_cast<std::size_t>(first)); };
+    if (wanted == Evidence::virtual_card) return from(PeakSource::virtual_card);
+    if (wanted == Evidence::dry_run) return from(PeakSource::dry_run);
+    if (wanted == Evidence::probe) return from(PeakSource::probe);
+    return {};
+}
+
+HPO_INLINE std::optional<PeakSource> MemoryQuestions::next_after(PeakSource source) const {
+    for (const PeakSource next : peak_sources) {
+        if (next > source && has(next)) return next;
+    }
+    return std::nullopt;
+}
+
+HPO_INLINE std::string MemoryQuestions::instead_of(PeakSource missing) const {
+    constexpr std::array<std::string_view, peak_sources.size()> nouns{"training on a virtual card", "a dry run", "a probe"};
+    constexpr std::array<std::string_view, peak_sources.size()> done{"trained on a virtual card", "run dry", "probed with real steps"};
+    const auto next = next_after(missing);
+    const std::string asked = next ? std::string{done.at(static_cast<std::size_t>(*next))} : "the model's shape is asked";
+    return asked + " instead of " + std::string{nouns.at(static_cast<std::size_t>(missing))};
+}
+
+HPO_INLINE std::string MemoryQuestions::note_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
+    return (next_after(source) ? "this configuration is " : "") + instead_of(source) +
            without({.prediction = {}, .why_not = why, .kind = given_up ? Told::Kind::mishap : kind}) +
            (given_up ? "; it is not asked any more" : "");
 }
@@ -31,7 +60,7 @@ HPO_INLINE MemoryQuestions::Told MemoryQuestions::refuse(PeakSource source, cons
     rung.latest = why;
     std::string kind = why;
     std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
-    if (rung.given_up() || rung.told.insert(std::move(kind)).second) note(instead_of(source, why, what, rung.given_up()));
+    if (rung.given_up() || rung.told.insert(std::move(kind)).second) note(note_of(source, why, what, rung.given_up()));
     return {std::nullopt, why, what};
 }
 

@@ -35,6 +35,7 @@ HPO_INLINE TrainerJob trainer_job(const PoolConfig& config, const TrainerInfo& i
                       .saved_model = job.saved_model,
                       .trace_file = job.trace_file,
                       .cublas_workspace_bytes = config.cublas_workspace_bytes,
+                      .cuda_context_bytes = config.cuda_context_bytes,
                       .settles = job.settles};
     for (const Param& param : job.params) result.params.emplace(param.name, param.value());
     if (result.metric.empty() && !info.metrics.empty()) result.metric = info.metrics.front().name;

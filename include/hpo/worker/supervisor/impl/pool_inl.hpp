@@ -25,7 +25,7 @@ HPO_INLINE Pool::Pool(PoolConfig config) : config_{std::move(config)}, slots_(st
     if (config_.device_budget_bytes && config_.device == "cpu") {
         metered_.emplace(make_metered_device(config_.account_folder, *config_.device_budget_bytes));
     }
-    slots_[0].worker = start_worker(ExecutionPlan{.device = config_.device}, 0);
+    slots_[0].worker = start_worker(environment_of(ExecutionPlan{.device = config_.device}), 0);
     slots_[0].environment = environment_of(ExecutionPlan{.device = config_.device});
     run_until(loop_, 2 * config_.start_timeout, [&] { return info_.has_value() || !slots_[0].worker; });
     if (info_) return;
@@ -43,7 +43,7 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     }
     try {
         if (slot.worker && (job.fresh_worker || slot.leaving || slot.environment != environment)) dismiss(slot);
-        if (!slot.worker) slot.worker = start_worker(job.plan, static_cast<std::size_t>(&slot - slots_.data()));
+        if (!slot.worker) slot.worker = start_worker(environment, static_cast<std::size_t>(&slot - slots_.data()));
     } catch (const Error& error) {
         AttemptOutcome outcome;
         outcome.failure = Failure{.kind = FailureKind::lost_worker, .message = error.what()};
@@ -87,10 +87,10 @@ HPO_INLINE CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& 
     return {std::move(reply.answer->problems), std::move(reply.answer->remarks)};
 }
 
-HPO_INLINE std::shared_ptr<RemoteWorker> Pool::start_worker(const ExecutionPlan& plan, std::size_t number) {
+HPO_INLINE std::shared_ptr<RemoteWorker> Pool::start_worker(Environment environment, std::size_t number) {
     const auto log =
         config_.log_folder.empty() ? std::filesystem::path{} : config_.log_folder / ("worker-" + std::to_string(number) + ".log");
-    auto worker = RemoteWorker::start(loop_, *this, worker_process(config_, environment_of(plan)), log);
+    auto worker = RemoteWorker::start(loop_, *this, worker_process(config_, std::move(environment)), log);
     worker->expect(config_.start_timeout, "trainer " + config_.trainer + ": no word from its worker within " +
                                               seconds_text(config_.start_timeout) +
                                               " of its start: the plugin's library, constructor or info() takes longer or hangs");
@@ -120,7 +120,26 @@ HPO_INLINE void Pool::dismiss_all() {
     for (WorkerSlot& slot : slots_) {
         if (slot.worker) dismiss(slot);
     }
-    if (question_worker_) std::exchange(question_worker_, nullptr)->dismiss();
+    for (std::shared_ptr<RemoteWorker>* const kept : {&question_worker_, &card_worker_}) {
+        if (*kept) std::exchange(*kept, nullptr)->dismiss();
+    }
+}
+
+HPO_INLINE std::shared_ptr<RemoteWorker> Pool::idle_worker() {
+    for (WorkerSlot& slot : slots_) {
+        if (slot.idle()) return slot.worker;
+    }
+    if (!question_worker_) question_worker_ = start_worker(environment_of(ExecutionPlan{.device = config_.device}), slots_.size());
+    return question_worker_;
+}
+
+HPO_INLINE std::shared_ptr<RemoteWorker> Pool::worker_for(const AskPeak& question) {
+    if (question.source != PeakSource::virtual_card) return idle_worker();
+    if (!card_worker_) {
+        const ExecutionPlan plan{.device = device_inside(config_.device)};
+        card_worker_ = start_worker(worker_environment(config_.virtual_card->environment, plan, config_.threads), slots_.size() + 1);
+    }
+    return card_worker_;
 }
 
 HPO_INLINE void Pool::ask_to_stop(WorkerSlot& slot) {
@@ -162,7 +181,7 @@ HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     WorkerSlot* slot = slot_of(slots_, worker);
     Death death{.exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
     latest_death_ = explain_death(death);
-    if (!slot) return question_worker_.reset();
+    if (!slot) return (&worker == card_worker_.get() ? card_worker_ : question_worker_).reset();
     const auto kept = std::exchange(slot->worker, nullptr);
     const auto running = std::exchange(slot->running, std::nullopt);
     slot->leaving = false;
@@ -197,6 +216,7 @@ HPO_INLINE void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Re
 HPO_INLINE bool Pool::let_go(const std::shared_ptr<RemoteWorker>& worker) {
     if (WorkerSlot* slot = slot_of(slots_, *worker)) dismiss(*slot);
     else if (worker == question_worker_) std::exchange(question_worker_, nullptr)->dismiss();
+    else if (worker == card_worker_) std::exchange(card_worker_, nullptr)->dismiss();
     else return false;
     return true;
 }

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tune/program/asked_card.hpp"
-
-#include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "tune/card/asked_card.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
-#include "tune/program/known_cards.hpp"
-#include "tune/program/program_run.hpp"
+#include "tune/card/known_cards.hpp"
 
 namespace hpo::tune {
 
@@ -64,29 +57,6 @@ AskedCard asked_card(const CardWords& words) {
     if (card.context_bytes >= card.bytes)
         throw bad_value(words.place, format_bytes(card.bytes), "more than the CUDA context takes, " + format_bytes(card.context_bytes));
     return card;
-}
-
-bool is_on_virtual_card() { return ::dlsym(RTLD_DEFAULT, "hpo_virtual_card_use") != nullptr; }
-
-void begin_on_card(const AskedCard& card, const std::vector<std::string>& words) {
-    const std::filesystem::path folder = virtual_card_folder();
-    // What the processes on the card share. It is gone with this process, which keeps its number.
-    const int state = ::memfd_create("hpo virtual card", 0);
-    if (state < 0) throw Error{Errc::store, std::string{"memory to share between processes: "} + std::strerror(errno)};
-    const std::string path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(state);
-    ::setenv("HPO_VIRTUAL_CARD", card.text({"state=" + path}).c_str(), 1);
-    const char* const given = std::getenv("HPO_CUDA_MAJOR");
-    const std::string major = given != nullptr ? given : "13";
-    if (major != "12" && major != "13") throw bad_value("HPO_CUDA_MAJOR", "'" + major + "'", "12 or 13");
-    const char* const others = std::getenv("LD_PRELOAD");
-    const std::string driver = (folder / ("libhpo_virtual_card_cuda" + major + ".so")).string();
-    const std::string preloaded = driver + ":" + (folder / "libhpo_virtual_card_nvml.so").string();
-    ::setenv("LD_PRELOAD", others == nullptr ? preloaded.c_str() : (preloaded + ":" + others).c_str(), 1);
-    std::vector<char*> arguments{::program_invocation_name};
-    for (const std::string& each : words) arguments.push_back(const_cast<char*>(each.c_str()));
-    arguments.push_back(nullptr);
-    ::execv("/proc/self/exe", arguments.data());
-    throw Error{Errc::no_device, std::string{"this program cannot be started on a virtual card: "} + std::strerror(errno)};
 }
 
 }  // namespace hpo::tune

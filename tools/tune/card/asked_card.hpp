@@ -31,10 +31,4 @@ struct CardWords {
 /// Throws Error for a card that is not known, for a text that is no size, and for a context that is larger than the card.
 [[nodiscard]] AskedCard asked_card(const CardWords& words);
 
-/// This program runs on a virtual card.
-[[nodiscard]] bool is_on_virtual_card();
-
-/// Begins this program anew, with these words, on a virtual card. Throws Error if that is not possible.
-[[noreturn]] void begin_on_card(const AskedCard& card, const std::vector<std::string>& words);
-
 }  // namespace hpo::tune

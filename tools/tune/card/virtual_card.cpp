@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "tune/card/virtual_card.hpp"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "hpo/base/error.hpp"
+#include "tune/card/known_cards.hpp"
+
+namespace hpo::tune {
+
+namespace {
+
+constexpr const char* card_variable = "HPO_VIRTUAL_CARD";
+
+/// Makes a process load the card before LibTorch.
+void load_card(worker::Environment& environment, const std::filesystem::path& folder) {
+    const std::string major = worker::variable(environment, "HPO_CUDA_MAJOR").value_or("13");
+    if (major != "12" && major != "13") throw bad_value("HPO_CUDA_MAJOR", "'" + major + "'", "12 or 13");
+    const std::string card =
+        (folder / ("libhpo_virtual_card_cuda" + major + ".so")).string() + ":" + (folder / "libhpo_virtual_card_nvml.so").string();
+    const auto others = worker::variable(environment, "LD_PRELOAD");
+    worker::set_variable(environment, "LD_PRELOAD", others && !others->empty() ? card + ":" + *others : card);
+}
+
+/// The value of a key in the card's figures; empty: it is not there.
+std::string figure(const std::string& figures, const std::string& key) {
+    const std::string all = ";" + figures + ";";
+    const std::size_t found = all.find(";" + key + "=");
+    if (found == std::string::npos) return {};
+    const std::size_t begin = found + key.size() + 2;
+    return all.substr(begin, all.find(';', begin) - begin);
+}
+
+std::int64_t read_number(const std::string& text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+/// "NVIDIA GeForce RTX 4090" is an RTX-4090.
+bool names(const std::string& told, std::string_view known) {
+    std::string words{known};
+    std::ranges::replace(words, '-', ' ');
+    return (told + " ").find(words + " ") != std::string::npos;
+}
+
+/// The card of that name, or else of that architecture, or else the usual one.
+const KnownCard& most_alike(const PredictedCard& like) {
+    const auto wanted = [&](auto&& is_it) { return std::ranges::find_if(known_cards, is_it); };
+    auto found = wanted([&](const KnownCard& each) { return !like.name.empty() && names(like.name, each.name); });
+    if (found == known_cards.end() && like.capability) {
+        const int capability = like.capability->major * 10 + like.capability->minor;
+        found = wanted([&](const KnownCard& each) { return each.capability == capability; });
+    }
+    return found == known_cards.end() ? *wanted([](const KnownCard& each) { return each.name == usual_card; }) : *found;
+}
+
+}  // namespace
+
+std::filesystem::path virtual_card_folder() {
+    std::error_code failed;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+    const std::filesystem::path folder = program.parent_path().parent_path() / "lib" / "hpo" / "virtual_card";
+    for (const std::string part : {"cuda12", "cuda13", "nvml"}) {
+        if (!std::filesystem::exists(folder / ("libhpo_virtual_card_" + part + ".so")))
+            throw Error{Errc::no_device, "no virtual card in " + folder.string() + "; build it: cmake --build " +
+                                             program.parent_path().parent_path().string() + " --target hpo_virtual_card"};
+    }
+    return folder;
+}
+
+bool is_on_virtual_card() { return ::dlsym(RTLD_DEFAULT, "hpo_virtual_card_use") != nullptr; }
+
+void quieten_card_of_children() {
+    const char* const figures = std::getenv(card_variable);
+    if (!is_on_virtual_card() || figures == nullptr || figure(figures, "quiet") == "1") return;
+    ::setenv(card_variable, (std::string{figures} + ";quiet=1").c_str(), 1);
+}
+
+std::optional<std::int64_t> virtual_context_bytes() {
+    const char* const figures = std::getenv(card_variable);
+    if (!is_on_virtual_card() || figures == nullptr) return std::nullopt;
+    return read_number(figure(figures, "context"));
+}
+
+void begin_on_card(const AskedCard& card, const std::vector<std::string>& words) {
+    worker::Environment environment = worker::inherited_environment();
+    load_card(environment, virtual_card_folder());
+    // What the processes on the card share. It is gone with this process, which keeps its number.
+    const int state = ::memfd_create("hpo virtual card", 0);
+    if (state < 0) throw Error{Errc::store, std::string{"memory to share between processes: "} + std::strerror(errno)};
+    const std::string path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(state);
+    worker::set_variable(environment, card_variable, card.text({"state=" + path}));
+    std::vector<char*> arguments{::program_invocation_name};
+    for (const std::string& each : words) arguments.push_back(const_cast<char*>(each.c_str()));
+    arguments.push_back(nullptr);
+    std::vector<char*> variables;
+    for (std::string& each : environment) variables.push_back(each.data());
+    variables.push_back(nullptr);
+    ::execve("/proc/self/exe", arguments.data(), variables.data());
+    throw Error{Errc::no_device, std::string{"this program cannot be started on a virtual card: "} + std::strerror(errno)};
+}
+
+std::optional<worker::PoolConfig::VirtualCard> card_for_predictions(const PredictedCard& like) {
+    constexpr std::int64_t without_limit = std::int64_t{1} << 44;
+    const KnownCard& known = most_alike(like);
+    AskedCard card{.name = std::string{known.name}, .capability = known.capability, .multiprocessors = known.multiprocessors};
+    card.bytes = without_limit;
+    worker::Environment environment = worker::inherited_environment();
+    if (const char* const here = std::getenv(card_variable); here != nullptr && is_on_virtual_card()) {
+        card.name = figure(here, "name");
+        card.capability = static_cast<int>(read_number(figure(here, "capability")));
+        card.multiprocessors = static_cast<int>(read_number(figure(here, "multiprocessors")));
+    } else {
+        try {
+            load_card(environment, virtual_card_folder());
+        } catch (const Error& error) {
+            if (error.code() != Errc::no_device) throw;
+            return std::nullopt;
+        }
+    }
+    const std::string figures = card.text({});
+    worker::set_variable(environment, card_variable, figures + ";quiet=1");
+    worker::set_variable(environment, "CUDA_VISIBLE_DEVICES", "0");
+    return worker::PoolConfig::VirtualCard{figures, std::move(environment)};
+}
+
+}  // namespace hpo::tune
