@@ -99,7 +99,9 @@ void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::s
     }
     if (too_large == 0) {
         const auto capacity = device_capacity(settings, device);
-        const auto problem = capacity ? nothing_fits(settings, info, pool, settings.policies().guard, {device, *capacity}) : std::nullopt;
+        const auto note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; };
+        const auto problem =
+            capacity ? nothing_fits(settings, info, pool, settings.policies().guard, {device, *capacity, {}, note}) : std::nullopt;
         if (problem) findings.problems.add(*problem);
         return;
     }

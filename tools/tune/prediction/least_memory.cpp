@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/memory/admission.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
@@ -37,7 +38,15 @@ std::optional<std::string> nothing_fits(const Settings& settings, const TrainerI
     std::optional<std::int64_t> least;
     ParamSet smallest;
     const std::vector<ParamSet> proposals = draw_proposals(settings, most);
+    Stopwatch since_note;
+    std::size_t looked_at = 0;
     for (const ParamSet& params : proposals) {
+        if (question.note && since_note.seconds() > 5) {
+            question.note("none of " + std::to_string(looked_at) + " random proposals fits the device; up to " +
+                          std::to_string(proposals.size()) + " are looked at");
+            since_note = Stopwatch{};
+        }
+        ++looked_at;
         if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
         ExecutionPlan plan = first_plan(settings, info, params, question.device);
         ExecutionPlan checkpointing = plan;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,8 @@ namespace hpo::tune {
 struct FitQuestion {
     std::string device;
     std::int64_t capacity_bytes = 0;
-    History history{};  ///< that the guard may have learned from
+    History history{};                               ///< that the guard may have learned from
+    std::function<void(const std::string&)> note{};  ///< told every few seconds how far it is
 };
 [[nodiscard]] std::optional<std::string> nothing_fits(const Settings& settings, const TrainerInfo& info, worker::Pool& pool,
                                                       const registry::AnyMemoryGuard& guard, const FitQuestion& question);

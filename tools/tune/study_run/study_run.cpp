@@ -165,8 +165,8 @@ bool StudyRun::trainer_refuses_first_proposal() {
 
 bool StudyRun::device_is_too_small_for(const History& learned) {
     if (!device_.capacity_bytes) return false;
-    const auto problem =
-        nothing_fits(settings_, info_, workers_->pool(), policies_.guard, {device_.name, *device_.capacity_bytes, learned});
+    const auto problem = nothing_fits(settings_, info_, workers_->pool(), policies_.guard,
+                                      {device_.name, *device_.capacity_bytes, learned, [this](const std::string& text) { note(text); }});
     return problem && refused({*problem});
 }
 
