@@ -175,7 +175,7 @@ TEST_CASE("a rule refuses none of the best trials, and says where it leaves a re
                 for (hpo::Trial& trial : study.trials) {
                     if (two_objectives && !trial.values.empty()) trial.values.push_back(static_cast<double>(trial.number * 7 % 41));
                 }
-                const auto report = hpo::analysis::oom_report(study.trials, {}, directions);
+                const auto report = hpo::analysis::oom_report(study.trials, {}, {.directions = directions});
                 const auto best = hpo::analysis::trials_to_keep(study.trials, directions);
                 REQUIRE_FALSE(best.empty());
                 INFO(law.name << ", " << study.trials.size() << " trials" << report.rule_lua);
@@ -242,7 +242,7 @@ std::vector<hpo::Trial> best_among_failures() {
 TEST_CASE("where the best trial stands in a region, a third condition or on_oom alone spares it") {
     auto trials = best_among_failures();
     const std::vector directions{hpo::Direction::minimize};
-    auto report = hpo::analysis::oom_report(trials, {}, directions);
+    auto report = hpo::analysis::oom_report(trials, {}, {.directions = directions});
     CAPTURE(report.rule_lua);
     CHECK(report.oom_trials == 17);
     CHECK_THAT(report.rule_lua, Catch::Contains("\"depth\"] >= 3") && Catch::Contains("17 of 17 trials"));
@@ -252,7 +252,7 @@ TEST_CASE("where the best trial stands in a region, a third condition or on_oom 
     for (hpo::Trial& trial : trials) {
         if (trial.number < 21) trial.params = trials[20].params;
     }
-    report = hpo::analysis::oom_report(trials, {}, directions);
+    report = hpo::analysis::oom_report(trials, {}, {.directions = directions});
     REQUIRE(report.regions.size() == 1);
     CHECK(report.regions[0].best == std::vector<std::int64_t>{0, 1, 2});
     CHECK_THAT(report.rule_lua, !Catch::Contains("require_fits") && Catch::Contains("on_oom") &&
@@ -467,4 +467,16 @@ TEST_CASE("names tell sizes from what divides the work") {
         CAPTURE(name);
         CHECK(direction_by_name(name) == 0);
     }
+}
+
+TEST_CASE("a bound has no more digits than it takes to separate the trials") {
+    std::vector<hpo::ParamSet> params(40);
+    std::vector<hpo::analysis::Example> examples;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+        params[i].set("scale", hpo::FloatDistribution{0, 100}, 1.23456789012345 + 2.5 * static_cast<double>(i));
+        examples.push_back({.params = &params[i], .positive = i >= 20, .peak_bytes = {}});
+    }
+    const auto regions = hpo::analysis::learn_regions(examples);
+    REQUIRE(regions.size() == 1);
+    CHECK(describe(regions[0].region) == "scale >= 50.0");  // the largest that fits is 48.7..., the smallest that does not is 51.2...
 }

@@ -289,3 +289,56 @@ TEST_CASE("no log harms the reader") {
     }
     CHECK(told > 300);
 }
+
+TEST_CASE("a message about memory before a trial's own line is its own, also if the program returned a value") {
+    std::vector<hpo::Trial> trials;
+    std::string text;
+    for (int i = 0; i < 4; ++i) {
+        trials.push_back(ended(i, i == 2 ? logged_fail : logged_complete, 100 + 20 * i, 0.5));
+        text += i == 0 ? "" : "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity)\n";
+        const std::string clock = "12:0" + std::to_string((100 + 20 * i) / 60) + ":" + std::to_string(100 + (100 + 20 * i) % 60).substr(1);
+        const std::string trial = "Trial " + std::to_string(i);
+        if (i == 2)
+            text += "[W 2026-01-31 " + clock + ",010] " + trial +
+                    " failed with parameters: {'x': 0.5} because of the following error: The value nan is not acceptable.\n";
+        else
+            text += "[I 2026-01-31 " + clock + ",010] " + trial +
+                    " finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n";
+    }
+    const LogMatch match = match_of(text, trials);
+    CHECK(match.unmatched_memory == 0);
+    REQUIRE(match.told.size() == 3);
+    for (const auto& [number, told] : match.told) CHECK(told.failure.kind == FailureKind::out_of_memory);
+    const auto cases = failure_cases(trials, match.told);
+    REQUIRE(cases.size() == 3);
+    CHECK(cases[0].caught);
+    CHECK_FALSE(cases[0].recovered);
+    CHECK_FALSE(cases[1].caught);  // trial 2 is FAIL
+}
+
+TEST_CASE("with several workers a line that names its trial is that trial's, and the others are counted") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 8; ++i) trials.push_back(ended(i, logged_complete, 100 + i, 0.5));
+    const std::string event =
+        "[I 2026-01-31 12:01:40,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n"
+        "[I 2026-01-31 12:01:41,010] Trial 1 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n";
+    const LogMatch match =
+        match_of(event +
+                     "Trial 5: CUDA out of memory\n[trial=6] RuntimeError: CUDA out of memory, returning 0\nCUDA out of memory\n"
+                     "Trial 77: CUDA out of memory\n",
+                 trials);
+    REQUIRE(match.told.size() == 2);
+    CHECK(match.told.contains(5));
+    CHECK(match.told.contains(6));
+    CHECK(match.unmatched_memory == 2);
+    CHECK(match.unmatched.size() == 2);
+}
+
+TEST_CASE("advice about memory is no message about it") {
+    for (const char* line : {"reduce the batch size to avoid CUDA out of memory errors", "CUDA out of memory handler installed",
+                             "If you run out of CUDA memory (CUDA out of memory), pass --small", "done without CUDA out of memory"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.empty());
+    }
+    CHECK(log_of("CUDA out of memory").remarks.size() == 1);
+}

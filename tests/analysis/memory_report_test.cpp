@@ -198,7 +198,7 @@ TEST_CASE("memory and oom count predictions that were too low alike, without wha
     held(trials[0], 700, 1088);  // more than the device has, of which 700 were an earlier attempt's
     held(trials[1], 200, 900);
     const MemoryReport report = memory_report(trials, {}, {});
-    const auto oom = hpo::analysis::oom_report(trials, {}, {});
+    const auto oom = hpo::analysis::oom_report(trials, {});
     REQUIRE(report.calibration.size() == 1);
     CHECK(report.calibration[0].attempts - report.calibration[0].ran_out == 2);
     CHECK(oom.prediction.attempts == 2);

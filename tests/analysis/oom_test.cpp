@@ -332,6 +332,58 @@ TEST_CASE("a region of two conditions is found exactly") {
     CHECK(regions[0].positives == regions[0].examples);
 }
 
+TEST_CASE("a message that a complete trial keeps is read, and nothing is said to have recovered") {
+    const std::string message =
+        "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; 20.00 GiB already allocated)";
+    std::vector<hpo::Trial> trials(10);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        trials[i].number = static_cast<std::int64_t>(i);
+        trials[i].state = hpo::TrialState::complete;
+        trials[i].values = {0.5};
+    }
+    trials[1].user_attributes["error"] = hpo::json_quote(message);
+    trials[2].user_attributes["exception"] = hpo::json_quote("torch.OutOfMemoryError: " + message);
+    trials[3].user_attributes["traceback"] =
+        hpo::json_quote("Traceback (most recent call last):\n  File \"a.py\", line 1\ntorch.OutOfMemoryError: " + message);
+    trials[4].user_attributes["oom"] = "true";
+    trials[5].user_attributes["note"] = hpo::json_quote(message);
+    trials[6].user_attributes["error"] = "\"rmse\"";
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.oom_trials == 4);
+    CHECK(report.caught_trials == 4);
+    CHECK(report.recovered_trials == 0);
+    for (hpo::Trial& trial : trials) trial.user_attributes["error"] = hpo::json_quote(message);  // what each trial says is a setting
+    CHECK(hpo::analysis::oom_report(trials, {}).oom_trials < 5);
+}
+
+TEST_CASE("a trial that completed with as much of everything refutes capacity, whatever its learning rate was") {
+    std::vector<hpo::Trial> trials;
+    const auto add = [&](int batch, double lr, double dropout, bool fits) -> hpo::Trial& {
+        hpo::Trial trial;
+        trial.number = static_cast<std::int64_t>(trials.size());
+        trial.params.set("batch_size", hpo::IntDistribution{1, 1024}, batch);
+        trial.params.set("hidden", hpo::IntDistribution{1, 4096}, 768);
+        trial.params.set("lr", hpo::FloatDistribution{1e-6, 1}, lr);
+        trial.params.set("drop_path", hpo::FloatDistribution{0, 1}, dropout);
+        trial.state = fits ? hpo::TrialState::complete : hpo::TrialState::fail;
+        if (fits) trial.values = {0.5};
+        else
+            trial.user_attributes["error_message"] = hpo::json_quote(
+                "CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which 100.00 MiB is free. Of "
+                "the "
+                "allocated memory 22.80 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.");
+        trials.push_back(trial);
+        return trials.back();
+    };
+    for (int i = 0; i < 10; ++i) add(32 + 8 * (i % 4), 1e-4 * (i + 1), 0.01 * (i + 1), true);
+    add(56, 3.3e-5, 0.123, false);  // as large as trials that ran
+    add(48, 7.7e-5, 0.045, false);
+    add(256, 5.5e-5, 0.3, false);  // larger than any
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.causes.at(hpo::OomCause::leak).count == 2);
+    CHECK(report.causes.at(hpo::OomCause::capacity).count == 1);
+}
+
 TEST_CASE("values that are not numbers, odd attributes and empty trials do no harm") {
     std::vector<hpo::Trial> trials(6);
     for (std::size_t i = 0; i < trials.size(); ++i) trials[i].number = static_cast<std::int64_t>(i);
@@ -350,7 +402,7 @@ TEST_CASE("values that are not numbers, odd attributes and empty trials do no ha
     const auto report = hpo::analysis::oom_report(trials, {});
     CHECK(report.oom_trials == 1);
     CHECK(report.causes.at(hpo::OomCause::unknown).count == 1);
-    CHECK(report.unexplained_infinite == 1);
+    CHECK(report.unexplained_infinite == 2);
     CHECK(report.others.at("prevented").count == 1);
     CHECK(report.prediction.refused_before_launch == 1);
     CHECK_FALSE(report.capacity_bytes);

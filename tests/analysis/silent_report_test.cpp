@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/silent/silent_report.hpp"
 
+#include <array>
 #include <cmath>
 #include <random>
 #include <string>
@@ -240,4 +241,174 @@ TEST_CASE("a region where trials fail far more often than chance is named, chanc
 
     const auto small = study_of(6, [](std::int64_t batch, double, std::uint64_t) { return batch <= 16; });
     CHECK_FALSE(report_of(small).region);  // no out-of-memory looks like that
+}
+
+namespace {
+
+hpo::Trial with_value(hpo::Trial trial, double value) {
+    trial.values = {value};
+    return trial;
+}
+hpo::Trial with_sizes(hpo::Trial trial, int units, int heads) {
+    trial.params = {};
+    trial.params.set("units", hpo::IntDistribution{1, 4096}, units);
+    trial.params.set("heads", hpo::IntDistribution{1, 64}, heads);
+    return trial;
+}
+
+constexpr std::array minimise{hpo::Direction::minimize};
+constexpr std::array maximise{hpo::Direction::maximize};
+
+}  // namespace
+
+TEST_CASE("the worst value that several trials share is a penalty only where they ended far sooner than the others") {
+    auto trials = one_after_another(20, 600, 0);
+    for (std::size_t i = 0; i < trials.size(); ++i) trials[i].values = {0.5 + 0.01 * static_cast<double>(i)};
+    for (int i = 0; i < 4; ++i) trials.push_back(with_value(ran(20 + i, hpo::TrialState::complete, 20000 + 10 * i, 3), 0));
+    const auto report = [&](std::span<const hpo::Direction> directions) {
+        return silent_report(failure_cases(trials), trials, {.directions = directions});
+    };
+    const SilentReport found = report(maximise);
+    REQUIRE(found.values.penalised.size() == 4);
+    CHECK(found.values.penalised.front()->number == 20);
+    CHECK(found.values.usual_seconds == Approx(600));
+    CHECK(found.pace.least_seconds == Approx(600));  // they are no yardstick
+    CHECK(failure_totals(trials, failure_cases(trials), found).penalised == 4);
+    CHECK(failure_totals(trials, failure_cases(trials), found).is_uncertain());
+    CHECK(report(minimise).values.empty());  // there it is the best
+    CHECK(report({}).values.empty());
+    for (std::size_t i = 20; i < 24; ++i) trials[i].completed = hpo::Time{trials[i].started->microseconds + 500'000'000};
+    CHECK(report(maximise).values.empty());  // a model that learns nothing takes its time
+    for (std::size_t i = 20; i < 24; ++i) trials[i].completed = hpo::Time{trials[i].started->microseconds + 3'000'000};
+    trials.resize(22);
+    CHECK(report(maximise).values.empty());  // two
+}
+
+TEST_CASE("a value that is not finite counts in each objective, and is no yardstick") {
+    auto trials = one_after_another(10, 60, 0);
+    for (hpo::Trial& trial : trials) trial.values = {0.5, 0.5};
+    trials[4].values = {0.5, HUGE_VAL};
+    trials[4].completed = hpo::Time{trials[4].started->microseconds + 1};
+    trials[7].values = {-HUGE_VAL, 1};
+    const auto report = report_of(trials);
+    REQUIRE(report.values.infinite.size() == 2);
+    CHECK(report.values.infinite[0]->number == 4);
+    CHECK(report.pace.trials == 8);
+    CHECK(report.pace.least_seconds == Approx(60));
+}
+
+TEST_CASE("failures after one and the same time are a limit of time, unless complete trials take it, too") {
+    auto trials = one_after_another(20, 1200, 20);
+    for (int i = 0; i < 4; ++i) {
+        trials.push_back(ran(20 + i, fail, 100'000 + 4000 * i, 3600 + 0.3 * i, 10 + i));
+        trials.push_back(ran(24 + i, hpo::TrialState::complete, 200'000 + 4000 * i, 4200, 20));
+    }
+    auto report = report_of(trials);
+    REQUIRE(report.failures.size() == 4);
+    for (const auto& entry : report.failures) CHECK(entry.pattern == SilentPattern::time_limit);
+    CHECK_FALSE(report.region);
+    for (hpo::Trial& trial : trials) {
+        if (trial.state == fail) trial.intermediate.clear();  // they may all have failed in the first step
+    }
+    for (const auto& entry : report_of(trials).failures) CHECK(entry.pattern != SilentPattern::time_limit);
+}
+
+TEST_CASE("a long row of trials that fail at once is a broken program, and single ones are not") {
+    auto trials = one_after_another(20, 60, 10);
+    double now = 2000;
+    const auto add = [&](hpo::TrialState state, double seconds) {
+        trials.push_back(ran(static_cast<std::int64_t>(trials.size()), state, now, seconds, state == fail ? 0 : 10));
+        now += seconds + 1;
+    };
+    for (int i = 0; i < 12; ++i) add(fail, 2);
+    auto report = report_of(trials);
+    REQUIRE(report.failures.size() == 12);
+    for (const auto& entry : report.failures) {
+        CHECK(entry.pattern == SilentPattern::in_a_row);
+        CHECK(entry.run == 12);
+    }
+    CHECK_FALSE(report.region);
+    trials.resize(20);
+    for (int i = 0; i < 12; ++i) {
+        add(fail, 2);
+        add(hpo::TrialState::complete, 60);
+    }
+    for (const auto& entry : report_of(trials).failures) CHECK(entry.pattern == SilentPattern::at_once);
+}
+
+TEST_CASE("longer than any complete trial is said as that") {
+    auto trials = one_after_another(10, 60, 0);
+    trials.push_back(ran(10, fail, 1000, 360));
+    CHECK(report_of(trials).failures.at(0).pattern == SilentPattern::longer);
+}
+
+TEST_CASE("a trial after which nothing was stored is gone once the store is silent for long") {
+    auto trials = one_after_another(40, 60, 0);
+    trials.push_back(ran(40, hpo::TrialState::running, 40 * 61, -1));
+    const auto after = [&](std::optional<double> seconds) {
+        return silent_report(failure_cases(trials), trials, {.silent_seconds = seconds});
+    };
+    CHECK(after({}).stale.empty());
+    CHECK(after(100).stale.empty());  // it may still run
+    const SilentReport report = after(200'000);
+    REQUIRE(report.stale.size() == 1);
+    CHECK(report.stale[0].ended_meanwhile == 0);
+    CHECK(report.stale[0].seconds == Approx(200'000));
+    CHECK(report.stale[0].idle_seconds.value() == Approx(200'000));
+    CHECK(failure_totals(trials, failure_cases(trials), report).is_uncertain());
+    // Somebody began the program again two days later: the time between is part of the cost.
+    for (int i = 0; i < 3; ++i) trials.push_back(ran(41 + i, hpo::TrialState::complete, 40 * 61 + 172'800 + 61 * i, 60));
+    REQUIRE(after(10).stale.size() == 1);
+    CHECK(after(10).stale[0].idle_seconds.value() == Approx(172'800));
+}
+
+TEST_CASE("a parameter that does not divide another is an error of shapes, not of memory") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 30; ++i) {
+        const int heads = 1 + i % 5;
+        const int units = 64 * (1 + i % 4);
+        const bool divides = units % heads == 0;
+        trials.push_back(with_sizes(ran(i, divides ? hpo::TrialState::complete : fail, 100 * i, divides ? 60 : 3), units, heads));
+    }
+    const SilentReport report = report_of(trials);
+    REQUIRE(report.indivisible);
+    CHECK(report.indivisible->whole == "units");
+    CHECK(report.indivisible->divisor == "heads");
+    CHECK_FALSE(report.region);
+}
+
+TEST_CASE("a region looks like memory only where it comes with sizes") {
+    const auto bounded = [](const std::string& name, Condition::Relation relation) {
+        return looks_like_memory({{.relation = relation, .param = name, .bound = 1, .choices = {}}});
+    };
+    using enum Condition::Relation;
+    CHECK(bounded("train.batch_size", at_least));
+    CHECK(bounded("model.hidden", at_least));
+    CHECK(bounded("patch_size", at_most));
+    CHECK(bounded("model.name", one_of));
+    CHECK_FALSE(bounded("batch_size", at_most));
+    CHECK_FALSE(bounded("alpha", at_least));
+    CHECK_FALSE(bounded("optimizer", one_of));
+}
+
+TEST_CASE("a log that only says NaN removes no suspicion") {
+    std::vector<hpo::Trial> trials;
+    for (int i = 0; i < 40; ++i) {
+        const int units = 64 * (1 + i % 8);
+        trials.push_back(with_sizes(ran(i, units >= 384 ? fail : hpo::TrialState::complete, 100 * i, units >= 384 ? 20 : 60), units, 2));
+    }
+    const SilentReport before = report_of(trials);
+    REQUIRE(before.region);
+    CHECK(looks_like_memory(before.region->region));
+    ToldFailures log;
+    for (const hpo::Trial& trial : trials) {
+        if (trial.state != fail) continue;
+        hpo::Failure failure;
+        failure.kind = hpo::FailureKind::non_finite;
+        failure.message = "The value nan is not acceptable";
+        log.emplace(trial.number, ToldFailure{.failure = failure, .place = "run.log, line 1"});
+    }
+    const SilentReport after = silent_report(failure_cases(trials, log), trials);
+    REQUIRE(after.region);
+    CHECK(after.region->counts.failed_inside == before.region->counts.failed_inside);
 }

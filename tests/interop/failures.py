@@ -75,6 +75,20 @@ def fails(trial, kind):
             raise OutOfMemoryError(CUDA)
     if kind == "slow":
         time.sleep(0.5)
+    if kind in ("penalty", "penalty_nan"):  # the program prints what it caught, and returns a value
+        print(CUDA, flush=True)
+        return math.nan if kind == "penalty_nan" else 1000.0
+    if kind == "kept":  # the same, kept with the trial
+        trial.set_user_attr("exception", repr(OutOfMemoryError(CUDA)))
+        return 1000.0
+    if kind == "quick_penalty":
+        return 1000.0
+    if kind == "named":  # a worker of several
+        print(f"Trial {trial.number}: CUDA out of memory", flush=True)
+        return 1000.0
+    if kind == "unnamed":
+        print("CUDA out of memory", flush=True)
+        return 1000.0
     return x * x
 
 
@@ -84,6 +98,19 @@ def storage(path):
 
 def program(path, name, kinds):
     study = optuna.create_study(study_name=name, storage=storage(path), load_if_exists=True, sampler=optuna.samplers.RandomSampler(seed=len(name)))
+    if kinds[0] == "together":  # four workers at once
+        import threading
+
+        barrier = threading.Barrier(4)
+
+        def beside(trial):
+            barrier.wait()
+            value = fails(trial, kinds[1 + trial.number % (len(kinds) - 1)])
+            barrier.wait()
+            return value
+
+        study.optimize(beside, n_trials=4, n_jobs=4)
+        return
     for kind in kinds:
         study.optimize(lambda trial: fails(trial, kind), n_trials=1, catch=(Exception,))
 
@@ -177,6 +204,53 @@ def settings_are_no_messages(folder):
     assert "no trial ran out of memory" not in analyze("summary", "--store", path)
     with_log, _ = failures_by_name(path, "s", "--log", os.path.join(folder, "run.log"))
     assert with_log == {"out_of_memory (capacity)": 15}, with_log
+
+
+def what_a_program_caught_is_told(folder):
+    path, log = os.path.join(folder, "s.db"), os.path.join(folder, "run.log")
+    run_program(path, log, "s", ["ok", "penalty", "ok", "penalty_nan", "penalty", "kept", "ok"])
+    alone = json.loads(analyze("oom", "--json", "--store", path))
+    assert [case["trial"] for case in alone["cases"]] == [5], alone["cases"]  # which kept it
+    told = json.loads(analyze("oom", "--json", "--store", path, "--log", log))
+    assert [case["trial"] for case in told["cases"]] == [1, 3, 4, 5], told["cases"]
+    assert [case["caught"] for case in told["cases"]] == [True, False, True, True], told["cases"]
+    assert told["recovered_trials"] == 0 and told["caught_trials"] == 3, told
+    assert told["log"]["memory_messages_not_used"] == 0, told["log"]
+    text = analyze("oom", "--store", path, "--log", log)
+    assert "3 are complete all the same: the program caught it" in text and "recovered" not in text, text
+
+
+def workers_that_print_together_are_told_apart_by_their_numbers(folder):
+    path, log = os.path.join(folder, "s.db"), os.path.join(folder, "run.log")
+    run_program(path, log, "s", ["together", "named", "unnamed"])
+    told = json.loads(analyze("oom", "--json", "--store", path, "--log", log))
+    assert [case["trial"] for case in told["cases"]] == [0, 2], told["cases"]
+    assert told["log"]["memory_messages_not_used"] == 2, told["log"]
+    assert "the log has 2 messages about memory that no known trial printed" in analyze("oom", "--store", path, "--log", log)
+    run_program(os.path.join(folder, "other.db"), log + ".other", "o", ["together", "unnamed"])
+    text = analyze("oom", "--store", os.path.join(folder, "other.db"), "--log", log + ".other")
+    assert text.startswith("No out-of-memory is recorded in study o, which does not mean that there was none: the log has 4 messages"), text
+
+
+def a_penalty_is_suspected_without_a_word(folder):
+    path = os.path.join(folder, "s.db")
+    run_program(path, os.path.join(folder, "run.log"), "s", ["slow", "slow", "slow"] + ["quick_penalty"] * 4)
+    text = analyze("oom", "--store", path)
+    assert "which does not mean that there was none: of 7 trials, 4 returned the worst value far sooner than others" in text, text
+    assert "4 complete trials share the worst value, 1000, and ended far sooner" in text, text
+    assert "its value is the worst of the study" in analyze("trial", 5, "--store", path)
+
+
+def a_death_that_nothing_followed_is_uncertain(folder):
+    path = os.path.join(folder, "s.db")
+    run_program(path, os.path.join(folder, "run.log"), "s", ["ok", "ok", "ok", "killed"])
+    for end in ("", "-wal", "-journal"):
+        if os.path.exists(path + end):
+            os.utime(path + end, (time.time() - 7200,) * 2)  # two hours ago
+    text = analyze("oom", "--store", path)
+    assert "of 4 trials, 1 is RUNNING although its process is probably gone" in text, text
+    assert "Trial 3 is RUNNING, for 2 h" in text and "nothing was stored after it began" in text, text
+    assert "is RUNNING, for 2 h" in analyze("trial", 3, "--store", path), analyze("trial", 3, "--store", path)
 
 
 if sys.argv[1] == "program":

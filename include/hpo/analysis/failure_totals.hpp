@@ -36,6 +36,7 @@ struct FailureTotals : StudyCounts {
     std::optional<std::int64_t> capacity_bytes;  ///< of the device, or of the most frequent kind of device
     std::optional<PeakUse> highest_peak;
     std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and no message
+    std::size_t penalised = 0;             ///< COMPLETE trials whose value is perhaps a penalty for an error
     std::size_t silent_failures = 0;       ///< trials that failed without a message
     std::size_t vanished_running = 0;      ///< RUNNING trials whose process is probably gone
     std::size_t abandoned_running = 0;     ///< RUNNING trials of hpo's runs that are gone
@@ -43,7 +44,9 @@ struct FailureTotals : StudyCounts {
 
     /// True if trials ended or vanished without a message. Then it is not certain that none of them ran out of memory.
     [[nodiscard]] bool is_uncertain() const {
-        return silent_failures + unexplained_infinite + killed_attempts + vanished_running + abandoned_running + unreported_prunes > 0;
+        return silent_failures + unexplained_infinite + penalised + killed_attempts + vanished_running + abandoned_running +
+                   unreported_prunes >
+               0;
     }
 };
 

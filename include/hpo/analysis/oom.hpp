@@ -33,11 +33,10 @@ struct OomReport : FailureTotals {
 };
 
 /// Makes the post-mortem of a study from its trials and rejections alone. Pointers in the report's cases refer into `trials`. The report's
-/// rule refuses none of the best trials. Without `directions` the best trials are not known. `log` is what the program's own log says
-/// (failure_cases).
-[[nodiscard]] OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections,
-                                   std::span<const Direction> directions = {}, const ToldFailures& log = {},
-                                   const AbandonedTrials& abandoned = {});
+/// rule refuses none of the best trials. Without directions in `context` the best trials are not known. `log` is what the program's own log
+/// says (failure_cases).
+[[nodiscard]] OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections, const StudyContext& context = {},
+                                   const ToldFailures& log = {});
 
 }  // namespace hpo::analysis
 

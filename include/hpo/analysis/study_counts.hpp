@@ -26,6 +26,7 @@ struct StudyCounts {
     std::size_t oom_ended = 0;         ///< of these, the trials that ended
     std::size_t killed_attempts = 0;   ///< the process was gone or ended by SIGKILL, for an unknown reason
     std::size_t recovered_trials = 0;  ///< trials that ran out of memory, but a later attempt ran to its end or was pruned
+    std::size_t caught_trials = 0;     ///< trials of another program that ran out of memory, and are complete all the same
 
     /// Trials that ended by themselves. Shares are shares of them, and they count towards the requested number of trials.
     [[nodiscard]] std::size_t ended() const { return complete + pruned + failed; }

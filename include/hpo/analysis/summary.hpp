@@ -36,10 +36,11 @@ struct Summary {
 
 /// `log` is what the program's own log says (failure_cases).
 [[nodiscard]] inline Summary summarise(const Study& study, std::span<const Trial> trials, std::span<const Rejection> rejections,
-                                       const ToldFailures& log = {}, const AbandonedTrials& abandoned = {}) {
+                                       const ToldFailures& log = {}, StudyContext context = {}) {
+    context.directions = study.directions;
     std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
-    SilentReport silent = silent_report(cases, trials, abandoned);
+    SilentReport silent = silent_report(cases, trials, context);
     FailureTotals totals = failure_totals(trials, cases, silent);
     Summary summary{.totals = std::move(totals),
                     .silent = std::move(silent),

@@ -35,7 +35,7 @@ Column column(StudyData data, std::int64_t from) {
                 .in_micro_batches = {},
                 .refused = {}};
     const std::vector<hpo::Trial>& trials = made.data.trials;  // the reports point into it, and moving it leaves it where it is
-    made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections, {}, made.data.abandoned);
+    made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections, {}, made.data.context());
     const hpo::analysis::FailureTotals& totals = made.summary.totals;
     if (totals.causes.empty() && totals.others.empty()) made.lost_seconds = 0;
     for (const auto& [cause, tally] : totals.causes) hpo::analysis::add_known(made.lost_seconds, tally.seconds);

@@ -78,7 +78,7 @@ void failures(const Query& query) {
     const auto log = read_logs(query.logs, data.trials);
     std::vector<FailureCase> cases = hpo::analysis::failure_cases(data.trials, log.told);
     hpo::analysis::explain_by_history(cases, data.trials);
-    const auto silent = hpo::analysis::silent_report(cases, data.trials, data.abandoned);
+    const auto silent = hpo::analysis::silent_report(cases, data.trials, data.context());
     const auto groups = grouped(cases);
     if (query.json) {
         Json list = Json::array();

@@ -43,7 +43,8 @@ Json case_json(const OomCase& entry) {
             {"fix_basis", entry.change ? Json(to_text(entry.change->basis)) : Json(nullptr)},
             {"fix_witness", entry.change ? or_null(entry.change->witness) : Json(nullptr)},
             {"seconds", or_null(entry.failed.seconds)},
-            {"recovered", entry.failed.recovered}};
+            {"recovered", entry.failed.recovered},
+            {"caught", entry.failed.caught}};
 }
 
 Json report_json(const StudyData& data, const OomReport& report) {
@@ -72,6 +73,7 @@ Json report_json(const StudyData& data, const OomReport& report) {
             {"oom_share", report.ended() > 0 ? Json(report.oom_share()) : Json(nullptr)},
             {"oom_attempts", report.oom_attempts},
             {"recovered_trials", report.recovered_trials},
+            {"caught_trials", report.caught_trials},
             {"wasted_seconds", or_null(report.wasted_seconds)},
             {"trial_seconds", report.total_seconds},
             {"causes", std::move(causes)},
@@ -90,7 +92,8 @@ Json report_json(const StudyData& data, const OomReport& report) {
             {"silent_failures", report.silent_failures},
             {"uncertain", report.is_uncertain()},
             {"without_message", silent_json(report.silent)},
-            {"unexplained_infinite_trials", report.unexplained_infinite}};
+            {"unexplained_infinite_trials", report.unexplained_infinite},
+            {"penalised_trials", report.penalised}};
 }
 
 std::string_view cause_meaning(hpo::OomCause cause) {
@@ -116,11 +119,19 @@ std::string other_text(const std::string& name, std::size_t count) {
     return failure_count(name, count) + (found == words.end() ? "" : " (" + found->second + ")");
 }
 
-void print_nothing(const Page& page, const StudyData& data, const OomReport& report) {
+/// Messages about memory that no trial is known to have printed are a headline, too.
+std::string log_text(const hpo::analysis::LogMatch& log) {
+    if (log.unmatched_memory == 0) return {};
+    return "the log has " + counted(log.unmatched_memory, "message") + " about memory that no known trial printed";
+}
+
+void print_nothing(const Page& page, const StudyData& data, const OomReport& report, const hpo::analysis::LogMatch& log) {
     std::string text = "No out-of-memory in study " + data.study.name + ": none in " + counted(report.trials, "trial");
-    if (report.is_uncertain()) {
-        text = "No out-of-memory is recorded in study " + data.study.name +
-               ", which does not mean that there was none: " + uncertain_text(report, "of " + counted(report.trials, "trial") + ",");
+    const std::string told = log_text(log);
+    if (report.is_uncertain() || !told.empty()) {
+        text = "No out-of-memory is recorded in study " + data.study.name + ", which does not mean that there was none: " + told;
+        if (report.is_uncertain())
+            text += (told.empty() ? "" : "; ") + uncertain_text(report, "of " + counted(report.trials, "trial") + ",");
     }
     if (report.highest_peak) {
         text +=
@@ -150,7 +161,8 @@ void print_others(const Page& page, const OomReport& report) {
     for (const auto& [name, tally] : report.others) text += (text.empty() ? "" : ", ") + other_text(name, tally.count);
     if (!text.empty()) page.paragraph("  Not counted: " + text + ".", 2);
     if (report.unexplained_infinite > 0 && report.oom_attempts > 0) {  // else the first sentence has said it
-        page.paragraph("  " + counted(report.unexplained_infinite, "complete trial") + " returned an infinite value without a message.", 2);
+        page.paragraph(
+            "  " + counted(report.unexplained_infinite, "complete trial") + " returned a value that is not finite, without a message.", 2);
     }
 }
 
@@ -269,7 +281,7 @@ void print_prediction(const Page& page, const OomReport& report) {
 void oom(const Query& query, const OomOptions& options) {
     const StudyData data = read_study_in_brief(query);
     const auto log = read_logs(query.logs, data.trials);
-    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told, data.abandoned);
+    const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.context(), log.told);
     if (query.json) {
         Json json = report_json(data, report);
         json["log"] = log_json(query.logs, log);
@@ -278,7 +290,7 @@ void oom(const Query& query, const OomOptions& options) {
     }
     const Page page = Page::standard_output();
     if (report.oom_attempts == 0) {
-        print_nothing(page, data, report);
+        print_nothing(page, data, report, log);
         print_others(page, report);
         print_silent(page, report.silent);
         print_log_match(page, query.logs, log);
@@ -291,13 +303,17 @@ void oom(const Query& query, const OomOptions& options) {
     if (const std::size_t rest = report.oom_trials - report.oom_ended; rest > 0)
         cost += " and " + std::to_string(rest) + " that " + (rest == 1 ? "has" : "have") + " not ended";
     if (report.oom_attempts != report.oom_trials) cost += ", " + counted(report.oom_attempts, "attempt");
-    cost +=
-        report.recovered_trials > 0 ? "; " + std::to_string(report.recovered_trials) + " recovered in a later attempt" : "; none recovered";
+    if (report.caught_trials > 0)
+        cost += "; " + std::to_string(report.caught_trials) + (report.caught_trials == 1 ? " is" : " are") +
+                " complete all the same: the program caught it";
+    if (report.recovered_trials > 0) cost += "; " + std::to_string(report.recovered_trials) + " recovered in a later attempt";
+    else if (report.caught_trials == 0) cost += "; none recovered";
     cost += "; " + duration_or_dash(report.wasted_seconds) + " lost";
     if (report.wasted_seconds && report.total_seconds > 0)
         cost += " of " + duration(report.total_seconds) + " (" + percent(*report.wasted_seconds / report.total_seconds) + ")";
     if (report.capacity_bytes) cost += "; device of " + hpo::format_bytes(*report.capacity_bytes);
     page.paragraph(cost, 2);
+    if (const std::string told = log_text(log); !told.empty()) page.paragraph("  Not counted: " + told + ".", 2);
     page.line();
     print_causes(page, report);
     print_others(page, report);

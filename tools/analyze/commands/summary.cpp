@@ -90,8 +90,11 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         std::string causes;
         for (const auto& [cause, tally] : memory.causes)
             causes += (causes.empty() ? "" : ", ") + std::to_string(tally.count) + " " + std::string{to_text(cause)};
-        entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + std::to_string(memory.recovered_trials) +
-                            " of them recovered: " + causes + "; " + duration_or_dash(memory.wasted_seconds) + " lost (hpo-analyze oom)");
+        const std::string recovered = memory.recovered_trials == 0 && memory.caught_trials > 0
+                                          ? std::to_string(memory.caught_trials) + " of them complete all the same"
+                                          : std::to_string(memory.recovered_trials) + " of them recovered";
+        entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + recovered + ": " + causes + "; " +
+                            duration_or_dash(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
         entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory, "of the trials")
                                               : "no trial ran out of memory");
@@ -115,7 +118,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
 /// Counts the study, and adds the parameters that are to be shown.
 hpo::analysis::Summary summarised(StudyData& data, const hpo::analysis::LogMatch& log) {
     add_params_if_needed(data);
-    hpo::analysis::Summary summary = hpo::analysis::summarise(data.study, data.trials, data.rejections, log.told, data.abandoned);
+    hpo::analysis::Summary summary = hpo::analysis::summarise(data.study, data.trials, data.rejections, log.told, data.context());
     constexpr std::size_t few = 100;
     if (!data.lacks_params) return summary;
     if (summary.best.size() > few) {

@@ -269,7 +269,7 @@ void trial(const Query& query, std::int64_t number) {
     const StudyData data = read_study(query);
     const hpo::Trial& one = trial_of(data, number);
     const auto log = read_logs(query.logs, data.trials);
-    const auto report = hpo::analysis::oom_report(data.trials, data.rejections, data.study.directions, log.told, data.abandoned);
+    const auto report = hpo::analysis::oom_report(data.trials, data.rejections, data.context(), log.told);
     const TrialContext context{
         .failures = failures_of(report, one), .shows = row_text(report.silent, one), .logs = attempt_logs(data, one)};
     if (query.json) {

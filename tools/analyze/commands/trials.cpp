@@ -37,6 +37,7 @@ void trials(const Query& query, const TrialsOptions& options) {
         what[entry.trial] = std::string{hpo::analysis::failure_name(entry)};
         if (!entry.victim && entry.failure.cause) what[entry.trial] += " (" + std::string{to_text(*entry.failure.cause)} + ")";
         if (entry.recovered) what[entry.trial] += ", recovered";
+        if (entry.caught) what[entry.trial] += ", caught";
     }
     if (query.json) {
         Json list = Json::array();

@@ -2,11 +2,14 @@
 #include "analyze/shown/input.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/study_counts.hpp"
@@ -62,6 +65,18 @@ bool is_ours(const hpo::Trial& trial) {
     return !trial.attempts.empty() || trial.state == hpo::TrialState::waiting || hpo::analysis::is_interrupted(trial);
 }
 
+/// How long ago anybody wrote the store. SQLite writes a log beside it.
+std::optional<double> seconds_since_write(const std::string& path) {
+    std::optional<std::filesystem::file_time_type> latest;
+    for (const char* const end : {"", "-wal", "-journal"}) {
+        std::error_code missing;
+        const auto time = std::filesystem::last_write_time(path + end, missing);
+        if (!missing) latest = std::max(latest.value_or(time), time);
+    }
+    if (!latest) return std::nullopt;
+    return std::chrono::duration<double>(std::filesystem::file_time_type::clock::now() - *latest).count();
+}
+
 enum class Reading { whole, without_reports, brief, brief_without_params };
 
 StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading reading) {
@@ -75,7 +90,10 @@ StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading 
     }
     if (!is_read) data.trials = snapshot.trials(study, {.reports = reading != Reading::without_reports});
     const auto is_running = [](const hpo::Trial& trial) { return trial.state == hpo::TrialState::running; };
-    if (std::ranges::any_of(data.trials, is_running)) data.abandoned = snapshot.abandoned_trials(study);
+    if (std::ranges::any_of(data.trials, is_running)) {
+        data.abandoned = snapshot.abandoned_trials(study);
+        data.silent_seconds = seconds_since_write(snapshot.path());
+    }
     const std::string place = "store '" + data.store + "': study '" + study.name + "': ";
     for (const hpo::Trial& trial : data.trials) {
         for (const hpo::Attempt& attempt : trial.attempts) SizeCheck{place, trial.number, attempt.index}.attempt(attempt);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hpo/analysis/silent/stale_trials.hpp"
+#include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/core/history.hpp"
 
 namespace hpo_analyze {
@@ -26,7 +26,10 @@ struct StudyData {
     std::vector<hpo::Trial> trials;
     std::vector<hpo::Rejection> rejections;
     hpo::analysis::AbandonedTrials abandoned{};
-    bool lacks_params = false;  ///< the trials were read without their parameters
+    std::optional<double> silent_seconds{};  ///< since the store was written last
+    bool lacks_params = false;               ///< the trials were read without their parameters
+
+    [[nodiscard]] hpo::analysis::StudyContext context() const { return {study.directions, abandoned, silent_seconds}; }
 };
 
 /// Reads the study that the query names, or the only one of the store. Throws what the store throws, and unknown_name where a name is

@@ -91,6 +91,7 @@ Json log_json(const std::vector<std::string>& paths, const LogMatch& match) {
             {"trial_lines", match.events},
             {"matched_lines", match.matched_events},
             {"failures_told", match.told.size()},
+            {"memory_messages_not_used", match.unmatched_memory},
             {"clock_ahead_seconds", match.clock_ahead ? Json(static_cast<double>(*match.clock_ahead) / 1e6) : Json(nullptr)},
             {"not_used", match.unmatched}};
 }

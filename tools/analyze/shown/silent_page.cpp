@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
+
+#include "hpo/analysis/failure_totals.hpp"
 
 namespace hpo_analyze {
 
@@ -16,6 +19,7 @@ using hpo::analysis::SilentFailure;
 using hpo::analysis::SilentPattern;
 using hpo::analysis::SilentReport;
 using hpo::analysis::StaleTrial;
+using hpo::analysis::SuspiciousValues;
 using hpo::analysis::UnreportedPrune;
 
 namespace {
@@ -63,10 +67,13 @@ std::string_view suspicion(SilentPattern pattern) {
     switch (pattern) {
         case SilentPattern::vanished: return "the process was killed or died";
         case SilentPattern::last_report: return "a returned NaN, which Optuna counts as failed, or an error because of it";
+        case SilentPattern::time_limit: return "a limit of time";
+        case SilentPattern::in_a_row: return "a broken program, or a process that an earlier error has spoilt";
         case SilentPattern::together: return "the process or the machine died, or all were given up at once";
         case SilentPattern::before_params: return "a mistake in the program";
         case SilentPattern::at_once: return "a mistake in the program, or an error in the first steps, such as an out-of-memory";
         case SilentPattern::as_long: return "a value of NaN or None, or an error at the end";
+        case SilentPattern::longer: return "a hang, a limit of time, or an error at the end";
         case SilentPattern::between: return "an error on the way, an out-of-memory as well as any other, or an interruption";
         case SilentPattern::untimed: return "";
     }
@@ -79,6 +86,13 @@ std::string fact_text(SilentPattern pattern, const std::vector<const SilentFailu
     switch (pattern) {
         case SilentPattern::vanished: return "gave no sign of life any more, so that Optuna began another trial instead";
         case SilentPattern::last_report: return "reported NaN or infinity last, after " + range;
+        case SilentPattern::time_limit: return "ended after the same time, " + range + " (" + pace_text(pace) + ")";
+        case SilentPattern::in_a_row: {
+            std::set<std::size_t> runs;
+            for (const SilentFailure* entry : entries) runs.insert(entry->run);
+            return "ended at once, after " + range + ", in a row of " + std::to_string(*runs.rbegin()) + " that all did, whatever " +
+                   (entries.size() == 1 ? "its" : "their") + " parameters (" + pace_text(pace) + ")";
+        }
         case SilentPattern::together: return "became FAIL in the same second as others that ran beside it, after " + range;
         case SilentPattern::before_params:
         case SilentPattern::at_once: {
@@ -95,6 +109,7 @@ std::string fact_text(SilentPattern pattern, const std::vector<const SilentFailu
                 std::ranges::all_of(entries, [](const SilentFailure* entry) { return !entry->trial->intermediate.empty(); }))
                 return "reported as far as complete trials do, after " + range + " (" + pace_text(pace) + ")";
             return "ran for " + range + ", as long as complete trials do (" + pace_text(pace) + ")";
+        case SilentPattern::longer: return "ran for " + range + ", longer than any complete trial (" + pace_text(pace) + ")";
         case SilentPattern::between: {
             const bool none = std::ranges::all_of(entries, [](const SilentFailure* entry) { return entry->trial->intermediate.empty(); });
             return "ended after " + range + ", on the way" + (none && pace.last_step ? " and before a report (" : " (") + pace_text(pace) +
@@ -151,8 +166,10 @@ constexpr const char* no_pruner_text = "No pruner judges a trial that reports no
 
 /// "is RUNNING, for 4 h by the study's last entry, while 14 trials that began later ended".
 std::string stale_text(const StaleTrial& entry) {
+    const std::string idle = entry.idle_seconds ? "; no other trial ran for " + duration(*entry.idle_seconds) + " of it" : "";
+    if (entry.ended_meanwhile == 0) return "is RUNNING, for " + duration(entry.seconds) + ", and nothing was stored after it began";
     return "is RUNNING, for " + duration(entry.seconds) + " by the study's last entry, while " + counted(entry.ended_meanwhile, "trial") +
-           " that began later ended";
+           " that began later ended" + idle;
 }
 
 std::string abandoned_text(const std::vector<const hpo::Trial*>& abandoned) {
@@ -179,11 +196,56 @@ std::string pruned_text(const std::vector<UnreportedPrune>& pruned) {
     return text + ". " + no_pruner_text + ". Suspected: a rule of its own, or a caught error such as an out-of-memory.";
 }
 
+std::vector<std::int64_t> numbers_of(const std::vector<const hpo::Trial*>& trials) {
+    std::vector<std::int64_t> numbers;
+    for (const hpo::Trial* trial : trials) numbers.push_back(trial->number);
+    return numbers;
+}
+
+std::optional<double> seconds_of(const std::vector<const hpo::Trial*>& trials) {
+    std::optional<double> sum;
+    for (const hpo::Trial* trial : trials) hpo::analysis::add_known(sum, hpo::analysis::detail::trial_seconds(*trial));
+    return sum;
+}
+
+std::string values_text(const hpo::Trial& trial) {
+    std::string text;
+    for (const double value : trial.values) text += (text.empty() ? "" : ", ") + hpo::display_text(value);
+    return text;
+}
+
+/// Complete trials whose value is perhaps no result, in sentences.
+std::vector<std::string> value_texts(const SuspiciousValues& values) {
+    std::vector<std::string> texts;
+    const auto add = [&](const std::vector<const hpo::Trial*>& trials, const std::string& what) {
+        std::string text = counted(trials.size(), "complete trial") + " " + what +
+                           " Suspected: a value that the program returned after an error, such as an out-of-memory. T" +
+                           numbers_text(numbers_of(trials)).substr(1);
+        if (const auto seconds = seconds_of(trials)) text += ", " + duration(*seconds) + " in all";
+        texts.push_back(text + ".");
+    };
+    if (!values.infinite.empty()) add(values.infinite, "returned a value that is not finite.");
+    if (!values.penalised.empty()) {
+        add(values.penalised, "share the worst value, " + values_text(*values.penalised.front()) +
+                                  ", and ended far sooner than the others, which take " + duration(values.usual_seconds) + ".");
+    }
+    return texts;
+}
+
+std::string indivisible_text(const hpo::analysis::IndivisiblePair& pair) {
+    return "Each of these trials has a " + pair.whole + " that its " + pair.divisor +
+           " does not divide, and no complete trial has. Suspected: an error of shapes";
+}
+
 Json region_json(const std::optional<hpo::analysis::FailureRegion>& region) {
     if (!region) return nullptr;
-    return {{"where", describe(region->region)}, {"failed_inside", region->counts.failed_inside},
-            {"inside", region->counts.inside},   {"failed_outside", region->counts.failed_outside},
-            {"outside", region->counts.outside}, {"regions_tried", region->tried},
+    return {{"where", describe(region->region)},
+            {"failed_inside", region->counts.failed_inside},
+            {"inside", region->counts.inside},
+            {"failed_outside", region->counts.failed_outside},
+            {"outside", region->counts.outside},
+            {"regions_tried", region->tried},
+            {"looks_like_memory", looks_like_memory(region->region)},
             {"probability", region->probability}};
 }
 
@@ -207,7 +269,9 @@ std::string region_text(const hpo::analysis::FailureRegion& region, std::string_
     return std::to_string(counts.failed_inside) + " of " + counted(counts.inside, "trial") + " with " + describe(region.region) + " " +
            std::string{ended} + ", and " + std::to_string(counts.failed_outside) + " of the " + counted(counts.outside, "other") +
            ". Chance shows that " + chance_text(region.probability) + " (exact test, corrected for " + counted(region.tried, "region") +
-           " tried). An out-of-memory looks like it";
+           " tried). " +
+           (looks_like_memory(region.region) ? "An out-of-memory looks like it"
+                                             : "It does not look like an out-of-memory, which comes with sizes");
 }
 
 std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
@@ -217,6 +281,13 @@ std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
     for (const StaleTrial& entry : report.stale) {
         if (entry.trial == &trial) return "it " + stale_text(entry) + "; suspected: its process is gone";
     }
+    const auto is_among = [&](const std::vector<const hpo::Trial*>& trials) { return std::ranges::find(trials, &trial) != trials.end(); };
+    if (is_among(report.values.infinite))
+        return "its value is not finite; suspected: the program returned it after an error, such as an out-of-memory";
+    if (is_among(report.values.penalised))
+        return "its value is the worst of the study, " + counted(report.values.penalised.size() - 1, "other trial") +
+               " have the same, and they ended far sooner than the others; suspected: the program returned it after an error, such as an "
+               "out-of-memory";
     if (std::ranges::find(report.abandoned, &trial) != report.abandoned.end())
         return "it is RUNNING although its run is gone; the next run of the study ends it";
     for (const UnreportedPrune& entry : report.pruned) {
@@ -244,6 +315,8 @@ void print_silent(const Page& page, const SilentReport& report) {
         text += " T" + numbers_text(numbers).substr(1) + ".";
         page.paragraph(text, 6);
     }
+    for (const std::string& text : value_texts(report.values)) page.paragraph("  " + text, 6);
+    if (report.indivisible) page.paragraph("  " + indivisible_text(*report.indivisible) + ".", 6);
     if (report.region) page.paragraph("  " + region_text(*report.region, failed_words) + ".", 6);
     if (const std::string after = after_text(report.failures); !after.empty()) page.paragraph("  " + after, 6);
     for (std::size_t i = 0; i < report.stale.size() && i < 3; ++i) {
@@ -271,7 +344,10 @@ Json silent_json(const SilentReport& report) {
     }
     Json stale = Json::array();
     for (const auto& entry : report.stale)
-        stale.push_back({{"trial", entry.trial->number}, {"seconds", entry.seconds}, {"ended_meanwhile", entry.ended_meanwhile}});
+        stale.push_back({{"trial", entry.trial->number},
+                         {"seconds", entry.seconds},
+                         {"ended_meanwhile", entry.ended_meanwhile},
+                         {"idle_seconds", or_null(entry.idle_seconds)}});
     Json abandoned = Json::array();
     for (const hpo::Trial* trial : report.abandoned) abandoned.push_back(trial->number);
     Json pruned = Json::array();
@@ -280,6 +356,10 @@ Json silent_json(const SilentReport& report) {
             {{"trial", entry.trial->number}, {"seconds", or_null(entry.seconds)}, {"neighbour_seconds", or_null(entry.neighbour_seconds)}});
     return {{"failures", std::move(failures)},
             {"region", region_json(report.region)},
+            {"indivisible",
+             report.indivisible ? Json{{"whole", report.indivisible->whole}, {"divisor", report.indivisible->divisor}} : Json(nullptr)},
+            {"not_finite", numbers_of(report.values.infinite)},
+            {"penalised", numbers_of(report.values.penalised)},
             {"running_too_long", std::move(stale)},
             {"running_without_run", std::move(abandoned)},
             {"pruned_without_report", std::move(pruned)},

@@ -24,6 +24,7 @@ struct FailureCase {
     bool victim = false;                      ///< the process was already poisoned, so the trial is not at fault
     std::optional<std::int64_t> victim_of;    ///< the trial that poisoned it
     bool recovered = false;                   ///< a later attempt of the same trial ran to its end or was pruned
+    bool caught = false;                      ///< another program's trial that is complete all the same: the program went on after it
     std::string told_in;                      ///< for another program's trial, the source: "attribute error_message", "run.log, line 12"
     std::optional<std::int64_t> repeated_by;  ///< the trial that Optuna began in its place after its process gave no sign of life
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
 #include <span>
 #include <vector>
 
 #include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/cases/finite_values.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 
 namespace hpo::analysis::inline cases {
 
-/// True for a trial that ran well: complete with a finite value, or pruned, and without a failure.
+/// True for a trial that ran well: complete with finite values, or pruned, and without a failure.
 [[nodiscard]] inline bool ran_well(const Trial& trial) {
-    if (trial.state == TrialState::complete) return trial.values.empty() || std::isfinite(trial.values.front());
+    if (trial.state == TrialState::complete) return has_finite_values(trial);
     return trial.state == TrialState::pruned;
 }
 

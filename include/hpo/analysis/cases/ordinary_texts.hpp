@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "hpo/analysis/cases/finite_values.hpp"
 #include "hpo/analysis/cases/json_texts.hpp"
 #include "hpo/core/trial.hpp"
 
@@ -19,28 +20,43 @@ namespace hpo::analysis::inline cases {
 class OrdinaryTexts {
 public:
     OrdinaryTexts() = default;
-    explicit OrdinaryTexts(std::span<const Trial> trials) : trials_{trials} {}
+    explicit OrdinaryTexts(std::span<const Trial> trials)
+        : trials_{trials}, ran_well_{static_cast<std::size_t>(std::ranges::count_if(trials, &OrdinaryTexts::counts))} {}
 
     /// Whether a trial that ran well has this text at the same place of the same user attribute.
     [[nodiscard]] bool contains(const std::string& attribute, const std::string& path, const std::string& text) {
-        const auto [known, fresh] = known_.try_emplace(attribute);
-        if (fresh) read(attribute, known->second);
-        return known->second.contains({path, text});
+        return times(attribute, path, text) > 0;
+    }
+    /// Whether most of the trials that ran well have it: then it is no message about one of them.
+    [[nodiscard]] bool is_usual(const std::string& attribute, const std::string& path, const std::string& text) {
+        return 2 * times(attribute, path, text) > ran_well_;
     }
 
 private:
-    using Texts = std::set<std::pair<std::string, std::string>>;
+    using Texts = std::map<std::pair<std::string, std::string>, std::size_t>;
+
+    [[nodiscard]] static bool counts(const Trial& trial) {
+        return trial.state == TrialState::complete && !trial.values.empty() && has_finite_values(trial);
+    }
+
+    [[nodiscard]] std::size_t times(const std::string& attribute, const std::string& path, const std::string& text) {
+        const auto [known, fresh] = known_.try_emplace(attribute);
+        if (fresh) read(attribute, known->second);
+        const auto found = known->second.find({path, text});
+        return found == known->second.end() ? 0 : found->second;
+    }
 
     void read(const std::string& attribute, Texts& texts) const {
         for (const Trial& trial : trials_) {
-            if (trial.state != TrialState::complete || trial.values.empty() || !std::isfinite(trial.values.front())) continue;
+            if (!counts(trial)) continue;
             const auto found = trial.user_attributes.find(attribute);
             if (found == trial.user_attributes.end()) continue;
-            each_json_text(found->second, [&](const std::string& path, const std::string& text) { texts.emplace(path, text); });
+            each_json_text(found->second, [&](const std::string& path, const std::string& text) { ++texts[{path, text}]; });
         }
     }
 
     std::span<const Trial> trials_;
+    std::size_t ran_well_ = 0;
     std::map<std::string, Texts> known_;
 };
 

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,9 +55,9 @@ HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span
     totals.vanished_running = silent.stale.size();
     totals.abandoned_running = silent.abandoned.size();
     totals.unreported_prunes = silent.pruned.size();
-    std::set<const Trial*> failed;
+    totals.unexplained_infinite = silent.values.infinite.size();
+    totals.penalised = silent.values.penalised.size();
     for (const FailureCase& entry : cases) {
-        failed.insert(entry.trial);
         if (entry.silent()) ++totals.silent_failures;
         Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
                                       : totals.others[std::string{failure_name(entry)}];
@@ -72,8 +70,6 @@ HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span
         totals.total_seconds += detail::trial_seconds(trial).value_or(0);
         if (const auto peak = peak_of(trial); peak && (!totals.highest_peak || *peak > totals.highest_peak->bytes))
             totals.highest_peak = PeakUse{.trial = trial.number, .bytes = *peak};
-        if (trial.state == TrialState::complete && !trial.values.empty() && std::isinf(trial.values.front()) && !failed.contains(&trial))
-            ++totals.unexplained_infinite;
     }
     return totals;
 }

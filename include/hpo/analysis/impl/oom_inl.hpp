@@ -50,11 +50,11 @@ namespace hpo::analysis::detail {
 
 namespace hpo::analysis {
 
-HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections, std::span<const Direction> directions,
-                                const ToldFailures& log, const AbandonedTrials& abandoned) {
+HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const Rejection> rejections, const StudyContext& context,
+                                const ToldFailures& log) {
     std::vector<FailureCase> cases = failure_cases(trials, log);
     explain_by_history(cases, trials);
-    SilentReport silent = silent_report(cases, trials, abandoned);
+    SilentReport silent = silent_report(cases, trials, context);
     OomReport report{failure_totals(trials, cases, silent), {}, {}, {}, {}, std::move(silent), {}};
 
     std::set<const Trial*> out_of_memory;
@@ -82,7 +82,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     std::vector<const Trial*> best;
     std::vector<const ParamSet*> kept;
     if (!learned.empty()) {
-        best = trials_to_keep(trials, directions);
+        best = trials_to_keep(trials, context.directions);
         std::erase_if(best, [&](const Trial* trial) { return out_of_memory.contains(trial) && !recovered.contains(trial); });
         for (const Trial* trial : best) kept.push_back(&trial->params);
     }

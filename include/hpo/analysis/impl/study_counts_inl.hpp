@@ -38,6 +38,7 @@ HPO_INLINE void StudyCounts::add(const Trial& trial, std::span<const FailureCase
     ++oom_trials;
     if (has_ended) ++oom_ended;
     if (std::ranges::any_of(cases, [](const FailureCase& entry) { return entry.is_oom() && entry.recovered; })) ++recovered_trials;
+    if (std::ranges::any_of(cases, [](const FailureCase& entry) { return entry.is_oom() && entry.caught; })) ++caught_trials;
 }
 
 HPO_INLINE std::size_t& StudyCounts::of(const Trial& trial) {

@@ -40,6 +40,12 @@ namespace hpo::analysis::detail {
 /// The signal in a shell's message about a process: "Killed" or "x.sh: line 3: 712 Segmentation fault (core dumped) python x.py".
 [[nodiscard]] std::optional<std::pair<int, std::string_view>> death_of_process(std::string_view line);
 
+/// The number of the trial that a line names: "Trial 5: ...", "[trial #5] ...", "trial=5 ...". Nullopt if it names none, or several.
+[[nodiscard]] std::optional<std::int64_t> named_trial(std::string_view line);
+
+/// True for a line that speaks of running out of memory without saying that it happened: advice, a setting, a hope.
+[[nodiscard]] bool gives_advice(std::string_view line);
+
 }  // namespace hpo::analysis::detail
 
 #ifndef HPO_COMPILED

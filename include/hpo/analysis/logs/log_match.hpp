@@ -21,6 +21,7 @@ struct LogMatch {
     std::size_t matched_events = 0;           ///< of these, the lines that belong to a trial of the study
     std::optional<std::int64_t> clock_ahead;  ///< microseconds by which the log's clock is ahead of the store's (time zones)
     std::vector<std::string> unmatched;       ///< parts that belong to no trial, each with the reason
+    std::size_t unmatched_memory = 0;         ///< messages about memory that belong to no known trial
 };
 
 }  // namespace hpo::analysis::logs

@@ -13,9 +13,10 @@
 
 namespace hpo::analysis::inline logs {
 
-/// Something that a program printed without a trial's number: a traceback, an allocator's message, "Killed".
+/// Something that a program printed beside Optuna's lines: a traceback, an allocator's message, "Killed".
 struct LogRemark {
     std::size_t line = 0;
+    std::optional<std::int64_t> trial;  ///< that the line names, as in "Trial 5: CUDA out of memory"
     std::optional<std::int64_t> microseconds;
     std::size_t events_before = 0;
     bool process_died = false;
@@ -58,7 +59,7 @@ private:
 
     void remark(std::string_view raw);
 
-    void keep(Failure failure, std::size_t line, std::optional<std::int64_t> microseconds, bool process_died);
+    void keep(LogRemark remark);
 
     ProgramLog log_;
     std::string traceback_;

@@ -31,9 +31,12 @@ struct FailureRegion {
 };
 
 /// The region in which chance explains the failures least. It has one or two conditions on parameters that memory can depend on. Returns
-/// nullopt if no region stays below `level` after the correction for all regions tried. An out-of-memory looks like this, but it is no
-/// proof of one.
+/// nullopt if no region stays below `level` after the correction for all regions tried.
 [[nodiscard]] std::optional<FailureRegion> failure_region(std::span<const Example> examples, double level = 0.01);
+
+/// True if failures in this region look like an out-of-memory: it is bounded by something that needs more memory, a larger size or another
+/// model. That is no proof of one.
+[[nodiscard]] bool looks_like_memory(const Region& region);
 
 }  // namespace hpo::analysis::rules
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "hpo/base/time.hpp"
@@ -22,7 +23,8 @@ struct Pace {
     std::optional<Time> first_end;
 };
 
-[[nodiscard]] Pace pace_of(std::span<const Trial> trials);
+/// Trials whose value is perhaps no result say nothing of how long a trial takes. So do those that met an error, `without`.
+[[nodiscard]] Pace pace_of(std::span<const Trial> trials, const std::set<const Trial*>& without = {});
 
 }  // namespace hpo::analysis::silent
 

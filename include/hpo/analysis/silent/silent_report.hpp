@@ -6,28 +6,44 @@
 #include <vector>
 
 #include "hpo/analysis/rules/failure_region.hpp"
+#include "hpo/analysis/silent/indivisible.hpp"
+#include "hpo/analysis/silent/pace.hpp"
 #include "hpo/analysis/silent/silent_failure.hpp"
 #include "hpo/analysis/silent/stale_trials.hpp"
+#include "hpo/analysis/silent/suspicious_values.hpp"
 #include "hpo/analysis/silent/unreported_prunes.hpp"
+#include "hpo/core/study.hpp"
 
 namespace hpo::analysis::inline silent {
 
-/// What a study's stored data show about trials that left no message: they ended badly or did not end.
+/// What is known of a study beside its trials.
+struct StudyContext {
+    std::span<const Direction> directions{};
+    AbandonedTrials abandoned{};
+    std::optional<double> silent_seconds{};  ///< since the store was written last; nullopt: not known
+};
+
+/// What a study's stored data show about trials that left no message: they ended badly, with a value that is perhaps no result, or not at
+/// all.
 struct SilentReport {
     Pace pace;
     std::vector<SilentFailure> failures;
-    std::optional<FailureRegion> region;  ///< where such failures are frequent
+    SuspiciousValues values;
     std::vector<StaleTrial> stale;
-    std::vector<const Trial*> abandoned;  ///< RUNNING, but the run of hpo that began them is gone
+    std::vector<const Trial*> abandoned;         ///< RUNNING, but the run of hpo that began them is gone
+    std::optional<FailureRegion> region;         ///< where such failures are frequent
+    std::optional<IndivisiblePair> indivisible;  ///< in place of a region
     std::vector<UnreportedPrune> pruned;
     std::optional<FailureRegion> pruned_region;  ///< where unreported prunes are frequent
 
-    [[nodiscard]] bool empty() const { return failures.empty() && stale.empty() && abandoned.empty() && pruned.empty(); }
+    [[nodiscard]] bool empty() const {
+        return failures.empty() && values.empty() && stale.empty() && abandoned.empty() && pruned.empty() && !region && !indivisible;
+    }
 };
 
 /// `cases` are the failures of `trials` (failure_cases). Pointers in the report refer into both.
 [[nodiscard]] SilentReport silent_report(std::span<const FailureCase> cases, std::span<const Trial> trials,
-                                         const AbandonedTrials& abandoned = {});
+                                         const StudyContext& context = {});
 
 }  // namespace hpo::analysis::silent
 

@@ -62,11 +62,11 @@ HPO_INLINE std::optional<double> trial_seconds(const Trial& trial) {
 /// without a place left no message. Only attributes that report a failure are read. A free-text note about memory is not one.
 [[nodiscard]] HPO_INLINE std::optional<ToldFailure> foreign_failure(const Trial& trial, OrdinaryTexts& ordinary) {
     const Attributes& attributes = trial.user_attributes;
-    const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
+    const bool finished_well = trial.state == TrialState::complete && !trial.values.empty() && has_finite_values(trial);
     const std::string reason = attribute_text(attributes, {"prune_reason", "fail_reason"}).value_or("");
     const bool flagged = attribute_is_set(attributes, "oom") || attribute_is_set(attributes, "oom_error");
     const bool marked = flagged || reason == "oom" || reason.starts_with("OOM");
-    if (finished_well && !marked) return std::nullopt;  // it may still carry some error text
+    if (finished_well && !marked) return told_in_attributes(trial, ordinary);  // the program may have caught it and returned a value
     if (!marked && hpo::detail::mentions_any(hpo::detail::lower_case(reason), {"oom_prevention", "oom prevention", "estimated memory"})) {
         Failure prevented;
         prevented.kind = FailureKind::predicted_oom;
@@ -112,7 +112,8 @@ HPO_INLINE std::optional<double> trial_seconds(const Trial& trial) {
 [[nodiscard]] HPO_INLINE std::optional<ToldFailure> told_failure(const Trial& trial, const ToldFailures& log, OrdinaryTexts& ordinary) {
     auto told = is_finished(trial.state) ? foreign_failure(trial, ordinary) : std::nullopt;
     const auto found = log.find(trial.number);
-    if (found == log.end() || (trial.state == TrialState::complete && !told)) return told;
+    if (found == log.end()) return told;
+    if (trial.state == TrialState::complete && !told) return is_memory(found->second.failure.kind) ? std::optional{found->second} : told;
     const bool silent = !told || told->place.empty();
     const bool has_figures = told && is_memory(told->failure.kind) && told->failure.requested_bytes;
     if (has_figures || (!silent && !tells_at_least(found->second.failure, told->failure))) return told;
@@ -194,7 +195,7 @@ HPO_INLINE std::vector<FailureCase> failure_cases(std::span<const Trial> trials,
                               .repeated_by = {}};
             if (const auto other = repeated.find(trial.number); other != repeated.end() && entry.silent())
                 entry.repeated_by = other->second;
-            entry.recovered = trial.state == TrialState::complete && !trial.values.empty() && std::isfinite(trial.values.front());
+            entry.caught = trial.state == TrialState::complete;
             cases.push_back(std::move(entry));
         }
     }

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "hpo/analysis/cases/history_cause.hpp"
+#include "hpo/analysis/demand/demand.hpp"
 #include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/demand/model.hpp"
 #include "hpo/analysis/demand/order.hpp"
@@ -83,8 +87,8 @@ HPO_INLINE void find_victims(std::span<FailureCase> cases) {
     }
 }
 
-/// Marks leaks: the process itself filled the device, but the same parameters ran to their end elsewhere. So earlier trials left the
-/// memory.
+/// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
+/// earlier trials. Parameters of which the name does not say whether more needs more must be equal.
 HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     const auto in_question = [](const FailureCase& entry) {
         const auto& memory = entry.failure.memory;
@@ -93,22 +97,56 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
                !one_huge_request;
     };
     if (std::ranges::none_of(cases, in_question)) return;
-    std::map<std::string, const Trial*> first_that_ran;
-    for (const Trial& trial : trials) {
-        if (trial.state == TrialState::complete && ran_well(trial) && !trial.params.empty())
-            first_that_ran.emplace(configuration_key(trial.params), &trial);
+    std::set<const Trial*> failed;
+    std::set<std::int64_t> capacities;
+    for (const FailureCase& entry : cases) {
+        failed.insert(entry.trial);
+        if (const auto capacity = entry.failure.memory.capacity) capacities.insert(*capacity);
     }
+    const bool several_devices = !capacities.empty() && *capacities.begin() * 51 < *capacities.rbegin() * 50;
+    const DemandModel model{memory_examples(trials, cases)};
+    DemandOrder order{trials, model};
+    // Of numbers, only those count as larger whose name says so and whose peaks do not contradict it. The others must be equal.
+    const auto at_least = [&](const DemandOrder::Point& a, const DemandOrder::Point& b) {
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const DemandAxis& axis = order.axes()[i];
+            const bool by_name = axis.kind != DemandAxis::Kind::number || axis.direction == direction_by_name(axis.param);
+            if (by_name ? !order.at_least(i, a, b) : a[i] != b[i] && !(std::isnan(a[i]) && std::isnan(b[i]))) return false;
+        }
+        return true;
+    };
+    struct Ran {
+        const Trial* trial;
+        DemandOrder::Point point;
+    };
+    constexpr std::size_t most = 2000;  // so that many failures do not take too long
+    std::vector<const Trial*> complete;
+    for (const Trial& trial : trials) {
+        if (trial.state == TrialState::complete && ran_well(trial) && !trial.params.empty() && !failed.contains(&trial))
+            complete.push_back(&trial);
+    }
+    std::vector<Ran> ran;
+    for (const Trial* trial : evenly_spaced<const Trial*>(complete, most)) ran.push_back({trial, order.point_of(trial->params, nullptr)});
+    std::map<std::string, const Trial*> same;
+    for (const Trial* trial : complete) same.emplace(configuration_key(trial->params), trial);
     for (FailureCase& entry : cases) {
         if (!in_question(entry)) continue;
-        const auto other = first_that_ran.find(configuration_key(entry.trial->params));
-        if (other == first_that_ran.end() || other->second == entry.trial) continue;
-        const auto peak = peak_of(*other->second);
-        const auto capacity = entry.failure.memory.capacity;
-        if (peak && capacity && static_cast<double>(*peak) > 0.93 * static_cast<double>(*capacity))
-            continue;  // so close that chance decides
+        const auto proves = [&](const Trial& other) {  // unless it is so close that chance decides
+            const auto peak = peak_of(other);
+            const auto capacity = entry.failure.memory.capacity;
+            return !(peak && capacity && static_cast<double>(*peak) > 0.93 * static_cast<double>(*capacity));
+        };
+        const auto point = order.point_of(entry.trial->params, nullptr);
+        const auto equal = same.find(configuration_key(entry.trial->params));
+        const Trial* witness = equal != same.end() && proves(*equal->second) ? equal->second : nullptr;
+        const auto larger =
+            std::ranges::find_if(ran, [&](const Ran& other) { return at_least(other.point, point) && proves(*other.trial); });
+        if (!witness && equal == same.end() && !several_devices && !order.axes().empty() && larger != ran.end()) witness = larger->trial;
+        if (!witness) continue;
         entry.failure.cause = OomCause::leak;
-        entry.failure.evidence = "trial " + std::to_string(other->second->number) + " ran to its end with the same parameters; here " +
-                                 format_bytes(*entry.failure.memory.allocated) + " were in use, left behind by earlier trials" +
+        entry.failure.evidence = "trial " + std::to_string(witness->number) + " ran to its end with " +
+                                 (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on") +
+                                 "; here " + format_bytes(*entry.failure.memory.allocated) + " were in use, left behind by earlier trials" +
                                  (entry.process.empty() ? "" : " of process " + entry.process);
     }
 }

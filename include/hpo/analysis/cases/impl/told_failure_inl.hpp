@@ -114,6 +114,11 @@ HPO_INLINE bool tells_at_least(const Failure& a, const Failure& b) {
 
 HPO_INLINE std::optional<ToldFailure> told_in_attributes(const Trial& trial, OrdinaryTexts& ordinary) {
     std::optional<ToldFailure> best;
+    const bool ran = trial.state == TrialState::complete && has_finite_values(trial);
+    const auto counts = [&](const detail::TextSays& told, const std::string& name, const std::string& path, const std::string& text) {
+        if (ran) return (told.certain || detail::names_message(name)) && !ordinary.is_usual(name, path, text);
+        return told.certain || !ordinary.contains(name, path, text);
+    };
     for (const auto& [attributes, whose] : {std::pair{&trial.user_attributes, ""}, std::pair{&trial.system_attributes, "system "}}) {
         for (const auto& [name, json] : *attributes) {
             if (!json.starts_with('"') && !json.starts_with('{') && !json.starts_with('[')) continue;
@@ -122,7 +127,7 @@ HPO_INLINE std::optional<ToldFailure> told_in_attributes(const Trial& trial, Ord
             each_json_text(json, [&](const std::string& path, const std::string& text) {
                 auto told = detail::told_by(path.empty() ? name : name + '.' + path, text, trial.state == TrialState::fail);
                 if (!told || (best && tells_at_least(best->failure, told->failure))) return;
-                if (!told->certain && ordinary.contains(name, path, text)) return;
+                if (!counts(*told, name, path, text)) return;
                 best = ToldFailure{.failure = std::move(told->failure),
                                    .place = std::string{whose} + "attribute " + name + (path.empty() ? "" : ", in " + path)};
             });

@@ -138,4 +138,32 @@ HPO_INLINE std::optional<std::pair<int, std::string_view>> death_of_process(std:
     return std::nullopt;
 }
 
+HPO_INLINE std::optional<std::int64_t> named_trial(std::string_view line) {
+    const std::string lower = hpo::detail::lower_case(line);
+    constexpr std::string_view word = "trial";
+    std::optional<std::int64_t> found;
+    for (auto at = lower.find(word); at != std::string::npos; at = lower.find(word, at + 1)) {
+        if (at > 0 && std::isalpha(static_cast<unsigned char>(lower[at - 1])) != 0) continue;
+        std::size_t digits = at + word.size();
+        for (const std::string_view between : {"_id", "_number", " number", " no."}) {
+            if (lower.compare(digits, between.size(), between) == 0) digits += between.size();
+        }
+        while (digits < lower.size() && std::string_view{" #=:_-"}.find(lower[digits]) != std::string_view::npos) ++digits;
+        std::int64_t number = 0;
+        const auto [stop, status] = std::from_chars(lower.data() + digits, lower.data() + lower.size(), number);
+        if (status != std::errc{} || (stop != lower.data() + lower.size() && (std::isalnum(static_cast<unsigned char>(*stop)) != 0)))
+            continue;
+        if (found && *found != number) return std::nullopt;
+        found = number;
+    }
+    return found;
+}
+
+HPO_INLINE bool gives_advice(std::string_view line) {
+    return hpo::detail::mentions_any(
+        hpo::detail::lower_case(line),
+        {"avoid", "prevent", "if you", "in case", "to reduce", "may run out", "might run out", "could run out", "would run out",
+         "not run out", "without", "never", " no out of memory", " no oom", "handler", "on out of memory", "on oom"});
+}
+
 }  // namespace hpo::analysis::detail

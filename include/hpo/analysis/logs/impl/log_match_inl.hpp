@@ -166,7 +166,17 @@ struct RemarkTrials {
         : all{trials, [](const Trial&) { return true; }}, ended_badly{trials, [](const Trial& trial) {
                                                                           return trial.state != TrialState::complete &&
                                                                                  trial.state != TrialState::pruned;
-                                                                      }} {}
+                                                                      }} {
+        for (const Trial& trial : trials) {
+            if (trial.started) by_number.emplace(trial.number, &trial);
+        }
+    }
+    /// The trial of this number. null if there is none, or if it has not begun.
+    [[nodiscard]] const Trial* numbered(std::int64_t number) const {
+        const auto found = by_number.find(number);
+        return found == by_number.end() ? nullptr : found->second;
+    }
+    std::map<std::int64_t, const Trial*> by_number;
     RunningTrials all;
     RunningTrials ended_badly;  ///< also trials that did not end, because their process died
 };
@@ -174,6 +184,10 @@ struct RemarkTrials {
 /// The only trial that ran when a remark was printed. null if it is not known.
 [[nodiscard]] HPO_INLINE const Trial* trial_of_remark(const LogRemark& remark, const std::vector<EventTrial>& events,
                                                       const RemarkTrials& trials, std::optional<std::int64_t> usual) {
+    if (remark.trial) {
+        const bool of_this_study = events.empty() || std::ranges::any_of(events, [](const EventTrial& event) { return event.trial; });
+        return of_this_study ? trials.numbered(*remark.trial) : nullptr;
+    }
     std::int64_t from = INT64_MIN;
     std::int64_t to = INT64_MAX;
     if (remark.microseconds) {
@@ -194,6 +208,16 @@ struct RemarkTrials {
         }
     }
     return (remark.process_died ? trials.ended_badly : trials.all).only_one(from, to);
+}
+
+/// Adds what a remark says about a trial. Of a trial that is complete or pruned, only memory and the device count: the program caught the
+/// error. A message about memory says more than Optuna's own line about a value that is not acceptable.
+HPO_INLINE void tell(ToldFailures& told, const Trial& trial, ToldFailure remark) {
+    const FailureKind kind = remark.failure.kind;
+    const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
+    if (went_on && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
+    const auto [known, is_new] = told.emplace(trial.number, remark);
+    if (!is_new && is_memory(kind) && !tells_at_least(known->second.failure, remark.failure)) known->second = std::move(remark);
 }
 
 }  // namespace hpo::analysis::detail
@@ -227,12 +251,11 @@ HPO_INLINE void match_log(const ProgramLog& log, std::span<const Trial> trials, 
         const std::string place = detail::lines_text(log, remark.line, remark.line);
         const Trial* trial = detail::trial_of_remark(remark, found, running, usual);
         if (!trial) {
+            if (is_memory(remark.failure.kind)) ++match.unmatched_memory;
             match.unmatched.push_back(place + ": " + std::string{to_text(remark.failure.kind)} +
                                       " that cannot be given to one trial: none or several ran at that time, or its time is not known");
-        } else if (trial->state != TrialState::complete && trial->attempts.empty() && !match.told.contains(trial->number)) {
-            const bool tells =
-                trial->state != TrialState::pruned || is_memory(remark.failure.kind) || detail::is_device(remark.failure.kind);
-            if (tells) match.told.emplace(trial->number, ToldFailure{.failure = remark.failure, .place = place});
+        } else if (trial->attempts.empty()) {
+            detail::tell(match.told, *trial, {.failure = remark.failure, .place = place});
         }
     }
 }

@@ -87,7 +87,7 @@ HPO_INLINE void LogReader::end_traceback() {
             log_.events.back().traceback = std::move(traceback_);
         } else if (auto failure = classify_exceptions(exceptions_in(traceback_))) {
             failure->traceback = std::move(traceback_);
-            keep(std::move(*failure), traceback_line_, traceback_time_, false);
+            keep({.line = traceback_line_, .trial = {}, .microseconds = traceback_time_, .failure = std::move(*failure)});
         }
     }
     traceback_.clear();
@@ -101,20 +101,20 @@ HPO_INLINE void LogReader::remark(std::string_view raw) {
         failure.signal = death->first;
         failure.message = "the process was ended: " + std::string{death->second};
         if (death->first == 9) failure.message += "; perhaps by the kernel's out-of-memory killer";
-        keep(std::move(failure), log_.lines, last_time_, true);
+        keep({.line = log_.lines, .trial = {}, .microseconds = last_time_, .process_died = true, .failure = std::move(failure)});
         return;
     }
-    if (!detail::may_tell_failure(raw) || raw.size() > 20000 || !detail::is_program_text(raw)) return;
+    if (!detail::may_tell_failure(raw) || raw.size() > 20000) return;
+    const bool program = detail::is_program_text(raw);
+    if (!program && (raw.size() > 400 || detail::gives_advice(raw))) return;
     Failure failure = classify_python(raw);
-    if (is_memory(failure.kind)) keep(std::move(failure), log_.lines, last_time_, false);
+    if (!is_memory(failure.kind)) return;
+    keep({.line = log_.lines, .trial = detail::named_trial(raw), .microseconds = last_time_, .failure = std::move(failure)});
 }
 
-HPO_INLINE void LogReader::keep(Failure failure, std::size_t line, std::optional<std::int64_t> microseconds, bool process_died) {
-    log_.remarks.push_back({.line = line,
-                            .microseconds = microseconds,
-                            .events_before = log_.events.size(),
-                            .process_died = process_died,
-                            .failure = std::move(failure)});
+HPO_INLINE void LogReader::keep(LogRemark remark) {
+    remark.events_before = log_.events.size();
+    log_.remarks.push_back(std::move(remark));
 }
 
 }  // namespace hpo::analysis::logs

@@ -86,6 +86,19 @@ HPO_INLINE Counted count(const Bits& a, const Bits& b, const Bits& positive) {
     return counted;
 }
 
+/// The number with the fewest digits in [low, high).
+[[nodiscard]] HPO_INLINE double shortest_between(double low, double high) {
+    for (int digits = 1; digits < 17; ++digits) {
+        const double scale = std::pow(10.0, digits - 1 - std::floor(std::log10(std::max(std::fabs(low), std::fabs(high)))));
+        if (!std::isfinite(scale) || scale <= 0) break;
+        double found = 0;
+        const std::string text = number_text(std::ceil(low * scale) / scale);  // without what a division leaves behind
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
+        if (error == std::errc{} && end == text.data() + text.size() && found >= low && found < high) return found;
+    }
+    return low;
+}
+
 HPO_INLINE std::vector<Condition> candidate_conditions(std::span<const Example> examples) {
     std::map<std::string, std::vector<const Example*>> by_name;
     for (const Example& example : examples) {
@@ -115,10 +128,18 @@ HPO_INLINE std::vector<Condition> candidate_conditions(std::span<const Example> 
         const std::size_t steps = std::min<std::size_t>(sorted.size(), 33);
         for (std::size_t i = 1; i < steps; ++i) {
             const std::size_t at = i * sorted.size() / steps;
-            conditions.push_back(
-                {.relation = Condition::Relation::at_least, .param = name, .bound = sorted[at], .whole = whole, .choices = {}});
-            conditions.push_back(
-                {.relation = Condition::Relation::at_most, .param = name, .bound = sorted[at - 1], .whole = whole, .choices = {}});
+            const double low = sorted[at - 1];
+            const double high = sorted[at];
+            conditions.push_back({.relation = Condition::Relation::at_least,
+                                  .param = name,
+                                  .bound = whole ? high : -shortest_between(-high, -low),
+                                  .whole = whole,
+                                  .choices = {}});
+            conditions.push_back({.relation = Condition::Relation::at_most,
+                                  .param = name,
+                                  .bound = whole ? low : shortest_between(low, high),
+                                  .whole = whole,
+                                  .choices = {}});
         }
         if (choices.size() < 2 || choices.size() > 50) continue;
         std::ranges::stable_sort(choices, [](const auto& a, const auto& b) {

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "hpo/analysis/demand/demand.hpp"
+#include "hpo/analysis/demand/name_words.hpp"
 #include "hpo/analysis/rules/failure_region.hpp"
 #include "hpo/base/inline.hpp"
 
@@ -30,6 +33,19 @@ HPO_INLINE double fisher_probability(const RegionCounts& counts) {
         sum += std::exp(log_choose(counts.inside, k) + log_choose(counts.outside, failed - k) - whole);
     }
     return std::min(1.0, sum);
+}
+
+HPO_INLINE bool looks_like_memory(const Region& region) {
+    static constexpr auto models =
+        std::to_array<std::string_view>({"model", "arch", "architecture", "backbone", "encoder", "network", "net", "size", "variant"});
+    return std::ranges::any_of(region, [](const Condition& condition) {
+        switch (condition.relation) {
+            case Condition::Relation::at_least: return direction_by_name(condition.param) > 0;
+            case Condition::Relation::at_most: return divides_work(condition.param);
+            case Condition::Relation::one_of: return names_one_of(condition.param, models);
+        }
+        return false;
+    });
 }
 
 HPO_INLINE std::optional<FailureRegion> failure_region(std::span<const Example> examples, double level) {

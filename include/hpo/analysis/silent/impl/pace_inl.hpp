@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -13,12 +14,12 @@
 
 namespace hpo::analysis::inline silent {
 
-HPO_INLINE Pace pace_of(std::span<const Trial> trials) {
+HPO_INLINE Pace pace_of(std::span<const Trial> trials, const std::set<const Trial*>& without) {
     Pace pace;
     std::vector<double> seconds;
     std::vector<std::int64_t> steps;
     for (const Trial& trial : trials) {
-        if (trial.state != TrialState::complete) continue;
+        if (trial.state != TrialState::complete || without.contains(&trial)) continue;
         if (trial.completed && (!pace.first_end || *trial.completed < *pace.first_end)) {
             pace.first_end = trial.completed;
             pace.first_ended = trial.number;

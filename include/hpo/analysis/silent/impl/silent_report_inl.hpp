@@ -26,31 +26,62 @@ using TrialSet = std::set<const Trial*>;
     return evenly_spaced<Example>(examples, 4000);
 }
 
+/// The trials that an out-of-memory may have ended: nothing that was kept says what did. A value of NaN alone says nothing, since a program
+/// that caught an error may have returned it.
+[[nodiscard]] HPO_INLINE TrialSet unexplained(std::span<const FailureCase> cases, const SilentReport& report) {
+    TrialSet trials;
+    for (const SilentFailure& entry : report.failures) {
+        const bool other_cause = entry.pattern == SilentPattern::last_report || entry.pattern == SilentPattern::time_limit ||
+                                 entry.pattern == SilentPattern::in_a_row;
+        if (!other_cause && !entry.trial->params.empty()) trials.insert(entry.trial);
+    }
+    for (const FailureCase& entry : cases) {
+        const bool nan_without_reason =
+            !entry.attempt && !entry.silent() && entry.failure.kind == FailureKind::non_finite && entry.failure.traceback.empty();
+        if (nan_without_reason && !entry.trial->params.empty()) trials.insert(entry.trial);
+    }
+    trials.insert(report.values.infinite.begin(), report.values.infinite.end());
+    trials.insert(report.values.penalised.begin(), report.values.penalised.end());
+    for (const StaleTrial& entry : report.stale) {
+        if (!entry.trial->params.empty()) trials.insert(entry.trial);
+    }
+    return trials;
+}
+
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis::inline silent {
 
-HPO_INLINE SilentReport silent_report(std::span<const FailureCase> cases, std::span<const Trial> trials, const AbandonedTrials& abandoned) {
+HPO_INLINE SilentReport silent_report(std::span<const FailureCase> cases, std::span<const Trial> trials, const StudyContext& context) {
     detail::TrialSet known;
     for (const FailureCase& entry : cases) known.insert(entry.trial);
     SilentReport report;
-    report.failures = silent_failures(cases, trials);
-    report.stale = stale_trials(trials);
+    report.values = suspicious_values(trials, context.directions, known);
+    detail::TrialSet no_result = known;
+    no_result.insert(report.values.infinite.begin(), report.values.infinite.end());
+    no_result.insert(report.values.penalised.begin(), report.values.penalised.end());
+    report.pace = pace_of(trials, no_result);
+    report.failures = silent_failures(cases, trials, report.pace);
+    report.stale = stale_trials(trials, context.silent_seconds);
     std::erase_if(report.stale, [&](const StaleTrial& entry) { return known.contains(entry.trial); });  // the log says how it ended
     for (const Trial& trial : trials) {
-        if (trial.state == TrialState::running && abandoned.contains(trial.id)) report.abandoned.push_back(&trial);
+        if (trial.state == TrialState::running && context.abandoned.contains(trial.id)) report.abandoned.push_back(&trial);
     }
     report.pruned = unreported_prunes(trials, known);
-    if (report.empty()) return report;
-    report.pace = pace_of(trials);
-    detail::TrialSet failed;  // trials that an out-of-memory may have ended
-    for (const SilentFailure& entry : report.failures) {
-        if (entry.pattern != SilentPattern::last_report && !entry.trial->params.empty()) failed.insert(entry.trial);
-    }
+    const detail::TrialSet failed = detail::unexplained(cases, report);
+    if (report.empty() && failed.empty()) return report;
     detail::TrialSet pruned;
     for (const UnreportedPrune& entry : report.pruned) pruned.insert(entry.trial);
+    known = no_result;
     known.insert(pruned.begin(), pruned.end());
-    if (!failed.empty()) report.region = failure_region(detail::silent_examples(failed, known, trials));
+    if (!failed.empty()) {
+        std::vector<const Trial*> others;
+        for (const Trial& trial : trials) {
+            if (trial.state == TrialState::complete && !known.contains(&trial)) others.push_back(&trial);
+        }
+        report.indivisible = indivisible_pair(failed, others);
+        if (!report.indivisible) report.region = failure_region(detail::silent_examples(failed, known, trials));
+    }
     if (!pruned.empty()) report.pruned_region = failure_region(detail::silent_examples(pruned, known, trials));
     return report;
 }
