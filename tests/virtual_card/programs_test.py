@@ -97,6 +97,10 @@ def test_models(folder):
     names = ("resnet", "resnet_bf16", "bert_lora", "bert_checkpointed", "bert_fp16", "loader", "graphed", "selects")
     told = {name: trains(["models.py", name], folder) for name in names}
     check(told["resnet"]["not_modelled"] == ["cuDNN's workspace"], "cuDNN's workspaces are said not to be counted")
+    first = 4 * (16 * 3 * 224 * 224 + 16 * 64 * 112 * 112 + 64 * 3 * 7 * 7)  # of its convolutions it reads and writes most
+    seen = told["resnet"]["convolution_workspace_seen_bytes"]
+    check(seen == [0, first * 3 // 2], f"what people saw of such workspaces is told ({seen}, {first})")
+    check(told["bert_lora"]["convolution_workspace_seen_bytes"] is None, "without a convolution there is none")
     assumed = [each["assumed"] for each in told["selects"]["depends_on_data"]]
     check(assumed == ["counted as if every element was chosen"], f"a size that depends on data is told ({assumed})")
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

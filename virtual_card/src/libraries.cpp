@@ -59,6 +59,15 @@ std::size_t width(int type) {
 }
 /// What this thread's next plan of cuDNN is for. PyTorch uses products of matrices in cuDNN for attention alone.
 thread_local bool plans_attention = false;
+/// The tensors that this thread described to cuDNN last, in bytes: a convolution is made of three.
+thread_local std::array<std::int64_t, 3> described{};
+thread_local int described_type = 0;
+
+/// The size of an element of cuDNN's data types, in bytes.
+std::int64_t cudnn_width(int type) {
+    constexpr std::int64_t widths[] = {4, 8, 2, 1, 4, 4, 1, 4, 32, 2, 8, 1};
+    return type >= 0 && type < 12 ? widths[type] : 1;
+}
 
 int moved(void* to, const void* from, std::size_t bytes) {
     return to == from || world().copy(to, from, bytes, World::Direction::on_device) ? abi::success : abi::invalid_value;
@@ -116,9 +125,21 @@ EXPORTED int cudnnGetStream(void*, void** stream) {
 EXPORTED int cudnnBackendCreateDescriptor(int kind, void* description) {
     constexpr int convolution = 10, convolution_of_data = 12;                    // CUDNN_BACKEND_OPERATION_CONVOLUTION_...
     constexpr int product = 19, attention_forward = 41, attention_backward = 43;  // CUDNN_BACKEND_OPERATION_MATMUL_, _SDPA_...
-    if (kind >= convolution && kind <= convolution_of_data) plans_attention = false;
+    if (kind >= convolution && kind <= convolution_of_data) {
+        plans_attention = false;
+        world().note_convolution(described[0] + described[1] + described[2]);
+    }
     if (kind == product || kind == attention_forward || kind == attention_backward) plans_attention = true;
     return handle_into(description);
+}
+EXPORTED int cudnnBackendSetAttribute(void*, int name, int, std::int64_t count, const void* values) {
+    constexpr int tensor_type = 901, tensor_dimensions = 902;  // CUDNN_ATTR_TENSOR_...
+    if (name == tensor_type && values != nullptr) described_type = *static_cast<const int*>(values);
+    if (name != tensor_dimensions || values == nullptr) return abi::success;
+    std::int64_t bytes = cudnn_width(described_type);
+    for (std::int64_t i = 0; i < count; ++i) bytes *= static_cast<const std::int64_t*>(values)[i];
+    described = {described[1], described[2], bytes};
+    return abi::success;
 }
 EXPORTED int cudnnBackendGetAttribute(void*, int name, int type, std::int64_t wanted, std::int64_t* count, void* values) {
     constexpr int heuristic_results = 202;  // CUDNN_ATTR_ENGINEHEUR_RESULTS

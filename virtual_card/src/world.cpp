@@ -165,6 +165,15 @@ void World::note_unmodelled(const char* function) {
     report("{\"not_modelled\":" + quoted(function) + "}");
 }
 
+void World::note_convolution(std::int64_t bytes) {
+    {
+        const std::lock_guard lock{mutex_};
+        if (bytes <= largest_convolution_) return;
+        largest_convolution_ = bytes;
+    }
+    report("{\"convolution_bytes\":" + std::to_string(bytes) + "}");
+}
+
 const char* World::take_unmodelled() {
     const std::lock_guard lock{mutex_};
     return unmodelled_lately_.empty() ? nullptr : unmodelled_lately_.extract(unmodelled_lately_.begin()).value();

@@ -60,6 +60,8 @@ public:
     void note_unmodelled(const char* function);
     /// One such function that was called since the last time; null: none. The text stays.
     [[nodiscard]] const char* take_unmodelled();
+    /// cuDNN plans a convolution that reads and writes so many bytes. The report has the largest.
+    void note_convolution(std::int64_t bytes);
     void note_launch() {
         ++launches_;
         forget_written();
@@ -87,6 +89,7 @@ private:
     std::array<std::atomic<bool>, most_cards> contexts_{};
     std::atomic<std::uintptr_t> handles_{0x1000};
     std::atomic<std::int64_t> launches_{0};
+    std::int64_t largest_convolution_ = 0;
     std::atomic<OnRead> on_read_{nullptr};
     mutable std::mutex mutex_;
     std::set<std::string> unmodelled_;

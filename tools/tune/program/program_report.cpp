@@ -70,10 +70,23 @@ void print_steps(const Page& page, const ProgramEstimate& estimate) {
     page.paragraph("by step  " + text, indent);
 }
 
+/// What cuDNN's convolutions took for themselves where people measured it with PyTorch 2, as a multiple of their input, output and weights:
+/// github.com/pytorch/pytorch/issues/95024 (1.0), 128947 (0.9), 123533 (1.0 to 1.5). Nothing bounds it: single older cards took gigabytes.
+constexpr double seen_workspaces = 1.5;
+
+std::int64_t largest_workspace(const ProgramEstimate& estimate) {
+    return static_cast<std::int64_t>(seen_workspaces * static_cast<double>(estimate.end.convolution_bytes));
+}
+
 void print_notes(const Page& page, const ProgramEstimate& estimate) {
     const auto note = [&](const std::string& text) { page.paragraph("note     " + text, indent); };
-    for (const std::string& each : estimate.end.not_modelled)
-        note("not modelled: " + each + (each == cudnn_workspace ? "; PyTorch takes it only where there is room" : ""));
+    for (const std::string& each : estimate.end.not_modelled) {
+        if (each != cudnn_workspace || estimate.end.convolution_bytes == 0) note("not modelled: " + each);
+        else
+            note("not modelled: " + each + ". While a convolution runs, people saw 0 to " + display_text(seen_workspaces) +
+                 " times what it reads and writes, here up to " + format_bytes(largest_workspace(estimate)) +
+                 "; a few saw more. PyTorch takes less where there is no room");
+    }
     if (estimate.end.processes.size() > 1)
         note(std::to_string(estimate.end.processes.size()) + " processes used the cards; this is the one that took most");
     for (const std::string& each : estimate.end.untried) note(each);
@@ -178,6 +191,7 @@ Json program_json(const ProgramAnswer& answer) {
               {"torch", process.torch},
               {"seconds", whole.end.seconds},
               {"not_modelled", whole.end.not_modelled},
+              {"convolution_workspace_seen_bytes", whole.end.convolution_bytes > 0 ? Json{0, largest_workspace(whole)} : Json(nullptr)},
               {"untried", whole.end.untried},
               {"by_step", Json::array()},
               {"settings_table", Json::array()},

@@ -156,6 +156,16 @@ std::vector<std::string> told_of(const std::string& key, const std::filesystem::
     return names;
 }
 
+std::int64_t largest_of(const std::string& key, const std::filesystem::path& report) {
+    std::int64_t largest = 0;
+    std::ifstream in{report};
+    for (std::string line; std::getline(in, line);) {
+        const nlohmann::json told = nlohmann::json::parse(line, nullptr, false);
+        if (told.is_object()) largest = std::max(largest, told.value(key, std::int64_t{0}));
+    }
+    return largest;
+}
+
 ProgramEnd run_to_its_end(const ProgramRun& run, const worker::LogFile& output, const std::function<void(double)>& progress) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -204,6 +214,7 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     end.wrote_in_place = run.in_place || wrote_in_place(run.folder);
     end.not_modelled = told_of("not_modelled", run.folder / "report");
     end.untried = told_of("untried", run.folder / "report");
+    end.convolution_bytes = largest_of("convolution_bytes", run.folder / "report");
     return end;
 }
 

@@ -66,6 +66,7 @@ struct ProgramEnd {
     std::string refused;                            ///< why there is no virtual card for the program's PyTorch; empty: there is one
     std::vector<RecordedProcess> processes;         ///< sorted: those that ran out of memory, then those that took more
     std::vector<std::string> not_modelled;  ///< functions that were called, or that a new PyTorch asks for, and that the card does not have
+    std::int64_t convolution_bytes = 0;     ///< that the largest convolution of cuDNN reads and writes
     std::vector<std::string> untried;       ///< a PyTorch that is newer than those that were tried on a virtual card
     std::string last_words;                 ///< the last line that the program printed; empty: none
     double seconds = 0;
