@@ -11,6 +11,7 @@
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/analysis/prediction.hpp"
 #include "hpo/analysis/rules/lua_rule.hpp"
+#include "hpo/analysis/rules/python_rule.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "hpo/core/study.hpp"
 
@@ -30,6 +31,7 @@ struct OomReport : FailureTotals {
     PredictionQuality prediction;
     SilentReport silent;  ///< what the stored trials show about failures without a message
     std::string rule_lua;
+    std::string rule_python;  ///< for a study that Optuna ran
 };
 
 /// Makes the post-mortem of a study from its trials and rejections alone. Pointers in the report's cases refer into `trials`. The report's

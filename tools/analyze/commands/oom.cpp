@@ -87,6 +87,7 @@ Json report_json(const StudyData& data, const OomReport& report) {
               {"oom_attempts_without_prediction", p.oom_attempts_without_prediction},
               {"refused_before_launch", p.refused_before_launch}}},
             {"rule_lua", text_or_null(report.rule_lua)},
+            {"rule_python", text_or_null(report.rule_python)},
             {"other_failures", std::move(others)},
             {"highest_peak_bytes", report.highest_peak ? Json(report.highest_peak->bytes) : Json(nullptr)},
             {"silent_failures", report.silent_failures},
@@ -179,54 +180,102 @@ void print_regions(const Page& page, const OomReport& report) {
     }
 }
 
-void print_changes(const Page& page, const OomReport& report) {
+/// Cases that the same change would have helped.
+struct ChangeGroup {
+    std::string what;
+    std::optional<hpo::analysis::Change::Basis> basis;
+    std::string param;  ///< of a number that is to be smaller
+    double at_most = 0;
+    std::set<std::int64_t> witnesses;
+    std::size_t count = 0;
+    std::optional<std::int64_t> least;
+    std::optional<std::int64_t> most;
+    bool all = false;  ///< of the device, for one at least
+
+    [[nodiscard]] std::string text() const {
+        if (!param.empty() && count > 1) return param + " at most " + hpo::display_text(at_most);
+        if (!most && !all) return what;
+        const std::string highest = all ? "all of it" : hpo::format_bytes(*most);
+        return what + ": " + (least && (all || *least < *most) ? hpo::format_bytes(*least) + " to " : "") + highest;
+    }
+};
+
+/// Groups the cases of one cause. Different values of one number are one group: the smallest of them helps all.
+std::vector<ChangeGroup> change_groups(const OomReport& report, hpo::OomCause cause) {
+    std::vector<ChangeGroup> groups;
+    for (const OomCase& entry : report.cases) {
+        if (entry.failed.failure.cause.value_or(hpo::OomCause::unknown) != cause) continue;
+        const auto& change = entry.change;
+        const std::string what = change ? change->what : no_change_text;
+        const std::string param = change ? change->param : "";
+        const auto basis = change ? std::optional{change->basis} : std::nullopt;
+        auto found = std::ranges::find_if(groups, [&](const ChangeGroup& group) {
+            return param.empty() ? group.what == what && group.param.empty() && group.basis == basis : group.param == param;
+        });
+        if (found == groups.end()) {
+            found =
+                groups.insert(found, ChangeGroup{.what = what, .basis = basis, .param = param, .witnesses = {}, .least = {}, .most = {}});
+            if (change) found->at_most = change->at_most;
+        }
+        if (change && change->witness) found->witnesses.insert(*change->witness);
+        if (change) found->at_most = std::min(found->at_most, change->at_most);
+        found->basis = std::max(found->basis, basis);  // the weakest
+        ++found->count;
+        const auto share = change ? change->share : std::nullopt;
+        const auto bytes = share ? share->bytes : change ? change->bytes : std::nullopt;
+        if (share && share->all) found->all = true;
+        if (bytes) found->least = std::min(found->least.value_or(*bytes), *bytes);
+        if (bytes) found->most = std::max(found->most.value_or(*bytes), *bytes);
+    }
+    std::ranges::stable_sort(groups, std::greater{}, &ChangeGroup::count);
+    return groups;
+}
+
+/// Trials of the study itself that held what was missing; empty if another process did, or if that is not known.
+std::set<std::int64_t> own_neighbours(const StudyData& data, const OomCase& entry) {
+    std::set<std::int64_t> trials;
+    for (const auto& neighbour : entry.failed.failure.memory.neighbours) {
+        const auto owns = [&](const hpo::Attempt& attempt) { return attempt.worker_pid == neighbour.pid; };
+        const auto found = std::ranges::find_if(data.trials, [&](const hpo::Trial& trial) {
+            return &trial != entry.failed.trial && entry.failed.attempt && std::ranges::any_of(trial.attempts, owns);
+        });
+        if (found == data.trials.end()) return {};
+        trials.insert(found->number);
+    }
+    return trials;
+}
+
+void print_changes(const Page& page, const StudyData& data, const OomReport& report) {
     page.line();
-    page.heading("What would have fitted");
+    page.heading("What to change");
     std::vector<std::pair<hpo::OomCause, hpo::analysis::Tally>> sorted(report.causes.begin(), report.causes.end());
     std::ranges::stable_sort(sorted, std::greater{}, [](const auto& entry) { return entry.second.count; });
-    Table table{{{"cause"}, {"of", Table::Align::right}, {"smallest single change"}}, Table::Last::wrap};
+    Table table{{{"cause"}, {"of", Table::Align::right}, {"would have fitted with"}}, Table::Last::wrap};
     for (const auto& [cause, tally] : sorted) {
-        struct Group {
-            std::string what;
-            std::optional<hpo::analysis::Change::Basis> basis;
-            std::set<std::int64_t> witnesses;
-            std::size_t count = 0;
-            std::optional<std::int64_t> least;
-            std::optional<std::int64_t> most;
-            bool all = false;  ///< of the device, for one at least
-        };
-        std::vector<Group> groups;
-        for (const OomCase& entry : report.cases) {
-            if (entry.failed.failure.cause.value_or(hpo::OomCause::unknown) != cause) continue;
-            const std::string what = entry.change ? entry.change->what : no_change_text;
-            const auto basis = entry.change ? std::optional{entry.change->basis} : std::nullopt;
-            auto found = std::ranges::find_if(groups, [&](const Group& group) { return group.what == what && group.basis == basis; });
-            if (found == groups.end())
-                found = groups.insert(found, Group{.what = what, .basis = basis, .witnesses = {}, .least = {}, .most = {}});
-            if (entry.change && entry.change->witness) found->witnesses.insert(*entry.change->witness);
-            ++found->count;
-            const auto share = entry.change ? entry.change->share : std::nullopt;
-            const auto bytes = share ? share->bytes : entry.change ? entry.change->bytes : std::nullopt;
-            if (share && share->all) found->all = true;
-            if (bytes) found->least = std::min(found->least.value_or(*bytes), *bytes);
-            if (bytes) found->most = std::max(found->most.value_or(*bytes), *bytes);
-        }
-        std::ranges::stable_sort(groups, std::greater{}, &Group::count);
+        const std::vector<ChangeGroup> groups = change_groups(report, cause);
         for (std::size_t i = 0; i < groups.size() && i < 4; ++i) {
-            const Group& group = groups[i];
-            std::string amount;
-            if (group.most || group.all) {
-                const std::string most = group.all ? "all of it" : hpo::format_bytes(*group.most);
-                amount = ": " + (group.least && (group.all || *group.least < *group.most) ? hpo::format_bytes(*group.least) + " to " : "") +
-                         most;
-            }
+            const ChangeGroup& group = groups[i];
             const bool told = group.basis && *group.basis != hpo::analysis::Change::Basis::figures;
             table.row({i == 0 ? std::string{to_text(cause)} : "", std::to_string(group.count) + "/" + std::to_string(tally.count),
-                       group.what + amount + (told ? " (" + basis_text(*group.basis, group.witnesses) + ")" : "")});
+                       group.text() + (told ? " (" + basis_text(*group.basis, group.witnesses) + ")" : "")});
         }
         if (groups.size() > 4) table.row({"", "", "and " + counted(groups.size() - 4, "other") + ": --cases"});
     }
     table.print(page, 2);
+    std::size_t by_own = 0;
+    std::optional<double> seconds;
+    for (const OomCase& entry : report.cases) {
+        if (entry.failed.failure.cause != hpo::OomCause::neighbour || own_neighbours(data, entry).empty()) continue;
+        ++by_own;
+        hpo::analysis::add_known(seconds, entry.failed.seconds);
+    }
+    if (by_own > 0) {
+        page.paragraph("  In " + std::to_string(by_own) +
+                           " of them the neighbours were trials of this study. `hpo-tune run --guard calibrated` "
+                           "starts trials only when they fit beside each other; so do fewer --workers. That would have saved " +
+                           duration_or_dash(seconds) + ".",
+                       2);
+    }
 }
 
 /// True for places that nobody would look at first: any but the attributes that are made for messages.
@@ -236,7 +285,7 @@ bool is_unusual_place(const std::string& place) {
     return !usual.contains(place);
 }
 
-void print_cases(const Page& page, const OomReport& report, bool all) {
+void print_cases(const Page& page, const StudyData& data, const OomReport& report, bool all) {
     page.line();
     page.heading(all ? "Cases" : "Cases, one for each cause (--cases lists all)");
     std::set<hpo::OomCause> shown;
@@ -248,6 +297,11 @@ void print_cases(const Page& page, const OomReport& report, bool all) {
         text += ", " + std::string{to_text(cause)};
         if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
         text += ": " + entry.failed.failure.evidence;
+        if (const auto own = own_neighbours(data, entry); !own.empty()) {
+            std::string who;
+            for (const std::int64_t number : own) who += (who.empty() ? "" : ", ") + std::to_string(number);
+            text += own.size() == 1 ? " (trial " + who + " of this study)" : " (trials " + who + " of this study)";
+        }
         if (is_unusual_place(entry.failed.told_in)) text += " (" + entry.failed.told_in + ")";
         page.paragraph(text + ".", 6);
         if (all)
@@ -314,19 +368,21 @@ void oom(const Query& query, const OomOptions& options) {
     if (report.capacity_bytes) cost += "; device of " + hpo::format_bytes(*report.capacity_bytes);
     page.paragraph(cost, 2);
     if (const std::string told = log_text(log); !told.empty()) page.paragraph("  Not counted: " + told + ".", 2);
+    print_changes(page, data, report);
     page.line();
     print_causes(page, report);
     print_others(page, report);
     print_regions(page, report);
-    print_changes(page, report);
-    print_cases(page, report, options.all_cases);
+    print_cases(page, data, report, options.all_cases);
     print_silent(page, report.silent);
     print_log_match(page, query.logs, log);
     print_prediction(page, report);
     page.line();
-    page.heading("Rule (Lua)");
+    // Whoever ran the study has a program of that kind to put the rule into.
+    const bool ours = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
+    page.heading(ours ? "Rule (Lua)" : "Rule (Python, for the program that ran the study)");
     if (report.rule_lua.empty()) page.paragraph("  None is needed: each of them came back with a larger share of the device.", 2);
-    std::string_view rest = report.rule_lua;
+    std::string_view rest = ours ? report.rule_lua : report.rule_python;
     while (!rest.empty()) {
         const auto end = std::min(rest.find('\n'), rest.size());
         page.line(end == 0 ? std::string{} : "  " + std::string{rest.substr(0, end)});

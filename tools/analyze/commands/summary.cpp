@@ -70,10 +70,12 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         entry("best",
               summary.best.empty() ? "no trial yet" : counted(summary.best.size(), "trial") + " on the Pareto front (hpo-analyze best)");
     } else if (summary.best.empty()) {
-        entry("best", "no complete and feasible trial yet");
+        const bool all_infinite = memory.complete > 0 && memory.unexplained_infinite == memory.complete;
+        entry("best", all_infinite ? "none: no complete trial has a finite value" : "no complete and feasible trial yet");
     } else {
         const hpo::Trial& best = *summary.best.front();
-        entry("best", "trial " + std::to_string(best.number) + ": " + values_text(best) + " with " + params_text(best));
+        const std::string params = params_text(best);
+        entry("best", "trial " + std::to_string(best.number) + ": " + values_text(best) + (params.empty() ? "" : " with " + params));
     }
     if (summary.first_start) {
         std::string text = clock_time(*summary.first_start);

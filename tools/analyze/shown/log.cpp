@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/shown/log_lines.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 
@@ -46,7 +47,8 @@ hpo::analysis::ProgramLog read_log(const std::string& path) {
     hpo::analysis::LogReader reader{path};
     std::string line;
     std::size_t number = 0;
-    while (std::getline(file, line)) {
+    LogLines lines{file};
+    while (lines.next(line)) {
         ++number;
         if (line.find('\0') != std::string::npos)
             refuse_log(path, "is no text: line " + std::to_string(number) + " holds a NUL byte; expected the output of the program");

@@ -208,12 +208,6 @@ std::optional<double> seconds_of(const std::vector<const hpo::Trial*>& trials) {
     return sum;
 }
 
-std::string values_text(const hpo::Trial& trial) {
-    std::string text;
-    for (const double value : trial.values) text += (text.empty() ? "" : ", ") + hpo::display_text(value);
-    return text;
-}
-
 /// Complete trials whose value is perhaps no result, in sentences.
 std::vector<std::string> value_texts(const SuspiciousValues& values) {
     std::vector<std::string> texts;

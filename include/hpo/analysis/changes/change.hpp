@@ -24,6 +24,8 @@ struct Change {
     std::optional<std::int64_t> bytes;    ///< the least amount, for memory to wait for and caps to raise
     std::optional<std::int64_t> witness;  ///< for Basis::trial, the trial that fitted
     std::optional<LargerShare> share{};   ///< the share of the device that a later attempt had
+    std::string param{};                  ///< the number that is to be smaller, a parameter or "micro-batch"; empty: something else
+    double at_most = 0;                   ///< of that number
 
     [[nodiscard]] std::string text() const {
         if (share) return what + " (" + share->text() + ")";

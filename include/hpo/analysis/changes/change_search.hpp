@@ -63,6 +63,9 @@ private:
 
     [[nodiscard]] std::string text(const Move& move) const;
 
+    /// The change that the move is, with its size.
+    [[nodiscard]] SizedChange change_of(const Move& move, std::string what, Change::Basis basis) const;
+
     const FailureCase& entry_;
     const Witnesses& witnesses_;
     const DemandModel& model_;

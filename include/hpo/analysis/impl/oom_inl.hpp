@@ -113,6 +113,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     if (const auto prevented = report.others.find("prevented"); prevented != report.others.end())
         report.prediction.refused_before_launch += prevented->second.count;
     report.rule_lua = lua_rule(refused, causes);
+    report.rule_python = python_rule(refused, causes);
     return report;
 }
 

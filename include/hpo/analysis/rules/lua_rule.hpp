@@ -39,6 +39,9 @@ namespace hpo::analysis::detail {
 
 [[nodiscard]] std::string lua_literal(const Value& value);
 
+/// "Trial 12, among the best, ran"; "Trials 3, 12, 40 and 5 more, among the best, ran".
+[[nodiscard]] std::string best_trials_text(std::span<const std::int64_t> numbers);
+
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis::inline rules {

@@ -14,6 +14,7 @@
 
 #include "hpo/analysis/cases/attribute_value.hpp"
 #include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/cases/peak_attribute.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/cause.hpp"
@@ -158,8 +159,7 @@ HPO_INLINE std::optional<std::int64_t> peak_of(const Trial& trial) {
         if (const auto own = peak_of(attempt)) peak = std::max(peak.value_or(*own), *own);
     }
     if (peak || !trial.attempts.empty()) return peak;
-    const auto gb = json_number(attribute_json(trial.user_attributes, "peak_memory_gb"));
-    return gb && *gb >= 0 && *gb < 1e6 ? std::optional{static_cast<std::int64_t>(*gb * 1e9)} : std::nullopt;
+    return peak_attribute(trial.user_attributes);
 }
 
 HPO_INLINE std::vector<FailureCase> failure_cases(std::span<const Trial> trials, const ToldFailures& log) {

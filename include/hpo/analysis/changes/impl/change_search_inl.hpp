@@ -39,8 +39,7 @@ HPO_INLINE std::optional<SizedChange> ChangeSearch::by_trial() const {
         if (witnesses_.contradicted(moved(move), move.axis)) continue;
         std::string what = text(move);
         if (what.empty()) continue;
-        Change change{.basis = Change::Basis::trial, .what = std::move(what), .bytes = {}, .witness = move.row->trial->number};
-        return SizedChange{.change = std::move(change), .size = move.size};
+        return change_of(move, std::move(what), Change::Basis::trial);
     }
     return std::nullopt;
 }
@@ -57,8 +56,7 @@ HPO_INLINE std::optional<SizedChange> ChangeSearch::by_peaks() {
         if (witnesses_.contradicted(moved(move), move.axis) || !model_agrees(move, limit)) continue;
         std::string what = text(move);
         if (what.empty()) continue;
-        Change change{.basis = Change::Basis::peaks, .what = std::move(what), .bytes = {}, .witness = {}};
-        return SizedChange{.change = std::move(change), .size = move.size};
+        return change_of(move, std::move(what), Change::Basis::peaks);
     }
     return std::nullopt;
 }
@@ -166,6 +164,17 @@ HPO_INLINE bool ChangeSearch::model_agrees(const Move& move, double limit) const
     }
     const auto need = model_.bytes(changed, 2);
     return need && *need <= limit;
+}
+
+HPO_INLINE SizedChange ChangeSearch::change_of(const Move& move, std::string what, Change::Basis basis) const {
+    Change change{.basis = basis, .what = std::move(what), .bytes = {}, .witness = {}};
+    if (basis == Change::Basis::trial) change.witness = move.row->trial->number;
+    const DemandAxis& axis = order().axes()[move.axis];
+    if (axis.kind == DemandAxis::Kind::number && axis.direction > 0) {
+        change.param = axis.param;
+        change.at_most = move.to;
+    }
+    return {.change = std::move(change), .size = move.size};
 }
 
 HPO_INLINE std::string ChangeSearch::text(const Move& move) const {

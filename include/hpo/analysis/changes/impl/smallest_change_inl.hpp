@@ -36,7 +36,15 @@ namespace hpo::analysis::detail {
         const auto share = larger_share(entry, later);
         if (share) what = "a larger share of the device";
         if (what.empty()) what = later.worker_pid != entry.attempt->worker_pid ? "another worker process" : "the same again";
-        return Change{.basis = Change::Basis::attempt, .what = std::move(what), .bytes = {}, .witness = {}, .share = share};
+        Change change{.basis = Change::Basis::attempt, .what = std::move(what), .bytes = {}, .witness = {}, .share = share};
+        ExecutionPlan only_micro = entry.attempt->plan;
+        only_micro.micro_batch = later.plan.micro_batch;
+        if (const auto micro = later.plan.effective_micro_batch();
+            micro && change.what == plan_difference(entry.attempt->plan, only_micro)) {
+            change.param = "micro-batch";
+            change.at_most = static_cast<double>(*micro);
+        }
+        return change;
     }
     return std::nullopt;
 }

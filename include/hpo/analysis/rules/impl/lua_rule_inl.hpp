@@ -47,8 +47,7 @@ HPO_INLINE std::string lua_literal(const Value& value) {
            condition.bound_text();
 }
 
-/// "Trial 12, among the best, ran"; "Trials 3, 12, 40 and 5 more, among the best, ran".
-[[nodiscard]] HPO_INLINE std::string best_trials_text(std::span<const std::int64_t> numbers) {
+HPO_INLINE std::string best_trials_text(std::span<const std::int64_t> numbers) {
     std::string text = numbers.size() == 1 ? "Trial " : "Trials ";
     for (std::size_t i = 0; i < numbers.size() && i < 3; ++i) text += (i > 0 ? ", " : "") + std::to_string(numbers[i]);
     if (numbers.size() > 3) text += " and " + std::to_string(numbers.size() - 3) + " more";

@@ -8,6 +8,7 @@
 #include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
+#include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/inline.hpp"
 
 namespace hpo::analysis::detail {
@@ -24,6 +25,18 @@ using TrialSet = std::set<const Trial*>;
             examples.push_back({.params = &trial.params, .positive = failed, .peak_bytes = {}});
     }
     return evenly_spaced<Example>(examples, 4000);
+}
+
+/// Counts all trials that ended or vanished, as a reader would. The test that found the region looked at fewer.
+HPO_INLINE void count_all(FailureRegion& region, const TrialSet& failed, std::span<const Trial> trials) {
+    region.counts = {};
+    for (const Trial& trial : trials) {
+        const bool counts = failed.contains(&trial) || (is_finished(trial.state) && !is_interrupted(trial));
+        if (!counts) continue;
+        const bool inside = holds(region.region, trial.params);
+        ++(inside ? region.counts.inside : region.counts.outside);
+        if (failed.contains(&trial)) ++(inside ? region.counts.failed_inside : region.counts.failed_outside);
+    }
 }
 
 /// The trials that an out-of-memory may have ended: nothing that was kept says what did. A value of NaN alone says nothing, since a program
@@ -81,8 +94,10 @@ HPO_INLINE SilentReport silent_report(std::span<const FailureCase> cases, std::s
         }
         report.indivisible = indivisible_pair(failed, others);
         if (!report.indivisible) report.region = failure_region(detail::silent_examples(failed, known, trials));
+        if (report.region) detail::count_all(*report.region, failed, trials);
     }
     if (!pruned.empty()) report.pruned_region = failure_region(detail::silent_examples(pruned, known, trials));
+    if (report.pruned_region) detail::count_all(*report.pruned_region, pruned, trials);
     return report;
 }
 

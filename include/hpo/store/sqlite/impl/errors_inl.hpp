@@ -15,6 +15,13 @@ namespace hpo::store::inline sqlite {
 HPO_INLINE Error sqlite_error(const std::string& path, const SQLite::Exception& error, std::chrono::milliseconds waited) {
     const std::string place = "store '" + path + "': ";
     const std::string detail = " (SQLite: " + std::string{error.what()} + ")";
+    if (error.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK) {
+        return {Errc::store,
+                place + "a program died while it wrote, and " + path +
+                    "-journal holds what must be taken back first; keep a copy of both files, then let a program that may write "
+                    "open it: `sqlite3 " +
+                    path + " 'PRAGMA quick_check'`, or the study's own program"};
+    }
     switch (error.getErrorCode() & 0xFF) {
         case SQLITE_BUSY:
         case SQLITE_LOCKED: {
