@@ -75,7 +75,8 @@ HPO_INLINE bool is_program_text(std::string_view text) {
     if (text.find(traceback_heading) != std::string_view::npos) return true;
     if (const auto shown = exception_from_repr(text); shown && !shown->message.empty()) return true;
     if (const auto line = hpo::detail::exception_line(text.substr(0, text.find('\n'))); line && !line->message.empty()) return true;
-    if (text.find("because of the following error: ") != std::string_view::npos || text.starts_with("slurmstepd: error: ")) return true;
+    if (text.find("because of the following error: ") != std::string_view::npos) return true;
+    if (text.starts_with("slurmstepd: error: ") || text.starts_with("srun: error: ")) return true;
     const auto figures = read_oom_figures(text);
     return figures && (figures->requested_bytes || figures->memory.allocated || figures->memory.free);
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+
+#include "hpo/failure/message_family.hpp"
+
+namespace hpo {
+
+/// Messages that say that a signal ended a process. They do not say who sent the signal. SIGKILL may come from the kernel's out-of-memory
+/// killer or from any program.
+inline constexpr auto death_messages = std::to_array<MessageFamily>({
+    {.name = "SIGKILL",
+     .kind = FailureKind::crash,
+     .any = {"signals.sigkill", "by signal 9", "with signal 9~", "received sigkill", "sigkill(-9)", "signal 9 (sigkill)", "^killed$",
+             ": line #: # killed"},
+     .signal = 9},
+    {.name = "the exit status of SIGKILL",
+     .kind = FailureKind::crash,
+     .any = {"exit code 137~", "exit code: 137~", "exit code (137)", "exitcode: 137~", "exit status 137~", "exited with code 137~",
+             "return code 137~", "returncode 137~", "returncode=137~"},
+     .signal = 9},
+    {.name = "the exit code of SIGKILL in Python",
+     .kind = FailureKind::crash,
+     .any = {"exit code -9~", "exit code: -9~", "exitcode: -9~", "exitcode : -9~", "exitcode=-9~", "exit status -9~",
+             "exited with code -9~", "return code -9~", "return code: -9~", "returncode -9~", "returncode=-9~"},
+     .signal = 9},
+    {.name = "SIGSEGV",
+     .kind = FailureKind::crash,
+     .any = {"^segmentation fault$", "segmentation fault (core dumped)", "fatal python error: segmentation fault", "signal sigsegv",
+             "sigsegv(-11)", "signal 11 (sigsegv)", "signals.sigsegv", "by signal 11~", "with signal 11~", "caught signal 11~",
+             "received signal 11~", "signal: segmentation fault", ": line #: # segmentation fault", "exit code 139~", "exit code (139)",
+             "exit code -11~", "exitcode: -11~", "exitcode : -11~", "returncode -11~"},
+     .signal = 11},
+    {.name = "a damaged heap",
+     .kind = FailureKind::crash,
+     .any = {"malloc(): ", "double free or corruption", "free(): invalid", "free(): double free", "realloc(): invalid",
+             "malloc_consolidate(): ", "munmap_chunk(): invalid", "corrupted size vs. prev_size", "corrupted double-linked list",
+             "stack smashing detected", "heap corruption detected"},
+     .signal = 6},
+    {.name = "SIGABRT",
+     .kind = FailureKind::crash,
+     .any = {"^aborted$", "aborted (core dumped)", "fatal python error: aborted", "signal sigabrt", "sigabrt(-6)", "signal 6 (sigabrt)",
+             "signals.sigabrt", "by signal 6~", "with signal 6~", "signal: aborted", ": line #: # aborted", "exit code 134~",
+             "exit code (134)", "exit code -6~", "exitcode: -6~", "exitcode : -6~", "returncode -6~"},
+     .signal = 6},
+    {.name = "SIGBUS",
+     .kind = FailureKind::crash,
+     .any = {"^bus error$", "bus error (core dumped)", "fatal python error: bus error", "signal sigbus", "sigbus(-7)", "signal 7 (sigbus)",
+             "signals.sigbus", "signal: bus error", ": line #: # bus error", "exit code 135~", "exitcode: -7~", "exitcode : -7~"},
+     .signal = 7},
+    {.name = "SIGFPE",
+     .kind = FailureKind::crash,
+     .any = {"^floating point exception$", "floating point exception (core dumped)", "fatal python error: floating", "signal sigfpe",
+             "sigfpe(-8)", "signal 8 (sigfpe)", "signals.sigfpe", ": line #: # floating point exception", "exit code 136~"},
+     .signal = 8},
+    {.name = "SIGILL",
+     .kind = FailureKind::crash,
+     .any = {"^illegal instruction$", "illegal instruction (core dumped)", "fatal python error: illegal instruction", "signal sigill",
+             "sigill(-4)", "signal 4 (sigill)", "signals.sigill", "signal: illegal instruction", ": line #: # illegal instruction",
+             "exit code 132~"},
+     .signal = 4},
+    {.name = "SIGTERM",
+     .kind = FailureKind::crash,
+     .any = {"sigterm(-15)", "signal 15 (sigterm)", "signals.sigterm", "signal: terminated", "^terminated$", ": line #: # terminated",
+             "exit code 143~", "exit code (143)", "exitcode: -15~", "exitcode : -15~"},
+     .signal = 15},
+    {.name = "Windows' access violation",
+     .kind = FailureKind::crash,
+     .any = {"windows fatal exception: access violation", "exit code 3221225477", "exit code: 3221225477", "0xc0000005"}},
+    {.name = "a loader's dead worker",
+     .kind = FailureKind::crash,
+     .all = {"dataloader worker (pid"},
+     .any = {"exited unexpectedly", "is killed by signal: "}},
+    {.name = "a pool's dead worker",
+     .kind = FailureKind::crash,
+     .any = {"terminatedworkererror", "managed by the executor was unexpectedly terminated", "brokenprocesspool",
+             "in the process pool was terminated abruptly", "workercrashederror", "the worker died unexpectedly",
+             "the actor died unexpectedly", "worker unexpectedly exits", "those workers died while running it"}},
+    {.name = "a job that was cancelled", .kind = FailureKind::crash, .all = {"slurmstepd: error: *** ", " cancelled at "}},
+});
+
+}  // namespace hpo

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+
+#include "hpo/failure/message_family.hpp"
+
+namespace hpo {
+
+/// Messages of libraries whose own temporary memory did not fit on the device.
+inline constexpr auto workspace_messages = std::to_array<MessageFamily>({
+    {.name = "a CUDA library's allocation",
+     .kind = FailureKind::out_of_memory,
+     .any = {"cublas_status_alloc_failed", "cudnn_status_alloc_failed", "cufft_alloc_failed", "cusolver_status_alloc_failed",
+             "cusparse_status_alloc_failed", "cusparse_status_insufficient_resources", "not enough memory for workspace",
+             "miopenstatusallocfailed"}},
+    {.name = "cuDNN without memory for an algorithm",
+     .kind = FailureKind::out_of_memory,
+     .any = {"cudnn_status_not_supported"},
+     .none = {"non-contiguous input"}},
+    {.name = "cuBLAS's handle",
+     .kind = FailureKind::out_of_memory,
+     .all = {"cublas_status_not_initialized"},
+     .any = {"cublascreate", "failed to create cublas handle"}},
+});
+
+/// Messages that say that a device's memory ran out.
+inline constexpr auto device_memory_messages = std::to_array<MessageFamily>({
+    {.name = "an OutOfMemoryError",
+     .kind = FailureKind::out_of_memory,
+     .any = {"outofmemoryerror"},
+     .none = {"has no attribute", "cannot import name", "no module named"}},
+    {.name = "out of memory on a device",
+     .kind = FailureKind::out_of_memory,
+     .all = {"out of memory"},
+     .any = {"to allocate", "cuda", "hip ", "xpu ", "mps backend", "gpu", "device", "resource_exhausted", "out of memory. requested "},
+     .none = {"is not a failure", "to avoid running out of memory", "to avoid out of memory", "may run out of memory", "no out of memory"}},
+    {.name = "out of memory, and no more", .kind = FailureKind::out_of_memory, .any = {"^out of memory$", ": out of memory$"}},
+    {.name = "an exhausted resource",
+     .kind = FailureKind::out_of_memory,
+     .all = {"alloc"},
+     .any = {"resource_exhausted", "resource exhausted"}},
+    {.name = "TensorFlow's tensor on a device",
+     .kind = FailureKind::out_of_memory,
+     .any = {"oom when allocating tensor", "dst tensor is not initialized"}},
+    {.name = "XLA's arena on a TPU", .kind = FailureKind::out_of_memory, .all = {"attempting to allocate ", "that was not possible"}},
+    {.name = "XLA's compiler for TPUs", .kind = FailureKind::out_of_memory, .any = {"ran out of memory in memory space"}},
+    {.name = "JAX on a device", .kind = FailureKind::out_of_memory, .any = {"internal: failed to allocate #"}},
+    {.name = "the name of a driver's error",
+     .kind = FailureKind::out_of_memory,
+     .any = {"cudaerrormemoryallocation", "cuda_error_out_of_memory", "out_of_memory: cuda", "hiperroroutofmemory",
+             "memory object allocation failure", "mem_object_allocation_failure", "hsa_status_error_out_of_resources"}},
+    {.name = "PyTorch's asynchronous allocator", .kind = FailureKind::out_of_memory, .any = {"would exceed allowed memory"}},
+    {.name = "PyTorch's expandable segments", .kind = FailureKind::out_of_memory, .any = {"memory mapping failed with oom"}},
+    {.name = "PyTorch's refusal without NVML",
+     .kind = FailureKind::out_of_memory,
+     .all = {"nvml_success ==", "internal assert failed", "cudacachingallocator"}},
+    {.name = "Intel's GPUs",
+     .kind = FailureKind::out_of_memory,
+     .any = {"out_of_device_memory", "ur_result_error_out_of_resources", "pi_error_out_of_resources",
+             "allocation is out of device memory"}},
+    {.name = "Apple's GPUs",
+     .kind = FailureKind::out_of_memory,
+     .any = {"commandbuffercallbackerroroutofmemory", "greater than the maximum allowed buffer size", "invalid buffer size: #",
+             "[malloc_or_wait] unable to allocate"}},
+    {.name = "ONNX Runtime's arena",
+     .kind = FailureKind::out_of_memory,
+     .any = {"failed to allocate memory for requested buffer of size", "is smaller than requested bytes of"}},
+    {.name = "TensorRT",
+     .kind = FailureKind::out_of_memory,
+     .any = {"requested amount of gpu memory (#", "outofmemory (requested size was #"}},
+    {.name = "a language model server's cache",
+     .kind = FailureKind::out_of_memory,
+     .any = {"no available memory for the cache blocks", "larger than the available kv cache memory",
+             "tokens that can be stored in kv cache", "increase --mem-fraction-static"}},
+    {.name = "vLLM's check of free memory",
+     .kind = FailureKind::out_of_memory,
+     .all = {"free memory on device", "less than desired gpu memory utilization"}},
+    {.name = "bitsandbytes", .kind = FailureKind::out_of_memory, .any = {"error out of memory at line #"}},
+    {.name = "RMM's pool", .kind = FailureKind::out_of_memory, .any = {"maximum pool size exceeded", "out_of_memory: rmm failure"}},
+    {.name = "llama.cpp",
+     .kind = FailureKind::out_of_memory,
+     .any = {"cudamalloc failed", "failed to allocate cuda# buffer", "failed to allocate rocm# buffer", "unable to allocate cuda# buffer",
+             "unable to allocate rocm# buffer", "device memory allocation of size # failed", "erroroutofdevicememory"}},
+    {.name = "faiss",
+     .kind = FailureKind::out_of_memory,
+     .any = {"standardgpuresources: alloc fail", "failed to cudamalloc", "faiss device allocator fail"}},
+    {.name = "Theano", .kind = FailureKind::out_of_memory, .any = {"bytes of device memory", "cnmem_status_out_of_memory"}},
+    {.name = "accelerate's search for a batch", .kind = FailureKind::out_of_memory, .any = {"no executable batch size found"}},
+    {.name = "a program's own words",
+     .kind = FailureKind::out_of_memory,
+     .any = {"~gpu oom with", "~gpu oom at", "~gpu oom on", "~gpu oom in", "~gpu oom during", "^gpu oom$", ": gpu oom$", "~cuda oom with",
+             "~cuda oom at", "~cuda oom on", "~cuda oom in", "~cuda oom during", "^cuda oom$", ": cuda oom$"},
+     .none = {"no gpu oom", "no cuda oom", "avoid", "without"}},
+});
+
+}  // namespace hpo
