@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -144,6 +145,26 @@ enum class Megabyte { decimal, binary };
     return message;
 }
 
+/// CatBoost up to 0.9 prints no unit: "Out of memory. Requested 17476.5; Free 2255.5". Both are in units of 2^20 bytes.
+[[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_old_catboost_message(std::string_view text) {
+    constexpr std::string_view requested = "Out of memory. Requested ";
+    constexpr std::string_view free = "; Free ";
+    const auto begin = text.find(requested);
+    if (begin == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(begin + requested.size());
+    const auto middle = text.find(free);
+    const auto in_mib = [](std::string_view number) -> std::optional<std::int64_t> {
+        number = number.substr(0, number.find_first_not_of("0123456789."));
+        return leading_size(std::string{number} + " MiB");
+    };
+    if (middle == std::string_view::npos || text.substr(0, middle).find_first_not_of("0123456789.") != std::string_view::npos)
+        return std::nullopt;
+    OomMessage message;
+    message.requested_bytes = in_mib(text.substr(0, middle));
+    message.memory.free = in_mib(text.substr(middle + free.size()));
+    return message;
+}
+
 /// Paddle: "Cannot allocate 3.125000GB memory on GPU 0, 21.184814GB memory has been allocated and available memory is only 0.500000GB".
 /// Older versions do not print what has been allocated.
 [[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_paddle_message(std::string_view text) {
@@ -213,7 +234,7 @@ namespace hpo {
 HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view text) {
     for (const auto parse :
          {detail::parse_async_message, detail::parse_mps_message, detail::parse_tpu_message, detail::parse_paddle_message,
-          detail::parse_vllm_message, detail::parse_theano_message, detail::parse_rmm_message}) {
+          detail::parse_vllm_message, detail::parse_theano_message, detail::parse_rmm_message, detail::parse_old_catboost_message}) {
         if (auto message = parse(text); message && (message->requested_bytes || message->memory.allocated)) return message;
     }
     OomMessage message;
@@ -223,9 +244,9 @@ HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view te
     };
     for (const std::string_view phrase :
          {"trying to allocate ", "Out of memory allocating ", "out of memory allocating ", "Failed to allocate request for ",
-          "failed to allocate ", "Failed to allocate ", "Unable to allocate ", "Attempting to allocate ", "out of memory to allocate ",
-          "ailed to cudaMalloc ", "memory allocation of ", "cannot allocate vector of size ", "Requested size was ",
-          "Requested amount of GPU memory (", "smaller than requested bytes of "}) {
+          "failed to allocate ", "Failed to allocate ", "Unable to allocate ", "Attempting to allocate ", "Attempting to reserve ",
+          "out of memory to allocate ", "ailed to cudaMalloc ", "memory allocation of ", "cannot allocate vector of size ",
+          "Requested size was ", "Requested amount of GPU memory (", "smaller than requested bytes of "}) {
         if (!message.requested_bytes) message.requested_bytes = detail::size_after(text, phrase);
     }
     for (const std::string_view phrase :
