@@ -16,7 +16,6 @@
 
 using hpo::FailureKind;
 using hpo::tests::gib;
-using hpo::tests::kib;
 using hpo::tests::mib;
 
 namespace {
@@ -165,6 +164,7 @@ constexpr auto examples = std::to_array<Example>({
     {"no network", "OSError: We couldn't connect to 'https://huggingface.co' to load this file", around},
     {"a missing program", "run.sh: line 3: nvcc: command not found", around},
     {"a missing module", "ModuleNotFoundError: No module named 'fast_layers'", around},
+    {"a missing module", "ImportError", around},
     {"a missing module", "ImportError: cannot import name 'layer' from 'fast_layers'", around},
 
     {"SIGKILL", "Killed", crash, 9},
@@ -259,6 +259,10 @@ TEST_CASE("look-alikes belong to no family") {
           "Xid is a name for the sample's id",
           "xid: 79 samples",
           "the bus route has fallen off",
+          "except ImportError:",
+          "from zipfile import BadZipFile",
+          "aborted.",
+          "the run that was\n    killed.",
           "paging file is on drive D",
           "using memory pressure of 0.5 as a feature",
           "worker is at 80 % of its memory budget",
@@ -342,7 +346,7 @@ TEST_CASE("words about host memory explain a SIGKILL") {
 TEST_CASE("the signs of a phrase ask for a place in the line, a whole word or a number") {
     using hpo::detail::contains_phrase;
     CHECK(contains_phrase("killed", "^killed$"));
-    CHECK(contains_phrase("killed.", "^killed$"));
+    CHECK_FALSE(contains_phrase("killed.", "^killed$"));
     CHECK_FALSE(contains_phrase("was killed", "^killed$"));
     CHECK_FALSE(contains_phrase("killed it", "^killed$"));
     CHECK(contains_phrase("a memoryerror: b", "~memoryerror~"));

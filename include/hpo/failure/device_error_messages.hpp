@@ -18,7 +18,7 @@ inline constexpr auto device_error_messages = std::to_array<MessageFamily>({
      .kind = FailureKind::timeout,
      .any = {"due to time limit", "deadlineexceeded", "was active longer than specified deadline", "term_runlimit",
              "pbs: job killed: walltime"}},
-    {.name = "a command's time", .kind = FailureKind::timeout, .any = {"timeoutexpired", "gettimeouterror"}},
+    {.name = "a command's time", .kind = FailureKind::timeout, .any = {"timeoutexpired: ", "gettimeouterror: "}},
     {.name = "Xid of a broken device",
      .kind = FailureKind::hardware,
      .all = {"nvrm: xid ("},

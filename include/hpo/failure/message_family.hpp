@@ -14,7 +14,7 @@ namespace hpo {
 /// A few phrases in lower case. Four signs have a meaning in a phrase:
 ///
 /// - `^` at the beginning: the line begins here.
-/// - `$` at the end: the line ends here. Full stops and exclamation marks may follow.
+/// - `$` at the end: the line ends here.
 /// - `~` at either end: no letter, digit or underscore stands next to it.
 /// - `#`: a whole number. It is not the first character of a phrase.
 class Phrases {

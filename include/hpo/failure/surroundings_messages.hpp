@@ -45,7 +45,8 @@ inline constexpr auto environment_messages = std::to_array<MessageFamily>({
 inline constexpr auto import_messages = std::to_array<MessageFamily>({
     {.name = "a missing module",
      .kind = FailureKind::environment,
-     .any = {"~modulenotfounderror~", "~importerror~", "^no module named ", "there is no package called"},
+     .any = {"modulenotfounderror: ", "^modulenotfounderror:", "^modulenotfounderror$", "importerror: ", "^importerror:", "^importerror$",
+             "^no module named ", "there is no package called"},
      .none = {"partially initialized module", "circular import"}},
 });
 
@@ -69,7 +70,7 @@ inline constexpr auto data_messages = std::to_array<MessageFamily>({
     {.name = "a damaged file",
      .kind = FailureKind::data,
      .any = {"(truncated file: eof", "(file read failed", "can't read data (", "] can't read data", "file signature not found",
-             "bad crc-32 for file", "~badzipfile~", "before the end-of-stream marker", "not a gzipped file", "datalosserror",
+             "bad crc-32 for file", "badzipfile: ", "before the end-of-stream marker", "not a gzipped file", "datalosserror",
              "corrupted record at #", "parquet magic bytes not found"}},
     {.name = "a table that cannot be read",
      .kind = FailureKind::data,

@@ -75,10 +75,12 @@ HPO_INLINE Failure classify_text(const FailureText& text) {
         }
     }
     // A long output begins with what happened before. Its message begins with the line that tells.
-    const auto before = static_cast<std::size_t>(part->line.data() - failure.message.data());
-    if (text.type.empty() && failure.message.find('\n') < before) {
-        if (failure.traceback.empty()) failure.traceback = text.message;
-        failure.message.erase(0, before);
+    if (text.type.empty() && !part->line.empty()) {
+        const auto before = static_cast<std::size_t>(part->line.data() - failure.message.data());
+        if (failure.message.find('\n') < before) {
+            if (failure.traceback.empty()) failure.traceback = text.message;
+            failure.message.erase(0, before);
+        }
     }
     return failure;
 }

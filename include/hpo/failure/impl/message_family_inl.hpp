@@ -60,7 +60,7 @@ HPO_INLINE bool contains_phrase(std::string_view line, std::string_view phrase) 
         if (end == std::string_view::npos) continue;
         if (wanted.begins_word && at > 0 && is_word_character(line[at - 1])) continue;
         if (wanted.ends_word && end < line.size() && is_word_character(line[end])) continue;
-        if (wanted.ends_line && line.find_first_not_of(".! ", end) != std::string_view::npos) continue;
+        if (wanted.ends_line && end < line.size()) continue;
         return true;
     }
     return false;
