@@ -151,3 +151,36 @@ TEST_CASE("explain_oom fills memory failures and leaves others alone") {
     hpo::explain_oom(host);
     CHECK(host.cause == OomCause::host);
 }
+
+TEST_CASE("memory that others hold is no cause where more was free than was asked for, unless the message names them") {
+    const auto enough =
+        hpo::diagnose_oom(failure("CUDA out of memory. Tried to allocate 512.00 MiB (GPU 0; 23.69 GiB total capacity; 4.00 GiB already "
+                                  "allocated; 9.00 GiB free; 4.10 GiB reserved in total by PyTorch)"));
+    CHECK(enough.cause == OomCause::unknown);
+    CHECK(enough.evidence == "asked for 512.00 MiB while 9.00 GiB were free; the message does not say why that was not enough");
+    CHECK(cause_of("CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which 9.00 GiB is free. "
+                   "Process 77 has 10.00 GiB memory in use. Including non-PyTorch memory, this process has 4.50 GiB memory in use. Of the "
+                   "allocated memory 4.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.") ==
+          OomCause::neighbour);
+}
+
+TEST_CASE("figures that do not say what the process itself holds prove no cause") {
+    const auto theano = hpo::diagnose_oom(failure(
+        "Error allocating 4194304 bytes of device memory (out of memory). Driver report 1048576 bytes free and 8388608 bytes total"));
+    CHECK(theano.cause == OomCause::unknown);
+    CHECK(theano.evidence == "asked for 4.00 MiB; 1.00 MiB of 8.00 MiB were free");
+    CHECK(hpo::diagnose_oom(failure("Maximum pool size exceeded (failed to allocate 3.0 GiB): no room, current/max/try size = 6.0 GiB, 8.0 "
+                                    "GiB, 3.0 GiB"))
+              .evidence == "asked for 3.00 GiB with 6.00 GiB reserved, and the process may take only 8.00 GiB");
+}
+
+TEST_CASE("the evidence quotes the line that tells, and not the first line of a long output") {
+    hpo::Failure host = hpo::classify_text(
+        {.type = "RuntimeError", .message = "the command failed with this output:\nepoch 1\nsrun: error: n1: task 0: Out Of Memory\nbye"});
+    hpo::explain_oom(host);
+    CHECK(host.evidence == "host memory ran out: srun: error: n1: task 0: Out Of Memory");
+    hpo::Failure workspace =
+        hpo::classify_text({.type = "RuntimeError", .message = "in layer 3:\ncuDNN error: CUDNN_STATUS_ALLOC_FAILED\nhint"});
+    hpo::explain_oom(workspace);
+    CHECK(workspace.evidence == "a library's temporary did not fit: cuDNN error: CUDNN_STATUS_ALLOC_FAILED");
+}

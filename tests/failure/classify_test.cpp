@@ -57,7 +57,7 @@ TEST_CASE("a device-side assert is sticky, whoever words it") {
     CHECK(kind_of("torch.AcceleratorError", "CUDA error: an illegal memory access was encountered") == FailureKind::cuda_sticky);
     CHECK(kind_of("", "terminate called: device-side assert triggered") == FailureKind::cuda_sticky);
     CHECK(kind_of("", "CUDA error: uncorrectable ECC error encountered") == FailureKind::hardware);
-    CHECK(kind_of("", "CUDA error: no kernel image is available for execution on the device") == FailureKind::trainer_error);
+    CHECK(kind_of("", "CUDA error: no kernel image is available for execution on the device") == FailureKind::environment);
     CHECK(kind_of("", "CUDA error: too many resources requested for launch") == FailureKind::cuda_transient);
     CHECK(kind_of("", "NCCL error in: ProcessGroupNCCL.cpp:1269, unhandled cuda error, NCCL version 2.14.3\nncclUnhandledCudaError") ==
           FailureKind::cuda_sticky);

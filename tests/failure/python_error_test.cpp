@@ -146,6 +146,31 @@ TEST_CASE("other frameworks' out-of-memory messages have figures") {
     CHECK(in_gib(catboost.requested_bytes) == Approx(4));
     CHECK(in_gib(catboost.memory.free) == Approx(1));
 
+    const Failure old_catboost = figures("stack_like_memory_pool.h:305: Error: Out of memory. Requested 4096.5; Free 1024.25");
+    CHECK(old_catboost.requested_bytes == (std::int64_t{8193} << 19));
+    CHECK(old_catboost.memory.free == (std::int64_t{4097} << 18));
+    const Failure paddle = figures(
+        "Out of memory error on GPU 0. Cannot allocate 2.000000GB memory on GPU 0, 6.000000GB memory has been allocated and available "
+        "memory is "
+        "only 512.000000MB.");
+    CHECK(in_gib(paddle.requested_bytes) == Approx(2));
+    CHECK(in_gib(paddle.memory.allocated) == Approx(6));
+    CHECK(in_gib(paddle.memory.free) == Approx(0.5));
+    const Failure old_paddle =
+        figures("Out of memory error on GPU 1. Cannot allocate 2.000000GB memory on GPU 1, available memory is only 0.000000B.");
+    CHECK(old_paddle.memory.free == 0);
+    CHECK_FALSE(old_paddle.memory.allocated);
+    const Failure vllm = figures(
+        "ValueError: Free memory on device cuda:0 (10.5/16.0 GiB) on startup is less than desired GPU memory utilization (0.9, 14.4 GiB).");
+    CHECK(in_gib(vllm.requested_bytes) == Approx(14.4));
+    CHECK(in_gib(vllm.memory.free) == Approx(10.5));
+    CHECK(in_gib(vllm.memory.capacity) == Approx(16));
+    const Failure apple = figures(
+        "RuntimeError: [metal::malloc] Attempting to allocate 4294967296 bytes which is greater than the maximum allowed buffer size of "
+        "2147483648 bytes.");
+    CHECK(in_gib(apple.requested_bytes) == Approx(4));
+    CHECK(in_gib(apple.memory.limit) == Approx(2));
+
     const auto evidence = [](const char* text) {
         Failure failure = classify_python(text);
         explain_oom(failure);

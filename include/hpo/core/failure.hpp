@@ -26,11 +26,13 @@ enum class FailureKind {
     lost_worker,         ///< the worker disappeared without a message, or its supervisor did
     script_error,        ///< the study script failed
     predicted_oom,       ///< refused before launch, because its estimate does not fit
+    environment,         ///< a driver, library, module or licence is missing or does not fit
+    data,                ///< a data file is missing or damaged
 };
 
-inline constexpr std::array<std::string_view, 13> failure_kind_names{
-    "out_of_memory", "host_out_of_memory", "cuda_sticky", "cuda_transient", "hardware",     "non_finite", "bad_batch", "timeout",
-    "crash",         "trainer_error",      "lost_worker", "script_error",   "predicted_oom"};
+inline constexpr std::array<std::string_view, 15> failure_kind_names{
+    "out_of_memory", "host_out_of_memory", "cuda_sticky", "cuda_transient", "hardware",      "non_finite",  "bad_batch", "timeout",
+    "crash",         "trainer_error",      "lost_worker", "script_error",   "predicted_oom", "environment", "data"};
 
 [[nodiscard]] constexpr std::string_view to_text(FailureKind kind) { return failure_kind_names[static_cast<std::size_t>(kind)]; }
 [[nodiscard]] constexpr std::optional<FailureKind> failure_kind(std::string_view text) {
@@ -81,6 +83,11 @@ struct Failure {
 /// True for the kinds that a configuration with a smaller memory need could have avoided.
 [[nodiscard]] constexpr bool is_memory(FailureKind kind) {
     return kind == FailureKind::out_of_memory || kind == FailureKind::host_out_of_memory || kind == FailureKind::predicted_oom;
+}
+
+/// True for the kinds of exceptions that may hide another one: code that handles an out-of-memory error often raises such an exception.
+[[nodiscard]] constexpr bool may_hide_cause(FailureKind kind) {
+    return kind == FailureKind::trainer_error || kind == FailureKind::environment || kind == FailureKind::data;
 }
 
 }  // namespace hpo

@@ -36,8 +36,9 @@ namespace detail {
 /// - capacity: a single request is larger than the device.
 /// - leak: memory that was held before the attempt began is what is missing.
 /// - fragmentation: the request would fit into reserved but unused memory, which is more than rounding leaves.
-/// - neighbour: other processes hold what is missing.
+/// - neighbour: other processes hold what is missing. Where more was free than was asked for, only a process that the message names counts.
 /// - workspace: a library's temporary memory did not fit.
+/// - unknown: more was free than was asked for.
 /// - capacity: the process itself fills the device.
 /// - unknown.
 [[nodiscard]] OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& context = {});

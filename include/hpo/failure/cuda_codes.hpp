@@ -66,7 +66,7 @@ inline constexpr std::array<CudaError, 45> cuda_errors{{
     {800, "cudaErrorNotPermitted", CudaErrorClass::permanent, "operation not permitted"},
     {801, "cudaErrorNotSupported", CudaErrorClass::permanent, "operation not supported"},
     {802, "cudaErrorSystemNotReady", CudaErrorClass::hardware, "system not yet initialized"},
-    {803, "cudaErrorSystemDriverMismatch", CudaErrorClass::hardware, "system has unsupported display driver / cuda driver combination"},
+    {803, "cudaErrorSystemDriverMismatch", CudaErrorClass::permanent, "system has unsupported display driver / cuda driver combination"},
     {805, "cudaErrorMpsConnectionFailed", CudaErrorClass::transient,
      "MPS client failed to connect to the MPS control daemon or the MPS server"},
     {806, "cudaErrorMpsRpcFailure", CudaErrorClass::transient,
@@ -92,7 +92,7 @@ inline constexpr std::array<CudaError, 45> cuda_errors{{
 }
 
 /// The error that a message names, or null. It is found by its name anywhere, or by its text right after "CUDA error: " (also "HIP error:
-/// ", "CUDA driver error: "). Sticky and hardware errors with a unique text are found anywhere.
+/// ", "CUDA driver error: "). Sticky, hardware and permanent errors with a unique text are found anywhere.
 [[nodiscard]] inline const CudaError* cuda_error_in(std::string_view message) {
     const CudaError* found = nullptr;
     std::size_t best = 0;  // the longest match wins: "invalid device function" over "invalid device ordinal"'s prefix
@@ -104,8 +104,8 @@ inline constexpr std::array<CudaError, 45> cuda_errors{{
                 match = message.substr(at + prefix.size()).starts_with(error.text);
             }
         }
-        const bool unmistakable = (error.meaning == CudaErrorClass::sticky || error.meaning == CudaErrorClass::hardware) &&
-                                  error.text.size() > 22 && error.code != 304;
+        const bool unmistakable = error.meaning != CudaErrorClass::memory && error.meaning != CudaErrorClass::transient &&
+                                  error.text.size() > 23 && error.code != 304;
         match = match || (unmistakable && message.find(error.text) != std::string_view::npos);
         if (match && error.text.size() > best) {
             best = error.text.size();
@@ -115,14 +115,14 @@ inline constexpr std::array<CudaError, 45> cuda_errors{{
     return found;
 }
 
-/// The kind of failure for an error of this class. A permanent error is the trainer's, because no retry can help.
+/// The kind of failure for an error of this class.
 [[nodiscard]] constexpr FailureKind failure_kind_of(CudaErrorClass meaning) {
     switch (meaning) {
         case CudaErrorClass::memory: return FailureKind::out_of_memory;
         case CudaErrorClass::transient: return FailureKind::cuda_transient;
         case CudaErrorClass::sticky: return FailureKind::cuda_sticky;
         case CudaErrorClass::hardware: return FailureKind::hardware;
-        case CudaErrorClass::permanent: return FailureKind::trainer_error;
+        case CudaErrorClass::permanent: return FailureKind::environment;
     }
     return FailureKind::trainer_error;
 }

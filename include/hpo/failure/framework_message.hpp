@@ -9,7 +9,8 @@
 namespace hpo {
 
 /// Reads the figures in out-of-memory messages of other frameworks: JAX and XLA ("while trying to allocate 2147483648 bytes"), TensorFlow
-/// (from the tensor's shape and type), CuPy, CatBoost, XGBoost, numpy, PyTorch's other allocators. Returns nullopt if the text has none.
+/// (from the tensor's shape and type), CuPy, CatBoost, XGBoost, numpy, PyTorch's other allocators, Paddle, faiss, llama.cpp, ONNX Runtime,
+/// RMM, vLLM, TensorRT, Theano, R. Returns nullopt if the text has none.
 [[nodiscard]] std::optional<OomMessage> parse_framework_message(std::string_view text);
 
 /// The figures of any program's out-of-memory message.

@@ -117,7 +117,7 @@ private:
 /// True if an attempt that should go on from a checkpoint failed before its first report. The checkpoint may be damaged, or another program
 /// may have written it.
 [[nodiscard]] inline bool failed_to_go_on(const Trial& trial, const Attempt& attempt) {
-    return attempt.resumed_step && attempt.failure && attempt.failure->kind == FailureKind::trainer_error &&
+    return attempt.resumed_step && attempt.failure && may_hide_cause(attempt.failure->kind) &&
            trial.intermediate.upper_bound(*attempt.resumed_step) == trial.intermediate.end();
 }
 

@@ -30,8 +30,9 @@ namespace hpo::analysis::detail {
 /// A cheap test before a text is parsed: whether it contains any word of a failure.
 [[nodiscard]] bool may_tell_failure(std::string_view json);
 
-/// True for text that a failing program printed: a traceback, an exception with its message, or an allocator's message with a figure. False
-/// for a sentence about memory, and for an exception's name alone, which may be a setting.
+/// True for text that a failing program printed: a traceback, an exception with its message, or an allocator's message with a figure. Also
+/// true for the words of Slurm and of the kernel's out-of-memory killer. False for a sentence about memory, and for an exception's name
+/// alone, which may be a setting.
 [[nodiscard]] bool is_program_text(std::string_view text);
 
 [[nodiscard]] inline bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {

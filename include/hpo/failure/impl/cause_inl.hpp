@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
@@ -13,6 +14,7 @@
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/framework_message.hpp"
+#include "hpo/failure/message_families.hpp"
 #include "hpo/failure/oom_message.hpp"
 
 namespace hpo::detail {
@@ -62,6 +64,15 @@ struct OomFigures {
     return f;
 }
 
+/// The line of a message that tells what happened, at most 160 bytes of it.
+[[nodiscard]] HPO_INLINE std::string words_that_tell(std::string_view message) {
+    std::string_view line = telling_line(message);
+    if (line.empty()) line = message.substr(0, message.find('\n'));
+    std::size_t end = std::min(line.size(), std::size_t{160});
+    while (end < line.size() && end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
+    return std::string{line.substr(0, end)};
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
@@ -69,7 +80,7 @@ namespace hpo {
 HPO_INLINE OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& context) {
     if (failure.kind == FailureKind::host_out_of_memory) {
         if (failure.requested_bytes) return {OomCause::host, "the host refused " + format_bytes(*failure.requested_bytes)};
-        const std::string words = failure.message.substr(0, failure.message.find('\n'));
+        const std::string words = detail::words_that_tell(failure.message);
         return {OomCause::host, "host memory ran out" + (words.empty() ? "" : ": " + words)};
     }
     const detail::OomFigures f = detail::oom_figures(failure, context);
@@ -102,7 +113,9 @@ HPO_INLINE OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& c
                                              format_bytes(*m.reserved) + ") were reserved but not in use"};
     }
     const std::int64_t missing = std::max<std::int64_t>(request - m.free.value_or(0), 0);
-    if (capacity > 0 && others >= missing && others > capacity / 20) {
+    const bool free_is_enough = f.requested && m.free && *m.free >= request;
+    // Memory that others hold is what is missing only if something is missing. A named process is told anyway.
+    if (capacity > 0 && others >= missing && others > capacity / 20 && (!free_is_enough || !m.neighbours.empty())) {
         std::string who = "other processes hold";
         if (m.neighbours.size() == 1) who = "process " + std::to_string(m.neighbours.front().pid) + " holds";
         else if (!m.neighbours.empty()) who = std::to_string(m.neighbours.size()) + " other processes hold";
@@ -119,19 +132,22 @@ HPO_INLINE OomDiagnosis diagnose_oom(const Failure& failure, const OomContext& c
         }
     }
     if (workspace) {
-        return {OomCause::workspace,
-                "a library's temporary did not fit: " + failure.message.substr(0, std::min(failure.message.find('\n'), std::size_t{120}))};
+        return {OomCause::workspace, "a library's temporary did not fit: " + detail::words_that_tell(failure.message)};
+    }
+    if (free_is_enough) {
+        return {OomCause::unknown,
+                asked + " while " + format_bytes(*m.free) + " were free; the message does not say why that was not enough"};
     }
     const std::optional<std::int64_t> own = m.allocated ? m.allocated : f.process;
-    if (has_figures && capacity > 0 && (own || m.free)) {
-        return {OomCause::capacity,
-                asked +
-                    (own ? " on top of the " + format_bytes(*own) + " that the process " + (m.allocated ? "has in use" : "holds")
-                         : std::string{}) +
-                    " of " + format_bytes(capacity) + (m.free ? "; " + format_bytes(*m.free) + " were free" : "")};
+    if (has_figures && capacity > 0 && own) {
+        return {OomCause::capacity, asked + " on top of the " + format_bytes(*own) + " that the process " +
+                                        (m.allocated ? "has in use" : "holds") + " of " + format_bytes(capacity) +
+                                        (m.free ? "; " + format_bytes(*m.free) + " were free" : "")};
     }
     if (f.requested)
-        return {OomCause::unknown, asked + (m.free ? "; " + format_bytes(*m.free) + " were free" : "; the message gives no other figure")};
+        return {OomCause::unknown,
+                asked + (m.free ? "; " + format_bytes(*m.free) + (capacity > 0 ? " of " + format_bytes(capacity) : "") + " were free"
+                                : "; the message gives no other figure")};
     if (failure.message.empty()) return {OomCause::unknown, "no message was kept"};
     return {OomCause::unknown, has_figures ? "the message gives too few figures" : "the message gives no figures"};
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -35,7 +36,7 @@ namespace hpo::detail {
 enum class Megabyte { decimal, binary };
 
 /// The size at the beginning of a text: "2147483648 bytes", "2.00GiB", "12.0 GiB", "2147483648B", "3.00G". A number without a unit is not a
-/// size.
+/// size. R writes "Gb" for 2^30 bytes.
 [[nodiscard]] HPO_INLINE std::optional<std::int64_t> leading_size(std::string_view text, Megabyte megabyte = Megabyte::decimal) {
     double number = 0;
     const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -55,8 +56,9 @@ enum class Megabyte { decimal, binary };
           std::pair{std::string_view{"MiB"}, 0x1.0p20}, std::pair{std::string_view{"GiB"}, 0x1.0p30},
           std::pair{std::string_view{"TiB"}, 0x1.0p40}, std::pair{std::string_view{"KB"}, binary ? 0x1.0p10 : 1e3},
           std::pair{std::string_view{"MB"}, binary ? 0x1.0p20 : 1e6}, std::pair{std::string_view{"GB"}, binary ? 0x1.0p30 : 1e9},
-          std::pair{std::string_view{"B"}, 1.0}, std::pair{std::string_view{"K"}, 0x1.0p10}, std::pair{std::string_view{"M"}, 0x1.0p20},
-          std::pair{std::string_view{"G"}, 0x1.0p30}}) {
+          std::pair{std::string_view{"Kb"}, 0x1.0p10}, std::pair{std::string_view{"Mb"}, 0x1.0p20},
+          std::pair{std::string_view{"Gb"}, 0x1.0p30}, std::pair{std::string_view{"B"}, 1.0}, std::pair{std::string_view{"K"}, 0x1.0p10},
+          std::pair{std::string_view{"M"}, 0x1.0p20}, std::pair{std::string_view{"G"}, 0x1.0p30}}) {
         if (!unit.starts_with(name)) continue;
         if (unit.size() > name.size() && std::isalpha(static_cast<unsigned char>(unit[name.size()])) != 0) continue;  // another word
         const double bytes = std::round(number * scale);
@@ -143,12 +145,96 @@ enum class Megabyte { decimal, binary };
     return message;
 }
 
+/// CatBoost up to 0.9 prints no unit: "Out of memory. Requested 17476.5; Free 2255.5". Both are in units of 2^20 bytes.
+[[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_old_catboost_message(std::string_view text) {
+    constexpr std::string_view requested = "Out of memory. Requested ";
+    constexpr std::string_view free = "; Free ";
+    const auto begin = text.find(requested);
+    if (begin == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(begin + requested.size());
+    const auto middle = text.find(free);
+    const auto in_mib = [](std::string_view number) -> std::optional<std::int64_t> {
+        number = number.substr(0, number.find_first_not_of("0123456789."));
+        return leading_size(std::string{number} + " MiB");
+    };
+    if (middle == std::string_view::npos || text.substr(0, middle).find_first_not_of("0123456789.") != std::string_view::npos)
+        return std::nullopt;
+    OomMessage message;
+    message.requested_bytes = in_mib(text.substr(0, middle));
+    message.memory.free = in_mib(text.substr(middle + free.size()));
+    return message;
+}
+
+/// Paddle: "Cannot allocate 3.125000GB memory on GPU 0, 21.184814GB memory has been allocated and available memory is only 0.500000GB".
+/// Older versions do not print what has been allocated.
+[[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_paddle_message(std::string_view text) {
+    const auto begin = text.find("Cannot allocate ");
+    const auto middle = text.find(" memory on GPU ", begin == std::string_view::npos ? text.size() : begin);
+    if (middle == std::string_view::npos) return std::nullopt;
+    OomMessage message;
+    message.requested_bytes = size_after(text.substr(begin), "Cannot allocate ", Megabyte::binary);
+    message.memory.free = size_after(text.substr(begin), "available memory is only ", Megabyte::binary);
+    const std::string_view more = text.substr(middle + 1);
+    const auto allocated = more.find(" memory has been allocated");
+    const auto comma = more.find(", ");
+    if (comma < allocated && allocated != std::string_view::npos)
+        message.memory.allocated = leading_size(more.substr(comma + 2), Megabyte::binary);
+    return message;
+}
+
+/// vLLM's check when it starts: "Free memory on device (67.24/79.25 GiB) on startup is less than desired GPU memory utilization (0.9, 71.33
+/// GiB)". Newer versions name the device before the figures.
+[[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_vllm_message(std::string_view text) {
+    const auto begin = text.find("Free memory on device ");
+    if (begin == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(begin);
+    const auto open = text.find('(');
+    const auto slash = text.find('/', open == std::string_view::npos ? text.size() : open);
+    const auto desired = text.find("desired GPU memory utilization (");
+    if (slash == std::string_view::npos || desired == std::string_view::npos) return std::nullopt;
+    OomMessage message;
+    message.memory.capacity = leading_size(text.substr(slash + 1));
+    message.memory.free = leading_size(std::string{text.substr(open + 1, slash - open - 1)} + " GiB");
+    if (const auto comma = text.find(", ", desired); comma != std::string_view::npos)
+        message.requested_bytes = leading_size(text.substr(comma + 2));
+    return message;
+}
+
+/// Theano: "Error allocating 71323200 bytes of device memory (out of memory). Driver report 10526720 bytes free and 4294770688 bytes
+/// total".
+[[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_theano_message(std::string_view text) {
+    if (text.find(" bytes of device memory") == std::string_view::npos) return std::nullopt;
+    OomMessage message;
+    message.requested_bytes = size_after(text, "Error allocating ");
+    message.memory.free = size_after(text, "Driver report ");
+    message.memory.capacity = size_after(text, " bytes free and ");
+    return message;
+}
+
+/// RMM's pool: "Maximum pool size exceeded (failed to allocate 10.4 GiB): ... current/max/try size = 78.0 GiB, 78.0 GiB, 10.4 GiB".
+[[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_rmm_message(std::string_view text) {
+    const auto begin = text.find("Maximum pool size exceeded (");
+    if (begin == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(begin);
+    OomMessage message;
+    message.requested_bytes = size_after(text, "failed to allocate ");
+    constexpr std::string_view sizes = "current/max/try size = ";
+    if (const auto at = text.find(sizes); at != std::string_view::npos) {
+        const std::string_view current = text.substr(at + sizes.size());
+        message.memory.reserved = leading_size(current);
+        message.memory.limit = size_after(current, ", ");
+    }
+    return message;
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
 
 HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view text) {
-    for (const auto parse : {detail::parse_async_message, detail::parse_mps_message, detail::parse_tpu_message}) {
+    for (const auto parse :
+         {detail::parse_async_message, detail::parse_mps_message, detail::parse_tpu_message, detail::parse_paddle_message,
+          detail::parse_vllm_message, detail::parse_theano_message, detail::parse_rmm_message, detail::parse_old_catboost_message}) {
         if (auto message = parse(text); message && (message->requested_bytes || message->memory.allocated)) return message;
     }
     OomMessage message;
@@ -158,9 +244,23 @@ HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view te
     };
     for (const std::string_view phrase :
          {"trying to allocate ", "Out of memory allocating ", "out of memory allocating ", "Failed to allocate request for ",
-          "failed to allocate ", "Unable to allocate ", "Attempting to allocate "}) {
+          "failed to allocate ", "Failed to allocate ", "Unable to allocate ", "Attempting to allocate ", "Attempting to reserve ",
+          "out of memory to allocate ", "ailed to cudaMalloc ", "memory allocation of ", "cannot allocate vector of size ",
+          "Requested size was ", "Requested amount of GPU memory (", "smaller than requested bytes of "}) {
         if (!message.requested_bytes) message.requested_bytes = detail::size_after(text, phrase);
     }
+    for (const std::string_view phrase :
+         {"requested buffer of size ", "malloc of size ", "requested bytes of ", "emory allocation of size "}) {
+        if (!message.requested_bytes) message.requested_bytes = number_after(phrase);
+    }
+    if (const auto refused = std::min(text.find("alloc fail type "), text.find("device allocator fail type "));
+        refused != std::string_view::npos && !message.requested_bytes)
+        message.requested_bytes = detail::size_after(text.substr(refused), " size ");
+    if (text.find("cudaMalloc failed") != std::string_view::npos && !message.requested_bytes)
+        message.requested_bytes = detail::size_after(text, "allocating ");
+    if (text.find("Invalid buffer size: ") != std::string_view::npos && !message.requested_bytes)
+        message.requested_bytes = detail::size_after(text, "Invalid buffer size: ", detail::Megabyte::binary);
+    if (message.requested_bytes) message.memory.limit = detail::size_after(text, "maximum allowed buffer size of ");
     if (!message.requested_bytes) {
         message.requested_bytes = detail::size_after(text, "Out of memory. Requested ", detail::Megabyte::binary);
         if (message.requested_bytes) message.memory.free = detail::size_after(text, "MB; Free ", detail::Megabyte::binary);
@@ -168,7 +268,7 @@ HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view te
     if (!message.requested_bytes) message.requested_bytes = detail::tensor_bytes(text);
     if (!message.requested_bytes) message.requested_bytes = number_after("- Requested memory: ");
     message.memory.allocated = detail::size_after(text, "(allocated so far: ");
-    message.memory.limit = detail::size_after(text, "limit set to: ");
+    if (!message.memory.limit) message.memory.limit = detail::size_after(text, "limit set to: ");
     if (!message.memory.free) message.memory.free = number_after("- Free memory: ");
     if (!message.memory.free && message.requested_bytes)
         message.memory.free = detail::size_after(text, "That was not possible. There are ");

@@ -123,7 +123,7 @@ HPO_INLINE std::vector<PythonError> exceptions_in(std::string_view traceback) {
 HPO_INLINE Failure classify_exception(const PythonError& error) {
     Failure failure = classify_text({.type = error.type, .message = error.message});
     const bool one_word = failure.message.find_first_of(" \t\n") == std::string::npos;
-    if (failure.kind == FailureKind::trainer_error && one_word && !error.type.empty())
+    if (may_hide_cause(failure.kind) && one_word && !error.type.empty())
         failure.message = error.type + (failure.message.empty() ? "" : ": " + failure.message);
     return failure;
 }
@@ -132,7 +132,7 @@ HPO_INLINE std::optional<Failure> classify_exceptions(const std::vector<PythonEr
     if (chain.empty()) return std::nullopt;
     for (const PythonError& error : chain) {
         Failure failure = classify_exception(error);
-        if (failure.kind != FailureKind::trainer_error) return failure;
+        if (!may_hide_cause(failure.kind)) return failure;
     }
     return classify_exception(chain.back());
 }
@@ -153,12 +153,7 @@ HPO_INLINE Failure classify_python(std::string_view text) {
         const std::string more{end == std::string_view::npos ? std::string_view{} : text.substr(end)};
         return classify_exception({.type = error->type, .message = error->message + more});
     }
-    Failure failure = classify_text({.type = {}, .message = text});
-    const std::string lower = detail::lower_case(text);
-    if (failure.kind == FailureKind::trainer_error &&
-        (lower.find("value nan is not acceptable") != std::string::npos || lower.find("function returned nan") != std::string::npos))
-        failure.kind = FailureKind::non_finite;
-    return failure;
+    return classify_text({.type = {}, .message = text});
 }
 
 }  // namespace hpo

@@ -75,7 +75,9 @@ HPO_INLINE bool is_program_text(std::string_view text) {
     if (text.find(traceback_heading) != std::string_view::npos) return true;
     if (const auto shown = exception_from_repr(text); shown && !shown->message.empty()) return true;
     if (const auto line = hpo::detail::exception_line(text.substr(0, text.find('\n'))); line && !line->message.empty()) return true;
-    if (text.find("because of the following error: ") != std::string_view::npos || text.starts_with("slurmstepd: error: ")) return true;
+    if (text.find("because of the following error: ") != std::string_view::npos) return true;
+    if (text.starts_with("slurmstepd: error: ") || text.starts_with("srun: error: ")) return true;
+    if (text.find("Killed process ") != std::string_view::npos && text.find("total-vm:") != std::string_view::npos) return true;
     const auto figures = read_oom_figures(text);
     return figures && (figures->requested_bytes || figures->memory.allocated || figures->memory.free);
 }
@@ -94,6 +96,10 @@ HPO_INLINE std::optional<TextSays> told_by(std::string_view name, std::string_vi
     const std::string lower = hpo::detail::lower_case(text);
     if (one_of(lower, {"oom", "out of memory", "out_of_memory", "cuda oom", "gpu oom", "cuda out of memory", "outofmemory"}))
         told.failure.kind = FailureKind::out_of_memory;
+    if (told.failure.kind == FailureKind::crash && is_one_word(text)) {  // "killed", "aborted": a state, and not a shell's words
+        told.failure.kind = FailureKind::trainer_error;
+        told.failure.signal.reset();
+    }
     if (!failed) return is_memory(told.failure.kind) || is_device(told.failure.kind) ? std::optional{told} : std::nullopt;
     if (program || told.failure.kind != FailureKind::trainer_error) return told;
     if (!names_message(name) || (is_one_word(text) && !is_bare_exception(text))) return std::nullopt;

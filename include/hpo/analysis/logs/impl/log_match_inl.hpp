@@ -104,9 +104,9 @@ struct EventTrial {
 [[nodiscard]] HPO_INLINE Failure failure_of(const LogEvent& event) {
     Failure failure = classify_python(event.error);
     const auto chain = exceptions_in(event.traceback);
-    if (auto raised = classify_exceptions(chain); raised && failure.kind == FailureKind::trainer_error) {
+    if (auto raised = classify_exceptions(chain); raised && may_hide_cause(failure.kind)) {
         // The traceback has the qualified type, and the causes that the last exception hides.
-        if (raised->kind != FailureKind::trainer_error || failure.message.empty()) failure = std::move(*raised);
+        if (!may_hide_cause(raised->kind) || failure.message.empty()) failure = std::move(*raised);
         else if (!raised->type.empty()) failure.type = raised->type;
     }
     failure.traceback = event.traceback;

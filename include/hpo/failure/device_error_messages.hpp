@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+
+#include "hpo/failure/message_family.hpp"
+
+namespace hpo {
+
+/// Messages about time, about the device besides its memory, and about batches that do not fit the task.
+inline constexpr auto device_error_messages = std::to_array<MessageFamily>({
+    {.name = "a collective operation's time",
+     .kind = FailureKind::timeout,
+     .any = {"watchdog caught collective operation timeout", "timed out waiting for", "timed out waiting #ms", "nccl timeout",
+             "nccl operations have failed or timed out", "timeout at nccl work", "due to a collective timeout", "deadline_exceeded",
+             "barrier timed out"}},
+    {.name = "a batch system's time limit",
+     .kind = FailureKind::timeout,
+     .any = {"due to time limit", "deadlineexceeded", "was active longer than specified deadline", "term_runlimit",
+             "pbs: job killed: walltime"}},
+    {.name = "a command's time", .kind = FailureKind::timeout, .any = {"timeoutexpired: ", "gettimeouterror: "}},
+    {.name = "Xid of a broken device",
+     .kind = FailureKind::hardware,
+     .all = {"nvrm: xid ("},
+     .any = {"): 48~", "): 64~", "): 74~", "): 79~", "): 94~", "): 95~", "): 119~", "): 120~", "): 140~"}},
+    {.name = "Xid of a program's error on the device",
+     .kind = FailureKind::cuda_sticky,
+     .all = {"nvrm: xid ("},
+     .any = {"): 13~", "): 31~", "): 43~", "): 45~", "): 69~", "): 109~"}},
+    {.name = "a device that is gone",
+     .kind = FailureKind::hardware,
+     .any = {"fallen off the bus", "gpu is lost", "gpu_is_lost", "unable to determine the device handle for gpu",
+             "cuda_error_ecc_uncorrectable"}},
+    {.name = "ROCm's access fault",
+     .kind = FailureKind::cuda_sticky,
+     .any = {"memory access fault by gpu node", "hsa_status_error_memory_aperture_violation", "hsa_status_error_memory_fault",
+             "hsa_status_error_exception", "hsa_status_error_illegal_instruction"}},
+    {.name = "a lost device of Intel or Vulkan",
+     .kind = FailureKind::cuda_sticky,
+     .any = {"ur_result_error_device_lost", "ze_result_error_device_lost", "pi_error_device_lost", "vk_error_device_lost"}},
+    {.name = "the name of a driver's lasting error",
+     .kind = FailureKind::cuda_sticky,
+     .any = {"cuda_error_illegal_address", "cuda_error_launch_failed", "cuda_error_assert", "cuda_error_misaligned_address",
+             "cuda_error_illegal_instruction"}},
+    // A communicator or handle that failed once always fails again: a fresh process is needed.
+    {.name = "a CUDA library that failed",
+     .kind = FailureKind::cuda_sticky,
+     .any = {"nccl error", "ncclunhandledcudaerror", "ncclsystemerror", "ncclinternalerror", "ncclremoteerror",
+             "nccl communicator was aborted", "cudnn_status_execution_failed", "cudnn launch failure", "gpu sync failed",
+             "cudnn_status_internal_error", "cudnn_status_mapping_error", "cublas_status_execution_failed", "cublas_status_internal_error",
+             "cublas_status_mapping_error"}},
+    {.name = "a batch that does not fit the task",
+     .kind = FailureKind::bad_batch,
+     .any = {"invalid labels detected", "model output shape mismatch", "is out of bounds.", "to match target batch_size"}},
+});
+
+}  // namespace hpo

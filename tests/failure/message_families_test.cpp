@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/failure/message_families.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "hpo/failure/classify.hpp"
+#include "hpo/failure/python_error.hpp"
+#include "support/bytes.hpp"
+#include "support/catch.hpp"
+
+using hpo::FailureKind;
+using hpo::tests::gib;
+using hpo::tests::mib;
+
+namespace {
+
+struct Example {
+    std::string_view family;
+    std::string_view text;
+    FailureKind kind;
+    std::optional<int> signal{};
+    std::optional<std::int64_t> requested{};
+};
+
+constexpr auto host = FailureKind::host_out_of_memory;
+constexpr auto device = FailureKind::out_of_memory;
+constexpr auto sticky = FailureKind::cuda_sticky;
+constexpr auto broken = FailureKind::hardware;
+constexpr auto late = FailureKind::timeout;
+constexpr auto nan = FailureKind::non_finite;
+constexpr auto crash = FailureKind::crash;
+constexpr auto around = FailureKind::environment;
+constexpr auto data = FailureKind::data;
+
+/// Made up, in the form in which programs print them.
+constexpr auto examples = std::to_array<Example>({
+    {"TensorFlow's tensor on the host",
+     "OOM when allocating tensor with shape[256] and type float on /device:CPU:0 by allocator cpu",
+     host,
+     {},
+     1024},
+    {"the kernel's out-of-memory killer", "[ 812.3] Out of memory: Killed process 777 (trainer) total-vm:900kB, anon-rss:800kB", host},
+    {"the kernel's out-of-memory killer", "Out of memory: Kill process 777 (trainer) score 912 or sacrifice child", host},
+    {"the kernel's out-of-memory killer", "Memory cgroup out of memory: Killed process 777 (trainer)", host},
+    {"the kernel's out-of-memory killer", "trainer invoked oom-killer: gfp_mask=0xcc0, order=0", host},
+    {"the kernel's line about a killed process", "Killed process 777 (trainer), UID 1000, total-vm:900kB", host},
+    {"systemd-oomd", "systemd-oomd killed 3 process(es) in this unit.", host},
+    {"systemd-oomd", "Killed /user.slice/t.scope due to memory pressure for /user.slice being 61.00% > 50.00%", host},
+    {"Ray's memory monitor", "Memory on the node was 60.1GB / 62.0GB (0.969), which exceeds the memory usage threshold of 0.95.", host},
+    {"Ray's memory monitor", "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", host},
+    {"Dask's memory monitor", "distributed.nanny - WARNING - Worker exceeded 95% memory budget. Restarting", host},
+    {"a batch system's memory limit", "slurmstepd: error: Exceeded job memory limit at some point.", host},
+    {"a batch system's memory limit", "=>> PBS: job killed: mem 2048kb exceeded limit 1024kb", host},
+    {"srun's task", "srun: error: node7: task 0: Out Of Memory", host},
+    {"Windows", "OSError: [WinError 1455] The paging file is too small for this operation to complete.", host},
+    {"R", "Error: cannot allocate vector of size 2.0 Gb", host, {}, 2 * gib},
+    {"a GPU's runtime, about the host", "lightgbm.basic.LightGBMError: Out of Host Memory", host},
+    {"shared memory of a loader", "RuntimeError: DataLoader worker (pid 9) is killed by signal: Bus error.", host},
+    {"shared memory of a loader", "ERROR: Unexpected bus error. This might be caused by insufficient shared memory (shm).", host},
+    {"OpenCV", "cv2.error: error: (-4:Insufficient memory) Failed to allocate 4096 bytes in function 'OutOfMemoryError'", host, {}, 4096},
+    {"Java and JavaScript", "java.lang.OutOfMemoryError: Java heap space", host},
+    {"numpy's array", "Unable to allocate 2.00 GiB for an array with shape (1,) and data type uint8", host, {}, 2 * gib},
+    {"the host's allocator", "MemoryError", host},
+    {"the host's allocator", "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc", host},
+    {"the host's allocator", "OSError: [Errno 12] Cannot allocate memory", host},
+    {"the host's allocator", "LightGBMError: bad allocation", host},
+    {"the host's allocator", "memory allocation of 8192 bytes failed", host, {}, 8192},
+
+    {"a CUDA library's allocation", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `f()`", device},
+    {"cuDNN without memory for an algorithm", "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED", device},
+    {"cuDNN's scratch space", "CUDNN failed to allocate the scratch space for the runner", device},
+    {"cuBLAS's handle", "CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", device},
+    {"an OutOfMemoryError", "torch.OutOfMemoryError: Tried to allocate 2.00 GiB", device, {}, 2 * gib},
+    {"out of memory on a device", "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", device, {}, 2 * gib},
+    {"out of memory on a device",
+     "Out of memory error on GPU 0. Cannot allocate 2.000000GB memory on GPU 0, 6.000000GB memory has been allocated and available memory "
+     "is only 512.000000MB.",
+     device,
+     {},
+     2 * gib},
+    {"out of memory on a device", "allocating 64.00 MiB on device 0: cudaMalloc failed: out of memory", device, {}, 64 * mib},
+    {"out of memory on a device", "out of memory to allocate 4096 bytes (total 8192 bytes)", device, {}, 4096},
+    {"out of memory, and no more", "Fatal: Out of memory.", device},
+    {"an exhausted resource", "RESOURCE_EXHAUSTED: Failed to allocate request for 2.00GiB", device, {}, 2 * gib},
+    {"TensorFlow's tensor on a device", "OOM when allocating tensor with shape[256] and type float on /device:GPU:0", device, {}, 1024},
+    {"XLA's arena on a TPU", "Attempting to allocate 2.00G. That was not possible. There are 1.00G free.", device, {}, 2 * gib},
+    {"XLA's compiler for TPUs", "Ran out of memory in memory space hbm. Used 2.00G of 1.00G hbm.", device, {}, 2 * gib},
+    {"JAX on a device", "XlaRuntimeError: INTERNAL: Failed to allocate 4096 bytes for new constant", device, {}, 4096},
+    {"the name of a driver's error", "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY", device},
+    {"PyTorch's asynchronous allocator", "Allocation on device 0 would exceed allowed memory.\nRequested  : 2.00 GiB", device, {}, 2 * gib},
+    {"PyTorch's expandable segments", "RuntimeError: memory mapping failed with OOM", device},
+    {"PyTorch's refusal without NVML", "NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"c10/cuda/CUDACachingAllocator.cpp\":1", device},
+    {"Intel's GPUs", "level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)", device},
+    {"Apple's GPUs", "RuntimeError: Invalid buffer size: 2.00 GB", device, {}, 2 * gib},
+    {"ONNX Runtime's arena", "BFCArena::AllocateRawInternal Failed to allocate memory for requested buffer of size 4096", device, {}, 4096},
+    {"TensorRT", "Requested amount of GPU memory (4096 bytes) could not be allocated.", device, {}, 4096},
+    {"a language model server's cache", "ValueError: No available memory for the cache blocks. Try more.", device},
+    {"vLLM's check of free memory",
+     "ValueError: Free memory on device (1.0/8.0 GiB) on startup is less than desired GPU memory utilization (0.5, 4.0 GiB).",
+     device,
+     {},
+     4 * gib},
+    {"bitsandbytes", "Error out of memory at line 12 in file /src/ops.c", device},
+    {"RMM's pool", "MemoryError: std::bad_alloc: RMM failure at: pool.hpp:1: Maximum pool size exceeded", device},
+    {"llama.cpp", "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4096", device},
+    {"llama.cpp", "ggml_vulkan: Device memory allocation of size 4096 failed.", device, {}, 4096},
+    {"faiss",
+     "Error: 'err == cudaSuccess' failed: StandardGpuResources: alloc fail type FlatData dev 2 space Device stream 0 size 4096 bytes",
+     device,
+     {},
+     4096},
+    {"faiss", "Error: 'err == cudaSuccess' failed: Failed to cudaMalloc 4096 bytes on device 0", device, {}, 4096},
+    {"Theano",
+     "Error allocating 4096 bytes of device memory (unknown). Driver report 1024 bytes free and 8192 bytes total",
+     device,
+     {},
+     4096},
+    {"CatBoost's estimate", "Error: not enough memory for tree-ctrs: 10.5 available, need at least 20.5", device},
+    {"accelerate's search for a batch", "RuntimeError: No executable batch size found, reached zero.", device},
+    {"a program's own words", "GPU OOM with batch 64", device},
+
+    {"a collective operation's time", "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)", late},
+    {"a batch system's time limit", "slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***", late},
+    {"a batch system's time limit", "Job failed: DeadlineExceeded", late},
+    {"a command's time", "subprocess.TimeoutExpired: Command 'train' timed out after 60 seconds", late},
+    {"Xid of a broken device", "NVRM: Xid (PCI:0000:01:00): 79, pid=77, name=trainer", broken},
+    {"Xid of a broken device", "NVRM: Xid (PCI:0000:01:00): 94, Contained: SM (0x1).", broken},
+    {"Xid of a program's error on the device", "kernel: NVRM: Xid (PCI:0000:01:00): 31, pid=77, MMU Fault", sticky},
+    {"a device that is gone", "NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.", broken},
+    {"ROCm's access fault", "Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x2. Reason: Unknown.", sticky},
+    {"a lost device of Intel or Vulkan", "level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)", sticky},
+    {"the name of a driver's lasting error", "[719] Call to cuCtxSynchronize results in CUDA_ERROR_LAUNCH_FAILED", sticky},
+    {"a CUDA library that failed", "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", sticky},
+    {"a batch that does not fit the task", "IndexError: Target 5 is out of bounds.", FailureKind::bad_batch},
+
+    {"Optuna's objective", "The value nan is not acceptable", nan},
+    {"Optuna's objective", "ValueError: `nan` is invalid value", nan},
+    {"a loss that is no number", "Loss is nan, stopping training", nan},
+    {"a loss scale at its minimum", "FloatingPointError: Minimum loss scale reached (0.5).", nan},
+    {"a loss scale at its minimum", "Exception: Current loss scale already at minimum - cannot decrease it", nan},
+    {"anomaly mode", "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.", nan},
+    {"a distribution's argument", "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0", nan},
+    {"a reward or a probability", "ValueError: pvals < 0, pvals > 1 or pvals contains NaNs", nan},
+    {"a distribution's parameter",
+     "Expected parameter loc of distribution Normal to satisfy the constraint Real(), but found invalid values:", nan},
+    {"a check of JAX or TensorFlow", "FloatingPointError: invalid value (nan) encountered in mul", nan},
+    {"a gradient's norm", "The total norm of order 2.0 is non-finite, so it cannot be clipped.", nan},
+    {"linear algebra", "ValueError: array must not contain infs or NaNs", nan},
+    {"scikit-learn's predictions", "ValueError: Input contains NaN.", nan},
+
+    {"room for thread-local memory", "ImportError: libx.so.1: cannot allocate memory in static TLS block", around},
+    {"a missing or unfit library", "error while loading shared libraries: libx.so.1: cannot open shared object file", around},
+    {"an old system library", "/lib/libstdc++.so.6: version `GLIBCXX_9.9' not found", around},
+    {"a missing or old driver", "RuntimeError: Found no NVIDIA driver on your system.", around},
+    {"a build without what is asked for", "AssertionError: Torch not compiled with CUDA enabled", around},
+    {"a licence", "gurobipy.GurobiError: No Gurobi license found", around},
+    {"a full disk", "OSError: [Errno 28] No space left on device", around},
+    {"no network", "OSError: We couldn't connect to 'https://huggingface.co' to load this file", around},
+    {"a missing program", "run.sh: line 3: nvcc: command not found", around},
+    {"a missing module", "ModuleNotFoundError: No module named 'fast_layers'", around},
+    {"a missing module", "ImportError", around},
+    {"a missing module", "ImportError: cannot import name 'layer' from 'fast_layers'", around},
+
+    {"SIGKILL", "Killed", crash, 9},
+    {"SIGKILL", "run.sh: line 3:   712 Killed                  ./train", crash, 9},
+    {"SIGKILL", "The exit codes of the workers are {SIGKILL(-9)}", crash, 9},
+    {"srun's killed task", "srun: error: node7: task 3: Killed", crash, 9},
+    {"the exit status of SIGKILL", "[1] terminated with exit code (137). Reason [Error].", crash, 9},
+    {"the exit code of SIGKILL in Python", "  exitcode  : -9 (pid: 712)", crash, 9},
+    {"SIGSEGV", "Segmentation fault (core dumped)", crash, 11},
+    {"SIGSEGV", "Fatal Python error: Segmentation fault", crash, 11},
+    {"SIGSEGV", "Program received signal SIGSEGV, Segmentation fault.", crash, 11},
+    {"SIGSEGV", "The exit codes of the workers are {SIGSEGV(-11)}", crash, 11},
+    {"a damaged heap", "malloc(): corrupted top size", crash, 6},
+    {"a damaged heap", "double free or corruption (out)", crash, 6},
+    {"SIGABRT", "Aborted (core dumped)", crash, 6},
+    {"SIGBUS", "Bus error (core dumped)", crash, 7},
+    {"SIGFPE", "Floating point exception (core dumped)", crash, 8},
+    {"SIGILL", "Illegal instruction (core dumped)", crash, 4},
+    {"SIGTRAP", "Trace/BPT trap: 5", crash, 5},
+    {"SIGTERM", "The exit codes of the workers are {SIGTERM(-15)}", crash, 15},
+    {"Windows' access violation", "Windows fatal exception: access violation", crash},
+    {"a loader's dead worker", "RuntimeError: DataLoader worker (pid(s) 9) exited unexpectedly", crash},
+    {"a pool's dead worker", "ray.exceptions.WorkerCrashedError: The worker died unexpectedly.", crash},
+    {"a job that was cancelled", "slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-01-01T00:00:00 ***", crash},
+
+    {"a missing data file", "FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'", data},
+    {"a missing data set", "RuntimeError: Dataset not found. You can use download=True to download it", data},
+    {"a damaged image", "PIL.UnidentifiedImageError: cannot identify image file 'cat.jpg'", data},
+    {"a damaged file", "OSError: Unable to open file (truncated file: eof = 96)", data},
+    {"a table that cannot be read", "pandas.errors.ParserError: Error tokenizing data. C error: Expected 5 fields", data},
+    {"text in another encoding", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80 in position 1", data},
+});
+
+}  // namespace
+
+TEST_CASE("every family has a name of its own and phrases to look for") {
+    std::set<std::string_view> names;
+    for (const auto& families : hpo::message_families) {
+        for (const hpo::MessageFamily& family : families) {
+            CAPTURE(family.name);
+            CHECK(names.insert(family.name).second);
+            CHECK_FALSE((family.all.empty() && family.any.empty()));
+            CHECK((!family.signal || family.kind == crash));
+        }
+    }
+    for (const Example& example : examples) names.erase(example.family);
+    CHECK(names == std::set<std::string_view>{});  // each has an example
+}
+
+TEST_CASE("an example belongs to its family and to no earlier one") {
+    for (const Example& example : examples) {
+        CAPTURE(example.text);
+        const auto part = hpo::find_telling_part({}, example.text);
+        REQUIRE(part);
+        REQUIRE(part->family);
+        CHECK(part->family->name == example.family);
+        CHECK(part->kind == example.kind);
+        const hpo::Failure failure = hpo::classify_python(example.text);
+        CHECK(failure.kind == example.kind);
+        CHECK(failure.signal == example.signal);
+        CHECK(failure.requested_bytes == example.requested);
+        const std::string in_output = "epoch 1, loss 0.5\n" + std::string{example.text} + "\nbye\n";
+        CHECK(hpo::classify_text({.type = {}, .message = in_output}).kind == example.kind);
+    }
+}
+
+TEST_CASE("look-alikes belong to no family") {
+    for (const char* text :
+         {"oom-safe batch size found: 48",
+          "killed 3 stale processes before the start",
+          "x = np.nan_to_num(x)",
+          "time limit: none",
+          "INFO: no time limit, no memory limit",
+          "skipped: 0 out of 12 files",
+          "AttributeError: module 'torch.cuda' has no attribute 'OutOfMemoryError'",
+          "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error may appear if you passed in a non-contiguous input.",
+          "GPU OOM guard enabled",
+          "no GPU OOM with batch 64 so far",
+          "W bfc_allocator.cc: Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB. The caller indicates that this is not a "
+          "failure",
+          "use gradient checkpointing to avoid running out of memory on the GPU",
+          "the exit code 1370 is not known",
+          "returned 137 rows",
+          "epoch 137, exit code 0",
+          "signal 9.5 dB above noise",
+          "the segmentation fault detector is on",
+          "segmentation model: 11 classes, fault masks",
+          "aborted the search early: no improvement",
+          "loss: nan is replaced by 0",
+          "dropped 3 rows with NaN",
+          "Gradient overflow. Skipping step, loss scaler 0 reducing loss scale to 32768.0",
+          "Xid is a name for the sample's id",
+          "xid: 79 samples",
+          "the bus route has fallen off",
+          "except ImportError:",
+          "from zipfile import BadZipFile",
+          "aborted.",
+          "the run that was\n    killed.",
+          "paging file is on drive D",
+          "using memory pressure of 0.5 as a feature",
+          "worker is at 80 % of its memory budget",
+          "lib.py:3: UserWarning: CUDA initialization: Found no NVIDIA driver on your system.",
+          "W tensorflow: Could not load dynamic library 'libcudart.so.10.1'; dlerror: cannot open shared object file",
+          "E tensorflow: failed call to cuInit: CUDA_ERROR_NO_DEVICE",
+          "ValueError: license column is missing",
+          "the module named 'encoder' is frozen",
+          "ImportError: cannot import name 'a' from partially initialized module 'b'",
+          "FileNotFoundError: [Errno 2] No such file or directory: 'config.yaml'",
+          "FileNotFoundError: [Errno 2] No such file or directory: 'runs/checkpoint-500/model.npz'",
+          "images: 512 found, 0 corrupt",
+          "decoded 512 bytes with the codec",
+          "Detected 0 oom_kill events",
+          "0 Workers (tasks / actors) killed due to memory pressure (OOM)",
+          "MemoryErrorBudget=3"}) {
+        CAPTURE(text);
+        const auto part = hpo::find_telling_part({}, text);
+        CHECK((!part ? std::string_view{} : part->family ? part->family->name : "a CUDA error") == std::string_view{});
+    }
+}
+
+TEST_CASE("source code that a traceback shows tells nothing") {
+    const std::string shown =
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in step\n    except torch.cuda.OutOfMemoryError as "
+        "error:\nKeyError: 'lr'\n";
+    CHECK_FALSE(hpo::find_telling_part({}, shown));
+    CHECK(hpo::classify_exit({.exit_status = 1, .signal = {}, .last_words = shown}).kind == FailureKind::trainer_error);
+}
+
+TEST_CASE("a missing module counts only if nothing was raised after it") {
+    const std::string missing =
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    import fast\nModuleNotFoundError: No module "
+        "named 'fast'\n";
+    const std::string after =
+        "\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"train.py\", "
+        "line "
+        "5, in <module>\n    fallback()\nValueError: bad shape\n";
+    CHECK(hpo::classify_python(missing).kind == around);
+    CHECK(hpo::classify_python(missing + after).kind == FailureKind::trainer_error);
+    const auto exit = [](const std::string& words, std::optional<int> signal) {
+        return hpo::classify_exit({.exit_status = signal ? std::nullopt : std::optional{1}, .signal = signal, .last_words = words});
+    };
+    CHECK(exit(missing, {}).kind == around);
+    CHECK(exit(missing + after, {}).kind == FailureKind::trainer_error);
+    CHECK(exit(missing, 11).kind == crash);
+    CHECK(exit("error: libx.so: cannot open shared object file\n", 6).kind == around);
+}
+
+TEST_CASE("what another program raised may hide an out-of-memory, and a missing module does not") {
+    const std::string oom =
+        "Traceback (most recent call last):\n  File \"t.py\", line 1, in f\nRuntimeError: CUDA out of memory.\n\nDuring handling of the "
+        "above "
+        "exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"t.py\", line 2, in f\nModuleNotFoundError: "
+        "No "
+        "module named 'report'\n";
+    CHECK(hpo::classify_python(oom).kind == device);
+}
+
+TEST_CASE("the message of a long output begins with the line that tells") {
+    const std::string output = "loading\nepoch 1\n   Segmentation fault (core dumped)\nbye\n";
+    CHECK(hpo::telling_line(output) == "Segmentation fault (core dumped)");
+    CHECK(hpo::telling_line("loading\r\nGPU has fallen off the bus.\r\n") == "GPU has fallen off the bus.");
+    CHECK(hpo::telling_line("nothing\nto tell") == "");
+    CHECK(hpo::telling_line("") == "");
+    const hpo::Failure failure = hpo::classify_text({.type = {}, .message = output});
+    CHECK(failure.message == "Segmentation fault (core dumped)\nbye\n");
+    CHECK(failure.traceback == output);
+    CHECK(hpo::telling_line("first\nRuntimeError: CUDA error: device-side assert triggered\n") ==
+          "RuntimeError: CUDA error: device-side assert triggered");
+    CHECK(hpo::classify_text({.type = "RuntimeError", .message = output}).message == output);  // an exception's message stays whole
+}
+
+TEST_CASE("words about host memory explain a SIGKILL") {
+    const auto told = hpo::classify_exit({.exit_status = 137, .signal = {}, .last_words = "srun: error: n1: task 0: Out Of Memory\n"});
+    CHECK(told.kind == host);
+    CHECK(told.signal == 9);
+    CHECK(hpo::classify_exit({.exit_status = 137, .signal = {}, .last_words = "Killed\n"}).kind == crash);
+}
+
+TEST_CASE("the signs of a phrase ask for a place in the line, a whole word or a number") {
+    using hpo::detail::contains_phrase;
+    CHECK(contains_phrase("killed", "^killed$"));
+    CHECK_FALSE(contains_phrase("killed.", "^killed$"));
+    CHECK_FALSE(contains_phrase("was killed", "^killed$"));
+    CHECK_FALSE(contains_phrase("killed it", "^killed$"));
+    CHECK(contains_phrase("a memoryerror: b", "~memoryerror~"));
+    CHECK_FALSE(contains_phrase("outofmemoryerror", "~memoryerror~"));
+    CHECK_FALSE(contains_phrase("memoryerrors", "~memoryerror~"));
+    CHECK(contains_phrase("exit code 1370, exit code 137", "exit code 137~"));
+    CHECK(contains_phrase("x.sh: line 31: 712 killed", ": line #: # killed"));
+    CHECK_FALSE(contains_phrase("x.sh: line : 712 killed", ": line #: # killed"));
+    CHECK(hpo::detail::searchable(" A \t b \r\n  C\n") == "a b\nc\n");
+}
