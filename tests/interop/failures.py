@@ -173,6 +173,11 @@ def the_log_tells_what_the_store_does_not(folder):
     assert "ValueError" in text and "no such column" in text and "run.log, line" in text, text
     assert "the process was ended: Killed" in analyze("trial", 10, "--store", path, "--log", log)
     assert "4 trials ran out of memory" in analyze("summary", "--store", path, "--log", log)
+    for encoding in ("utf-16", "utf-16-be", "utf-8-sig"):  # as PowerShell writes what it redirects
+        text = open(log, encoding="utf-8").read()
+        with open(log + ".other", "w", encoding=encoding) as other:
+            other.write(("\ufeff" if encoding == "utf-16-be" else "") + text)
+        assert failures_by_name(path, "s", "--log", log + ".other")[0] == names, encoding
     assert "no out-of-memory is recorded" in analyze("summary", "--store", path)
 
 
@@ -230,6 +235,61 @@ def workers_that_print_together_are_told_apart_by_their_numbers(folder):
     run_program(os.path.join(folder, "other.db"), log + ".other", "o", ["together", "unnamed"])
     text = analyze("oom", "--store", os.path.join(folder, "other.db"), "--log", log + ".other")
     assert text.startswith("No out-of-memory is recorded in study o, which does not mean that there was none: the log has 4 messages"), text
+
+
+def the_printed_rule_keeps_memory(folder):
+    """The rule is copied into an objective, and what ran out of memory does not run again."""
+    path = os.path.join(folder, "s.db")
+
+    def runs_out(trial):
+        size = trial.suggest_int("batch_size", 8, 64, step=8) * trial.suggest_categorical("width", [1, 2])
+        if size >= 80:
+            raise OutOfMemoryError(CUDA)
+        return size / 100
+
+    study = optuna.create_study(study_name="s", storage=storage(path), sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(lambda trial: keep(trial, runs_out), n_trials=80, catch=(Exception,))
+    rule = json.loads(analyze("oom", "--json", "--store", path))["rule_python"]
+    assert "Rule (Python" in analyze("oom", "--store", path)
+    names = {}
+    exec(rule, names)
+    tried = []
+
+    def guarded(trial):
+        trial.suggest_int("batch_size", 8, 64, step=8)
+        trial.suggest_categorical("width", [1, 2])
+        names["require_fits"](trial)
+        tried.append(trial.params)
+        return runs_out(trial)
+
+    other = optuna.create_study(study_name="other", storage=storage(path), sampler=optuna.samplers.RandomSampler(seed=2))
+    other.optimize(names["keeps_message"](guarded), n_trials=80)
+    states = [trial.state for trial in other.trials]
+    assert states.count(optuna.trial.TrialState.FAIL) == 0, states
+    ran_out = [params for params in tried if params["batch_size"] * params["width"] >= 80]
+    assert len(ran_out) <= 8 < states.count(optuna.trial.TrialState.PRUNED), (len(ran_out), states)
+    assert sum(params["batch_size"] * params["width"] < 80 for params in tried) == states.count(optuna.trial.TrialState.COMPLETE)
+    told = json.loads(analyze("oom", "--json", "--store", path, "--study", "other"))
+    assert told["oom_trials"] == len(ran_out), told["oom_trials"]  # what is left has kept its message
+
+
+def keep(trial, objective):
+    try:
+        return objective(trial)
+    except OutOfMemoryError as error:
+        trial.set_user_attr("error_message", str(error))
+        raise
+
+
+def peaks_under_common_names_are_read(folder):
+    path = os.path.join(folder, "s.db")
+    study = optuna.create_study(study_name="s", storage=storage(path))
+    for name, value, peak in (("max_memory_allocated", 3 << 30, 3 << 30), ("peak_memory_mb", 2048.5, 2048500000), ("gpu_mem_gib", 5, 5 << 30), ("gpu_mem", 7.5, None)):
+        trial = study.ask()
+        trial.set_user_attr(name, value)
+        study.tell(trial, 0.5)
+        told = json.loads(analyze("trial", trial.number, "--json", "--store", path))
+        assert told["peak_bytes"] == peak, (name, told["peak_bytes"])
 
 
 def a_penalty_is_suspected_without_a_word(folder):

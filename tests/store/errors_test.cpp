@@ -5,6 +5,11 @@
 #include <csignal>
 #include <filesystem>
 
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/sqlite.hpp"
 #include "store/directions.hpp"
@@ -99,11 +104,11 @@ TEST_CASE("addresses that are not SQLite's are refused by name") {
     }
 }
 
-TEST_CASE("an empty file becomes a store, and an empty snapshot") {
+TEST_CASE("an empty file becomes a store, and is no snapshot") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("empty.db");
     write_file(path, "");
-    CHECK(Snapshot{path}.studies().empty());
+    CHECK_THROWS_WITH(Snapshot{path}, Catch::Contains("is empty: no program has written a study into it"));
     make_store(path);
     CHECK(Snapshot{path}.studies().size() == 1);
 }
@@ -345,4 +350,22 @@ TEST_CASE("an unknown direction is an error of its study alone, and so is a stud
     CHECK(Sqlite{path}.open_study("other", minimize, hpo::Store::Open::resume).directions == minimize);
     run_sql(path, "UPDATE study_directions SET direction = 'NOT_SET'");  // as Optuna leaves a study before its direction is set
     CHECK(Snapshot{path}.study("other").directions == minimize);
+}
+
+TEST_CASE("a store that a program left while it wrote names its journal and what to do") {
+    const TemporaryDirectory place;
+    const std::string path = (place.path() / "left.db").string();
+    const pid_t child = ::fork();
+    if (child == 0) {  // dies with pages written that are not committed
+        sqlite3* database = nullptr;
+        sqlite3_open(path.c_str(), &database);
+        sqlite3_exec(database, "CREATE TABLE t(a); INSERT INTO t VALUES(1)", nullptr, nullptr, nullptr);
+        sqlite3_exec(database, "PRAGMA cache_size = 2; BEGIN", nullptr, nullptr, nullptr);
+        for (int i = 0; i < 5000; ++i) sqlite3_exec(database, "INSERT INTO t VALUES(zeroblob(500))", nullptr, nullptr, nullptr);
+        ::kill(::getpid(), SIGKILL);
+    }
+    ::waitpid(child, nullptr, 0);
+    REQUIRE(std::filesystem::exists(path + "-journal"));
+    CHECK_THROWS_WITH(Snapshot{path}.studies(),
+                      Catch::Contains("left.db-journal holds what must be taken back first") && Catch::Contains("PRAGMA quick_check"));
 }
