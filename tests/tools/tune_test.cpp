@@ -378,7 +378,9 @@ TEST_CASE("commands that are suggested can be pasted into a shell") {
         tune(workshop, {"run", "bowl.lua", "--trials", "1", "--progress", "none", "--store", "my runs.db", "--study", "it's $HOME"});
     INFO(result.error);
     CHECK(result.status == 0);
-    CHECK_THAT(result.out, Contains("explain: hpo-analyze oom --store 'my runs.db' --study 'it'\\''s $HOME'\n"));
+    CHECK_THAT(result.out, Contains("look closer: hpo-analyze summary --store 'my runs.db' --study 'it'\\''s $HOME'\n") &&
+                               Contains("more trials: hpo-tune run bowl.lua --progress none --store 'my runs.db' --study 'it'\\''s $HOME' "
+                                        "--trials 2\n"));
 }
 
 TEST_CASE("space says what the guard would keep") {

@@ -67,6 +67,13 @@ public:
 
     /// The file's path, for messages and for opening the file again.
     [[nodiscard]] const std::string& path() const noexcept { return connection_->path(); }
+    /// What happened to the file since it was opened, such as "was removed". Returns nullopt if it is in its place. Heartbeats and the
+    /// begin of a trial ask this, and throw.
+    [[nodiscard]] std::optional<std::string> displaced() const { return connection_->displaced(); }
+    /// Throws if the file is no longer in its place. What is written to it would then be lost.
+    void require_in_place() const;
+    /// Writes all that is stored to a new file, even if the store's own file was removed. Throws if there is a file of that name.
+    void copy_to(const std::string& path);
 
 private:
     /// Drops everything that is remembered of a study, because SQLite gives the id of a deleted study to a new one.

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "tune/settings/settings.hpp"
+
 namespace hpo::tune {
+
+/// The command line of `hpo-tune run` again, for a person who pastes it into a shell. `changed` has other values of its options, by name.
+[[nodiscard]] std::string run_command(const Settings& settings, const std::map<std::string, std::string>& changed = {});
 
 /// " --plugin-dir DIR" for each, for a command that a person may paste into a shell.
 [[nodiscard]] std::string plugin_dir_words(const std::vector<std::string>& plugin_dirs);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tune/study_run/run_result.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -38,6 +40,28 @@ void print_front(const TuneResult& result, const Settings& settings) {
               << table(head, rows);
 }
 
+/// The tool that has something to say of this study, with what it is for.
+std::string explaining_tool(const TuneResult& result, const analysis::StudyCounts& counts) {
+    std::size_t otherwise = 0;  // attempts that failed, but not of memory
+    for (const Trial& trial : result.trials) {
+        for (const Attempt& attempt : trial.attempts) otherwise += attempt.failure && !is_memory(attempt.failure->kind) ? 1 : 0;
+        otherwise += trial.attempts.empty() && trial.state == TrialState::fail && !is_marked_lost(trial) ? 1 : 0;
+    }
+    if (counts.oom_attempts > 0 && counts.oom_attempts >= otherwise) return "explain: hpo-analyze oom";
+    if (otherwise > 0) return "explain: hpo-analyze failures";
+    return "look closer: hpo-analyze summary";
+}
+
+bool is_done(const TuneResult& result, const analysis::StudyCounts& counts, const Settings& settings) {
+    return !result.interrupted && static_cast<std::int64_t>(counts.ended()) >= settings.whole("trials", 1);
+}
+
+/// The command that goes on with the study; if it is done, with twice as many trials.
+std::string next_command(const TuneResult& result, const analysis::StudyCounts& counts, const Settings& settings) {
+    if (!is_done(result, counts, settings)) return run_command(settings);
+    return run_command(settings, {{"trials", std::to_string(2 * counts.ended())}});
+}
+
 void print_text(const TuneResult& result, const Settings& settings) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     std::cout << "study " << tools::on_one_line(result.study.name) << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts)
@@ -60,9 +84,9 @@ void print_text(const TuneResult& result, const Settings& settings) {
     } else {
         std::cout << "best: none yet\n";
     }
-    const bool only_others = counts.oom_attempts == 0 && counts.failed > 0;
-    std::cout << "explain: hpo-analyze " << (only_others ? "failures" : "oom") << " --store " << shell_quoted(settings.text("store"))
-              << " --study " << shell_quoted(result.study.name) << "\n";
+    std::cout << explaining_tool(result, counts) << " --store " << shell_quoted(settings.text("store")) << " --study "
+              << shell_quoted(result.study.name) << "\n"
+              << (is_done(result, counts, settings) ? "more trials: " : "go on: ") << next_command(result, counts, settings) << "\n";
 }
 
 void print_model(const KeptModel& kept, const TuneResult& result, const Settings& settings) {
@@ -116,6 +140,7 @@ void print_json(const TuneResult& result, const Settings& settings, const std::o
     Json json{{"study", result.study.name},
               {"store", settings.text("store")},
               {"interrupted", result.interrupted},
+              {"next_command", next_command(result, counts, settings)},
               {"complete", counts.complete},
               {"pruned", counts.pruned},
               {"infeasible", counts.infeasible},
@@ -148,13 +173,16 @@ int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) 
         return exit_code(Errc::store);
     }
     const analysis::StudyCounts counts = analysis::count(result.trials);
-    if (counts.failed > 0 && counts.failed == counts.ended()) {
-        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name)
-                  << (counts.failed == 1 ? ": its trial failed" : ": each of its " + std::to_string(counts.failed) + " trials failed")
-                  << "\n";
-        return exit_code(Errc::check_failed);
-    }
-    return 0;
+    const auto is_usable = [](const Trial& trial) { return trial.state == TrialState::complete && trial.feasible(); };
+    if (std::ranges::any_of(result.trials, is_usable)) return 0;
+    const std::size_t all = counts.ended();
+    std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": "
+              << (all == 0               ? "no trial has ended"
+                  : counts.failed == all ? (all == 1 ? "its trial failed" : "each of its " + std::to_string(all) + " trials failed")
+                  : all == 1             ? "its trial has no value that could be used"
+                                         : "none of its " + std::to_string(all) + " trials has a value that could be used")
+              << "\n";
+    return exit_code(Errc::check_failed);
 }
 
 }  // namespace hpo::tune

@@ -15,13 +15,17 @@
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
+#include "support/counts_text.hpp"
 #include "support/terminal.hpp"
+#include "tune/display/text.hpp"
 #include "tune/prediction/least_memory.hpp"
 #include "tune/settings/fixed_parameters.hpp"
+#include "tune/settings/printed_command.hpp"
 #include "tune/settings/proposals.hpp"
 #include "tune/settings/stored_study.hpp"
 #include "tune/study_run/interrupts.hpp"
 #include "tune/study_run/rehearsal.hpp"
+#include "tune/study_run/rescued_store.hpp"
 #include "tune/study_run/run_result.hpp"
 
 namespace hpo::tune {
@@ -117,7 +121,14 @@ int StudyRun::run() {
     if (!is_new_ && device_is_too_small_for_stored_study()) return refusal;
     keep_checkpoints();
     keep_best_model();
-    return conclude(tune());
+    try {
+        return conclude(tune());
+    } catch (const Error&) {
+        const auto what = store_->displaced();
+        if (!what) throw;
+        progress_->finish();
+        throw displaced_store(*what);
+    }
 }
 
 void StudyRun::try_out_script() {
@@ -246,7 +257,21 @@ TuneResult StudyRun::tune() {
     Tuner tuner{std::move(policies_.sampler), std::move(policies_.pruner), std::move(policies_.guard), std::move(policies_.recovery)};
     TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, workers_->pool(), tune_, *progress_);
     progress_->finish();
+    store_->require_in_place();  // a run may be shorter than the time between two heartbeats
     return result;
+}
+
+Error StudyRun::displaced_store(const std::string& what) {
+    const std::string happened = "store '" + store_->path() + "': the file " + what + " while the run worked; ";
+    try {
+        const std::string copy = rescue(*store_);
+        store_->refresh(study_.id, stored_);
+        return {Errc::store, happened + "all that it held is saved in " + shell_quoted(copy) + " (study " + study_.name + ": " +
+                                 tools::states_text(analysis::count(stored_)) +
+                                 "); go on with: " + run_command(settings_, {{"store", copy}})};
+    } catch (const Error& error) {
+        return {Errc::store, happened + "what it held is lost, since it could not be saved elsewhere: " + error.what()};
+    }
 }
 
 int StudyRun::conclude(const TuneResult& result) {

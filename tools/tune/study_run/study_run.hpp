@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/base/error.hpp"
 #include "hpo/core/history.hpp"
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/study.hpp"
@@ -63,6 +64,8 @@ private:
     void keep_checkpoints();
     void keep_best_model();
     [[nodiscard]] TuneResult tune();
+    /// The error of a store that is not in its place any more. What it held is saved to another file first.
+    [[nodiscard]] Error displaced_store(const std::string& what);
     [[nodiscard]] int conclude(const TuneResult& result);
     /// @}
 

@@ -88,13 +88,21 @@ HPO_INLINE std::vector<Attempt> Sqlite::attempts_of_other_studies(std::int64_t s
     return connection_->read([&] { return read_attempts_of_other_studies(*connection_, study_id, device_name, most); });
 }
 
+HPO_INLINE void Sqlite::require_in_place() const {
+    if (const auto what = displaced()) throw Error{Errc::store, place_ + ": the file " + *what + " while it was open"};
+}
+
+HPO_INLINE void Sqlite::copy_to(const std::string& path) { connection_->copy_to(path); }
+
 HPO_INLINE Trial Sqlite::begin_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) {
+    require_in_place();
     Trial trial = connection_->write([&] { return take_trial(study_id, run_id); });
     owned_[trial.id] = run_id;
     return trial;
 }
 
 HPO_INLINE std::optional<Trial> Sqlite::begin_trial_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) {
+    require_in_place();
     auto trial = connection_->write([&]() -> std::optional<Trial> {
         if (!has_room(study_id, run_id, quota)) return std::nullopt;
         return take_trial(study_id, run_id);
@@ -105,6 +113,7 @@ HPO_INLINE std::optional<Trial> Sqlite::begin_trial_within(std::int64_t study_id
 
 HPO_INLINE std::optional<Trial> Sqlite::begin_retry_within(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota,
                                                            const Trial& lost, std::optional<std::int64_t> last_kept) {
+    require_in_place();
     auto trial = connection_->write([&]() -> std::optional<Trial> {
         require_study(study_id);
         if (!has_room(study_id, run_id, quota) || is_taken_over(*connection_, study_id, lost.number)) return std::nullopt;
@@ -192,6 +201,7 @@ HPO_INLINE Run Sqlite::begin_run(std::int64_t study_id, Run run) {
 }
 
 HPO_INLINE void Sqlite::heartbeat(const Run& run) {
+    require_in_place();
     connection_->write([&] { write_heartbeat(*connection_, run); });
 }
 

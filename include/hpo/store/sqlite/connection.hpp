@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "hpo/base/error.hpp"
+#include "hpo/store/file_identity.hpp"
 #include "hpo/store/sqlite/errors.hpp"
 
 namespace hpo::store::inline sqlite {
@@ -79,6 +80,10 @@ public:
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] std::chrono::milliseconds busy_timeout() const noexcept { return options_.busy_timeout; }
+    /// What happened to the file since it was opened, such as "was removed". Returns nullopt if it is in its place.
+    [[nodiscard]] std::optional<std::string> displaced() const { return opened_ ? displacement(path_, *opened_) : std::nullopt; }
+    /// Writes the whole database to a new file. Throws if there is a file of that name.
+    void copy_to(const std::string& path);
     /// "store 'hpo.db': "
     [[nodiscard]] std::string place() const { return "store '" + path_ + "': "; }
 
@@ -173,6 +178,7 @@ private:
 
     std::string path_;
     Options options_;
+    std::optional<FileIdentity> opened_;
     std::unique_ptr<SQLite::Database> database_;
     std::unordered_map<std::string_view, SQLite::Statement> statements_;  ///< by their text, which must be a string literal
 };

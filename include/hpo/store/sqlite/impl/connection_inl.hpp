@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -68,6 +73,21 @@ HPO_INLINE Connection::Connection(std::string path, Options options) : path_{std
         database_->exec(options.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
                                       : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
     });
+    opened_ = file_identity(path_);
+}
+
+HPO_INLINE void Connection::copy_to(const std::string& path) {
+    // The name is taken first, so that two processes never write to one file.
+    const int claimed = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (claimed < 0) throw Error{Errc::store, "store '" + path + "': cannot be made: " + std::generic_category().message(errno)};
+    close(claimed);
+    try {
+        SQLite::Database copy{path, SQLite::OPEN_READWRITE};
+        SQLite::Backup{copy, *database_}.executeStep();
+    } catch (const SQLite::Exception& error) {
+        for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((path + suffix).c_str());
+        throw sqlite_error(path, error, options_.busy_timeout);
+    }
 }
 
 HPO_INLINE bool Connection::is_write_ahead() {
