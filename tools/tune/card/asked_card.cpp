@@ -2,6 +2,7 @@
 #include "tune/card/asked_card.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
@@ -16,7 +17,9 @@ const KnownCard* known(const std::string& name) {
     return found == known_cards.end() ? nullptr : &*found;
 }
 
-bool begins_as_size(const std::string& text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
+bool begins_as_size(const std::string& text) {
+    return !text.empty() && std::string_view{"-+.0123456789"}.find(text[0]) != std::string_view::npos;
+}
 
 }  // namespace
 

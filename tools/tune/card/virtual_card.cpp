@@ -109,7 +109,7 @@ void begin_on_card(const AskedCard& card, const std::vector<std::string>& words)
     throw Error{Errc::no_device, std::string{"this program cannot be started on a virtual card: "} + std::strerror(errno)};
 }
 
-std::optional<worker::PoolConfig::VirtualCard> card_for_predictions(const PredictedCard& like) {
+worker::PoolConfig::VirtualCard card_for_predictions(const PredictedCard& like) {
     constexpr std::int64_t without_limit = std::int64_t{1} << 44;
     const KnownCard& known = most_alike(like);
     AskedCard card{.name = std::string{known.name}, .capability = known.capability, .multiprocessors = known.multiprocessors};
@@ -120,17 +120,12 @@ std::optional<worker::PoolConfig::VirtualCard> card_for_predictions(const Predic
         card.capability = static_cast<int>(read_number(figure(here, "capability")));
         card.multiprocessors = static_cast<int>(read_number(figure(here, "multiprocessors")));
     } else {
-        try {
-            load_card(environment, virtual_card_folder());
-        } catch (const Error& error) {
-            if (error.code() != Errc::no_device) throw;
-            return std::nullopt;
-        }
+        load_card(environment, virtual_card_folder());
     }
     const std::string figures = card.text({});
     worker::set_variable(environment, card_variable, figures + ";quiet=1");
     worker::set_variable(environment, "CUDA_VISIBLE_DEVICES", "0");
-    return worker::PoolConfig::VirtualCard{figures, std::move(environment)};
+    return {figures, std::move(environment)};
 }
 
 }  // namespace hpo::tune

@@ -35,7 +35,7 @@ struct PredictedCard {
     std::optional<allocator::ComputeCapability> capability{};
 };
 
-/// A virtual card like another, but without a limit, for workers that predict. Nullopt if no virtual card was built.
-[[nodiscard]] std::optional<worker::PoolConfig::VirtualCard> card_for_predictions(const PredictedCard& like);
+/// A virtual card like another, but without a limit, for workers that predict. Throws Error{no_device} if no virtual card was built.
+[[nodiscard]] worker::PoolConfig::VirtualCard card_for_predictions(const PredictedCard& like);
 
 }  // namespace hpo::tune

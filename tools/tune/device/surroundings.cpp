@@ -199,7 +199,13 @@ void describe_device(worker::PoolConfig& config, const Settings& settings, const
     if (!like.capability && card) like = {card->name, allocator::parse_compute_capability(card->compute_capability)};
     config.cublas_workspace_bytes = cublas_workspace_bytes(info, like.capability);
     config.cuda_context_bytes = virtual_context_bytes();
-    if (info.uses_cuda) config.virtual_card = card_for_predictions(like);
+    if (!info.uses_cuda) return;
+    try {
+        config.virtual_card = card_for_predictions(like);
+    } catch (const Error& error) {
+        if (error.code() != Errc::no_device) throw;
+        config.why_no_virtual_card = error.what();
+    }
 }
 
 std::string device_name(const std::string& device) {

@@ -41,6 +41,7 @@ std::optional<std::string> nothing_fits(const Settings& settings, const TrainerI
     Stopwatch since_note;
     std::size_t looked_at = 0;
     for (const ParamSet& params : proposals) {
+        if (question.stop_requested && question.stop_requested()) throw Error{Errc::interrupted, "interrupted before the first trial"};
         if (question.note && since_note.seconds() > 5) {
             question.note("none of " + std::to_string(looked_at) + " random proposals fits the device; up to " +
                           std::to_string(proposals.size()) + " are looked at");

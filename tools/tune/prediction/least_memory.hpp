@@ -24,6 +24,7 @@ struct FitQuestion {
     std::int64_t capacity_bytes = 0;
     History history{};                               ///< that the guard may have learned from
     std::function<void(const std::string&)> note{};  ///< told every few seconds how far it is
+    std::function<bool()> stop_requested{};          ///< asked before each proposal; Error{interrupted} is thrown if it says so
 };
 [[nodiscard]] std::optional<std::string> nothing_fits(const Settings& settings, const TrainerInfo& info, worker::Pool& pool,
                                                       const registry::AnyMemoryGuard& guard, const FitQuestion& question);

@@ -47,7 +47,7 @@ const PerValue* largest_that_fits(const std::vector<PerValue>& rows) {
     const bool numbers = std::ranges::all_of(rows, [&](const PerValue& each) { return number(each.value).has_value(); });
     const PerValue* found = nullptr;
     for (const PerValue& each : rows) {
-        if (!each.answer || !each.answer->fits().value_or(false)) continue;
+        if (!each.answer || !each.answer->fits().value_or(false) || each.answer->furthest().adapts()) continue;
         if (found == nullptr || !numbers || *number(each.value) > *number(found->value)) found = &each;
     }
     return found;

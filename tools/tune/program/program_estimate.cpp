@@ -63,13 +63,18 @@ std::vector<ProgramEstimate::StepPeak> step_peaks(const allocator::Recording& re
     std::vector<ProgramEstimate::StepPeak> peaks(ends.size());
     const std::span<const allocator::Event> events = recording.snapshot.events_of(recording.device);
     std::size_t step = 0;
+    ProgramEstimate::StepPeak held;  // a step without a request, such as a replayed graph, holds what the one before left
     for (std::size_t i = 0; i < recording.history.requests.size(); ++i) {
         const std::int64_t time = events[recording.history.requests[i].event].time_us;
-        while (step < ends.size() && time > ends[step]) ++step;
+        while (step < ends.size() && time > ends[step]) {
+            if (++step < ends.size()) peaks[step] = held;
+        }
+        held = {recording.replay.held[i].allocated, recording.replay.held[i].reserved};
         if (step == ends.size()) break;
         peaks[step].allocated = std::max(peaks[step].allocated, recording.replay.held[i].allocated);
         peaks[step].reserved = std::max(peaks[step].reserved, recording.replay.held[i].reserved);
     }
+    while (++step < ends.size()) peaks[step] = held;
     return peaks;
 }
 

@@ -51,6 +51,7 @@ std::string setting_text(const ProgramAnswer& answer) {
     const std::string retries = *best.retries == 0 ? "without a retry" : "after " + tools::retries_text(*best.retries);
     const std::string line = "PYTORCH_CUDA_ALLOC_CONF=" + (best.conf.empty() ? "''" : best.conf) + ": ";
     if (!*own.fits) return line + "the same requests are served, " + retries;
+    if (*own.retries > 0) return line + retries + ", instead of after " + tools::retries_text(*own.retries);
     return line + format_bytes(best.capacity_without_retry) + " instead of " + format_bytes(own.capacity_without_retry) +
            " of the allocator's memory";
 }
@@ -89,6 +90,10 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
     }
     if (estimate.end.processes.size() > 1)
         note(std::to_string(estimate.end.processes.size()) + " processes used the cards; this is the one that took most");
+    if (estimate.process().why == "steps")
+        note("it was ended after its optimizers' " +
+             (estimate.run.steps == 1 ? std::string{"first step"} : "step " + std::to_string(estimate.run.steps)) +
+             ": what it does later, such as evaluating or saving, is not counted");
     for (const std::string& each : estimate.end.untried) note(each);
     for (const std::string& each : estimate.process().card_questions) note("the card's size is read at " + each);
     if (estimate.caught > 0)
@@ -106,6 +111,11 @@ void print_notes(const Page& page, const ProgramEstimate& estimate) {
         for (std::size_t i = 0; i < reads.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + reads[i].line;
         if (reads.size() > 3) text += " and at " + std::to_string(reads.size() - 3) + " other lines (--json lists them)";
         note(text + ". They got made-up ones: if a size depends on them, it is not predicted");
+        std::string whole;
+        for (const ValueRead& each : reads) {
+            if (each.whole_number) whole += (whole.empty() ? "" : ", ") + each.line;
+        }
+        if (!whole.empty()) note("whole numbers are read at " + whole + ". They got 1: if one is a size, the program takes more");
     }
 }
 
@@ -124,7 +134,7 @@ std::string verdict(const ProgramAnswer& answer) {
                format_bytes(here.fails_bytes) + " asked for by " + *here.fails_line + ", after " + steps_text(here.process().steps);
     }
     if (const std::string why = here.unknown(); !why.empty()) return "not known: " + why;
-    return "yes";
+    return here.caught > 0 ? "yes, by catching its out-of-memory" : "yes";
 }
 
 void print_program(const Page& page, const ProgramAnswer& answer, std::size_t top) {
@@ -184,7 +194,7 @@ Json program_json(const ProgramAnswer& answer) {
               {"steps", process.steps},
               {"steps_on_card", here.process().steps},
               {"ended_by", process.why},
-              {"not_known_because", tools::text_or_null(here.unknown())},
+              {"not_known_because", answer.fits() ? Json(nullptr) : tools::text_or_null(here.unknown())},
               {"error", tools::text_or_null(here.process().error)},
               {"timed_out", whole.end.timed_out},
               {"wrote_in_place", whole.end.wrote_in_place},
@@ -209,7 +219,8 @@ Json program_json(const ProgramAnswer& answer) {
                                           {"capacity_without_retry_bytes", row.capacity_without_retry},
                                           {"fits", tools::or_null(row.fits)},
                                           {"retries", tools::or_null(row.retries)}});
-    for (const ValueRead& each : process.value_reads) json["asked"].push_back({{"line", each.line}, {"times", each.times}});
+    for (const ValueRead& each : process.value_reads)
+        json["asked"].push_back({{"line", each.line}, {"times", each.times}, {"whole_number", each.whole_number}});
     for (const SizeFromData& each : process.sizes_from_data)
         json["depends_on_data"].push_back({{"line", each.line}, {"assumed", each.assumed}, {"at_least", each.at_least}});
     for (const auto& each : whole.holders.scopes)

@@ -131,7 +131,7 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
         process.cards = told.value("devices", std::vector<int>{});
         process.step_times_us = told.value("step_times_us", std::vector<std::int64_t>{});
         for (const nlohmann::json& each : told.value("asked", nlohmann::json::array()))
-            process.value_reads.push_back({each.value("line", ""), each.value("times", 0)});
+            process.value_reads.push_back({each.value("line", ""), each.value("times", 0), each.value("whole_number", false)});
         process.card_questions = told.value("card_questions", std::vector<std::string>{});
         for (const nlohmann::json& each : told.value("sizes_from_data", nlohmann::json::array()))
             process.sizes_from_data.push_back({each.value("line", ""), each.value("assumed", ""), each.value("at_least", true)});

@@ -28,6 +28,7 @@ struct ProgramRun {
 struct ValueRead {
     std::string line;
     int times = 0;
+    bool whole_number = false;
 };
 
 /// A line of the program at which PyTorch makes something as large as the data says.

@@ -111,12 +111,13 @@ int StudyRun::run() {
     measure_device();
     start_workers();
     if (trainer_refuses_first_proposal()) return refusal;
+    watch_interrupts();
     is_new_ = !std::filesystem::exists(store::file_of(settings_.text("store")));
     if (is_new_ && device_is_too_small_for({})) return refusal;
     open_store();
     show_progress();
     tell_tuner_of_trainer();
-    tell_tuner_of_interrupts();
+    tune_.stop_requested = [this] { return stop_requested(); };
     open_study();
     if (!is_new_ && device_is_too_small_for_stored_study()) return refusal;
     keep_checkpoints();
@@ -176,8 +177,9 @@ bool StudyRun::trainer_refuses_first_proposal() {
 
 bool StudyRun::device_is_too_small_for(const History& learned) {
     if (!device_.capacity_bytes) return false;
-    const auto problem = nothing_fits(settings_, info_, workers_->pool(), policies_.guard,
-                                      {device_.name, *device_.capacity_bytes, learned, [this](const std::string& text) { note(text); }});
+    const auto problem =
+        nothing_fits(settings_, info_, workers_->pool(), policies_.guard,
+                     {device_.name, *device_.capacity_bytes, learned, [this](const std::string& text) { note(text); }, was_interrupted});
     return problem && refused({*problem});
 }
 
@@ -211,11 +213,6 @@ void StudyRun::tell_tuner_of_trainer() {
         tune_.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
     }
     tune_.run = Run{.configuration = settings_.json()};
-}
-
-void StudyRun::tell_tuner_of_interrupts() {
-    tune_.stop_requested = [this] { return stop_requested(); };
-    watch_interrupts();
 }
 
 void StudyRun::open_study() {
@@ -290,6 +287,7 @@ int StudyRun::conclude(const TuneResult& result) {
 
 void StudyRun::note(const std::string& text) {
     if (progress_) progress_->note(text);
+    else std::cerr << "hpo-tune: note: " << text << "\n";  // before there is a display
 }
 
 void StudyRun::attempt_started() {

@@ -58,7 +58,6 @@ private:
     void open_store();
     void show_progress();
     void tell_tuner_of_trainer();
-    void tell_tuner_of_interrupts();
     void open_study();
     [[nodiscard]] bool device_is_too_small_for_stored_study();
     void keep_checkpoints();

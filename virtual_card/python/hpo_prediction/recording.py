@@ -133,7 +133,7 @@ class Recording:
             "card_peak_bytes": self.card_peak(most),
             "allocated_bytes": cuda.max_memory_allocated(most),
             "reserved_bytes": cuda.max_memory_reserved(most),
-            "asked": [{"line": line, "times": times} for line, times in self.asked.lines.items() if line],
+            "asked": [{"line": line, "times": times, "whole_number": line in self.asked.whole_numbers} for line, times in self.asked.lines.items() if line],
             "card_questions": [line for line in self.questions if line],
             "sizes_from_data": [{"line": line, **what} for line, what in self.sizes.noted.items()],
         }

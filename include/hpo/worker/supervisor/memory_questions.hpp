@@ -69,7 +69,7 @@ public:
         Rung& rung = rung_of(source);
         if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::mishap};
         if (!has(source)) return refuse(source, "the trainer has none");
-        if (source == PeakSource::virtual_card && !config_.virtual_card) return refuse(source, "there is no virtual card for this device");
+        if (source == PeakSource::virtual_card && !config_.virtual_card) return refuse(source, config_.why_no_virtual_card);
         const Stopwatch watch;
         const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
         if (reply.interrupted) return {std::nullopt, reply.silence};

@@ -37,6 +37,7 @@ struct PoolConfig {
         Environment environment;
     };
     std::optional<VirtualCard> virtual_card{};
+    std::string why_no_virtual_card = "there is no virtual card for this device";
     std::filesystem::path log_folder;  ///< for worker-N.log; must exist. Empty: output is only kept for failures
     Environment environment = inherited_environment();
     std::filesystem::path account_folder = "/dev/shm";  ///< where a metered device's account lies while the pool lives
