@@ -250,7 +250,7 @@ TEST_CASE("a member that a library lacks is an error that says what there is, or
           "s.lua:2: math.random is not available: a space depends on its trial only, and a sampler draws its values");
     CHECK_THAT(outcome("math.randomseed(1)"), Catch::StartsWith("s.lua:1: math.randomseed is not available"));
     CHECK_THAT(outcome("return math.pow(2, 3)"),
-               Catch::StartsWith("s.lua:1: math: unknown function 'pow'; ") && Catch::Contains("known: abs, acos"));
+               Catch::StartsWith("s.lua:1: math: unknown function 'pow'; ") && Catch::EndsWith(", and 16 more"));
     CHECK_THAT(outcome("return math.flor(2.5)"), Catch::Contains("did you mean 'floor'?"));
     CHECK(outcome("return string.dump(print)") == "s.lua:1: string.dump is not available in a study script");
     CHECK_THAT(outcome("return ('x'):uper()"), Catch::Contains("unknown function of a string 'uper'; did you mean 'upper'?"));

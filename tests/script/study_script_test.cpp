@@ -205,7 +205,7 @@ TEST_CASE("a trial that a script keeps for later is refused") {
 TEST_CASE("what is wrong with a study is an error with its place") {
     const std::string rest = ", trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function() end";
     CHECK_THAT(study_error("nam = 'x'" + rest),
-               Catch::StartsWith("s.lua:2: hpo.study: unknown option 'nam'; did you mean 'name'?; known: name, trainer"));
+               Catch::StartsWith("s.lua:2: hpo.study: unknown option 'nam'; did you mean 'name'?; known: name, "));
     CHECK(study_error("name = 'a\\255z'" + rest) ==
           "s.lua:2: hpo.study: got a name 'a\\xffz'; expected UTF-8 characters without control characters");
     CHECK(study_error("name = 3" + rest) == "s.lua:2: hpo.study: got a number for name; expected a string");
@@ -380,8 +380,109 @@ TEST_CASE("a rule's reason follows what it answers and changes") {
     crash.trial.attempts[0].failure->kind = hpo::FailureKind::crash;
     CHECK(recover("on_failure = function() return hpo.retry { fresh_worker = true, reason = 'it died' } end", crash).reason ==
           "crash at micro-batch 16: retry in a fresh worker (rule: it died)");
-    CHECK(recover("on_failure = function() return hpo.retry {} end").reason ==
-          "out of memory at micro-batch 16: retry (the script's rule)");
+}
+
+TEST_CASE("a rule's retry may wait until the device is free, and have it alone") {
+    const auto waits = recover("on_oom = function() return hpo.retry { wait = true } end");
+    CHECK(waits.wait_seconds == 600);
+    CHECK_FALSE(waits.alone);
+    CHECK(waits.note.empty());
+    CHECK(waits.reason == "out of memory at micro-batch 16: retry when enough of the device is free (the script's rule)");
+    CHECK(recover("on_oom = function() return hpo.retry { wait = true, timeout = '1h30min' } end").wait_seconds == 5400);
+    CHECK(recover("on_oom = function() return hpo.retry { wait = true, timeout = 90 } end").wait_seconds == 90);
+    const auto alone = recover("on_oom = function() return hpo.retry { alone = true, wait = false } end");
+    CHECK(alone.alone);
+    CHECK_FALSE(alone.wait_seconds);
+    CHECK(alone.reason == "out of memory at micro-batch 16: retry alone on the device (the script's rule)");
+}
+
+TEST_CASE("a retry that changes nothing is left to the policy, with a note of its place") {
+    const std::string note =
+        "s.lua:3: on_oom: hpo.retry changes nothing, so the recovery policy decides; expected another plan, other params, fresh_worker, "
+        "wait or alone";
+    for (const char* retry : {"{}", "{ micro_batch = plan.micro_batch }", "{ params = { length = trial.params.length } }",
+                              "{ wait = false, reason = 'once more' }"}) {
+        CAPTURE(retry);
+        const auto answer = recover("on_oom = function(trial, failure, plan)\nreturn hpo.retry " + std::string{retry} + " end");
+        CHECK(answer.action == hpo::Recovery::Action::fail);
+        CHECK(answer.reason == "out_of_memory");
+        CHECK(answer.note == note);
+    }
+    for (const char* retry : {"{ micro_batch = 8 }", "{ params = { length = 128 } }", "{ fresh_worker = true }", "{ wait = true }",
+                              "{ alone = true }", "{ params = { new = 1 } }"}) {
+        CAPTURE(retry);
+        const auto answer = recover("on_oom = function(trial, failure, plan)\nreturn hpo.retry " + std::string{retry} + " end");
+        CHECK(answer.action == hpo::Recovery::Action::retry);
+        CHECK(answer.note.empty());
+    }
+}
+
+TEST_CASE("after a crash or with a checkpoint the same attempt again is a change") {
+    Case crash;
+    crash.trial.attempts[0].failure->kind = hpo::FailureKind::crash;
+    Case checkpoint;
+    checkpoint.trial.attempts[0].checkpoint_step = 3;
+    for (const Case* from : {&crash, &checkpoint}) {
+        const auto answer = recover("on_failure = function() return hpo.retry {} end", *from);
+        CHECK(answer.action == hpo::Recovery::Action::retry);
+        CHECK(answer.note.empty());
+    }
+}
+
+TEST_CASE("a retry that only waits changes nothing for a trial that can never fit") {
+    Case never;
+    never.trial.attempts[0].failure->cause = hpo::OomCause::capacity;
+    for (const char* retry : {"wait = true", "alone = true"}) {
+        const auto answer = recover("on_oom = function() return hpo.retry { " + std::string{retry} + " } end", never);
+        CHECK(answer.action == hpo::Recovery::Action::fail);
+        CHECK_THAT(answer.note, Catch::Contains("on_oom: hpo.retry changes nothing for a trial that cannot fit the empty device"));
+    }
+    CHECK(recover("on_oom = function() return hpo.retry { wait = true, micro_batch = 1 } end", never).action ==
+          hpo::Recovery::Action::retry);
+}
+
+TEST_CASE("an error about a member of a table names the member's line") {
+    const auto error_of = [](const std::string& members) {
+        try {
+            (void)hpo::script::StudyScript::from_text("local hpo = require 'hpo'\nreturn hpo.study {\n  name = 's',\n" + members +
+                                                          "\n  space = function(trial) local name, trials = 1, 2 end }",
+                                                      "s.lua");
+        } catch (const hpo::Error& error) {
+            return std::string{error.what()};
+        }
+        return std::string{"no error"};
+    };
+    const std::string rest = "trainer = 't',\nobjective = { metric = 'm', direction = 'minimize' },\n";
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {rest + "-- trials = 3\nspace = function() local x = { trials = 1 } end,\ntrials = 'many',",
+         "s.lua:8: hpo.study: got a string for trials"},
+        {rest + "sampler = [[\n]],\nsamplre = 3,", "s.lua:8: hpo.study: unknown option 'samplre'"},
+        {rest + "plan = {\n  micro_batch =\n 0 },", "s.lua:7: hpo.study: plan: got micro_batch 0"},
+        {rest + "save_best =\n 3,", "s.lua:6: hpo.study: got a number for save_best; expected true, false or a folder"},
+        {"trainer = 't',\nobjective = {\n metric = 'm',\n direction = 'up' },", "s.lua:7: hpo.study: objective: got direction 'up'"},
+        {"trainer = {\n't',\nsteps = {} },", "s.lua:6: hpo.study: got a table for trainer.steps"},
+        {rest + "fix =\n3,", "s.lua:6: hpo.study: got a number for fix"},
+        {rest + "on_oom = 3,", "s.lua:6: hpo.study: got a number for on_oom"},
+        {"", "s.lua:2: hpo.study: got no trainer"},
+    };
+    for (const auto& [members, error] : cases) {
+        CAPTURE(members);
+        CHECK_THAT(error_of(members), Catch::StartsWith(error));
+    }
+    CHECK_THAT(recover("on_oom = function() return hpo.retry {\n  fresh_worker = true,\n  micro_batch = 0 } end").rule_error,
+               Catch::StartsWith("s.lua:4: hpo.retry: got micro_batch 0"));
+    CHECK_THAT(space_error("trial:float('x', 1, 9, {\n  step = 'a' })"),
+               Catch::StartsWith("s.lua:5: trial:float(\"x\"): got a string for step"));
+}
+
+TEST_CASE("words of Python and of Optuna get their Lua words") {
+    CHECK_THAT(space_error("trial:float('x', 1, 9, { log = True })"), Catch::EndsWith("unknown name 'True'; did you mean 'true'?"));
+    CHECK_THAT(space_error("trial:int('x', 1, 9, { step = None })"), Catch::EndsWith("unknown name 'None'; did you mean 'nil'?"));
+    CHECK_THAT(space_error("trial:suggest_float('x', 1, 9)"),
+               Catch::Contains("unknown member 'suggest_float'; did you mean 'float'?; known: "));
+    CHECK_THAT(space_error("trial:suggest_categorical('x', { 1 })"), Catch::Contains("did you mean 'categorical'?"));
+    CHECK_THAT(space_error("trial:categorical('x', { 8, 16, 8 })"),
+               Catch::EndsWith("trial:categorical(\"x\"): got the choice 8 twice; expected each choice once"));
 }
 
 TEST_CASE("rules may prune, fail, or leave it to the policy") {
@@ -407,6 +508,11 @@ TEST_CASE("a rule that fails ends its trial with the script's error") {
         {"return hpo.retry { precision = 'fp8' }", "hpo.retry: unknown precision 'fp8'; known: fp32, bf16, fp16"},
         {"return hpo.retry { params = { workers = {} } }", "parameter 'workers': got a table; expected a number, a text, true or false"},
         {"return hpo.retry { params = { 8 } }", "the name of a parameter"},
+        {"return hpo.retry { timeout = '5min' }", "hpo.retry: timeout says how long wait = true waits; expected wait = true beside it"},
+        {"return hpo.retry { wait = true, timeout = 'soon' }", "hpo.retry: timeout: got soon; expected a duration above 0, such as"},
+        {"return hpo.retry { wait = true, timeout = 0 }", "hpo.retry: timeout: got 0; expected a duration above 0"},
+        {"return hpo.retry { wait = true, timeout = {} }", "hpo.retry: timeout: got a table; expected a duration above 0"},
+        {"return hpo.retry { wait = 1 }", "hpo.retry: got a number for wait; expected true or false"},
         {"return hpo.retry { params = { length = 999 } }", "parameter 'length': got 999; expected int [128, 512] step 32"},
         {"return { micro_batch = 3 }", "on_oom: got a table for the answer; expected hpo.retry"},
         {"return 'retry'", "on_oom: got a string for the answer"},

@@ -115,3 +115,64 @@ TEST_CASE("what would not fit an empty device is refused, whoever is on it") {
     CHECK(result.status == 2);
     CHECK_THAT(result.error, Contains("70.01 MiB") && Contains("64.00 MiB"));
 }
+
+TEST_CASE("a retry that a rule lets wait starts once another process has left the device") {
+    const Workshop workshop;
+    workshop.write("wait.lua", R"(
+local hpo = require "hpo"
+return hpo.study { name = "wait", trainer = { "fault", fault = "oom_once_above", limit = 8, weights = 20971520 },
+  objective = { metric = "value", direction = "minimize" }, sampler = "random", trials = 1, workers = 1, recovery = "fail",
+  guard = "dry_run", device_memory = "64MiB",
+  on_oom = function(trial, failure, plan) return hpo.retry { micro_batch = 4, wait = true, timeout = "50s" } end,
+  space = function(trial) trial:float("x", 0, 1) end }
+)");
+    const pid_t child = start_command(
+        workshop, {tool("hpo-tune"), "run", "wait.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress", "plain"});
+    const std::filesystem::path file = "/dev/shm/hpo-device-" + std::to_string(child) + "-0";
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (!std::filesystem::exists(file) && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(5ms);
+    {
+        auto device = hpo::device::MeteredDevice::open(file);
+        REQUIRE(device.charge(50 * mib));  // this test is the other process
+        const std::string words = "with 8 accumulation steps, when enough of the device is free (the script's rule)";
+        while (read_file(workshop.path(".error")).find(words) == std::string::npos && std::chrono::steady_clock::now() < deadline)
+            std::this_thread::sleep_for(10ms);
+        std::this_thread::sleep_for(700ms);
+        CHECK(read_file(workshop.path(".error")).find("complete") == std::string::npos);
+        device.release(50 * mib);
+    }
+    const auto run = finish_command(workshop, child);
+    INFO(run.error);
+    CHECK(run.status == 0);
+    CHECK_THAT(run.error, Contains("with 8 accumulation steps, when enough of the device is free") && Contains("trial 0: complete"));
+}
+
+TEST_CASE("a rule whose retry changes nothing is told once, with its line, and costs no attempts") {
+    const Workshop workshop;
+    workshop.write("idle.lua", R"(
+local hpo = require "hpo"
+return hpo.study { name = "idle", trainer = { "fault", fault = "oom_text" },
+  objective = { metric = "value", direction = "minimize" }, sampler = "random", trials = 6, workers = 1, recovery = "fail", guard = "unlimited",
+  on_oom = function(trial, failure, plan)
+    return hpo.retry {}
+  end,
+  space = function(trial) trial:float("x", 0, 1) end }
+)");
+    const std::vector<std::string> words{"idle.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers"};
+    const auto call = [&](std::vector<std::string> command) {
+        command.insert(command.begin(), tool("hpo-tune"));
+        command.insert(command.end(), words.begin(), words.end());
+        return run_command(workshop, command);
+    };
+    const std::string told = "idle.lua:6: on_oom: hpo.retry changes nothing, so the recovery policy decides";
+    CHECK_THAT(call({"check"}).out, Contains(told));
+    const auto run = call({"run", "--progress", "plain"});
+    INFO(run.error);
+    CHECK(run.status == 1);
+    const std::size_t first = run.error.find("hpo-tune: note: trial 0: " + told);
+    CHECK(first != std::string::npos);
+    CHECK(run.error.find("changes nothing", first + told.size() + 30) == std::string::npos);
+    hpo::store::Snapshot snapshot{workshop.path("hpo.db").string()};
+    for (const hpo::Trial& trial : snapshot.trials(snapshot.studies().at(0))) CHECK(trial.attempts.size() == 1);
+}

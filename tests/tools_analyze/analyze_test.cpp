@@ -266,6 +266,7 @@ TEST_CASE("wrong use is one line with what is known, and the documented status")
                  {"trials --state done --study oom --store " + data + "optuna-5.0.0.db", 2, "unknown state 'done'"},
                  {"trial '' --study oom --store " + data + "optuna-5.0.0.db", 2, "got ''; expected a whole number of at least 0"},
                  {"trial 99999999999999999999 --study oom --store " + data + "optuna-5.0.0.db", 2, "expected a whole number of at least 0"},
+                 {"memory --limit 200% --study oom --store " + data + "optuna-5.0.0.db", 2, "--limit: got '200%'; expected a size"},
                  {"memory --limit much --study oom --store " + data + "optuna-5.0.0.db", 2, "--limit: got 'much'; expected a size"},
                  {"memory --limit 90 --study oom --store " + data + "optuna-5.0.0.db", 2,
                   "--limit: got '90', which is 90 bytes; expected a size such as 20GiB, or a share of the device such as 90%"},

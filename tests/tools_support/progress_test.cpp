@@ -3,6 +3,9 @@
 
 #include <fcntl.h>
 
+#include <chrono>
+#include <thread>
+
 #include "small_terminal.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
@@ -172,4 +175,64 @@ TEST_CASE("an attempt that fails is told with its trial's end, or alone where an
     CHECK(test::read_file(file) ==
           "trial 3: out of memory at micro-batch 64: retry at 32 (rule: a quarter) (3.00 MiB refused in forward)\n"
           "trial 3: failed, non_finite: the loss is nan (1.5 s)\n");
+}
+
+namespace {
+
+/// A trial of 10 s that reported the steps 1 to 10.
+Trial paced_trial(std::int64_t number) {
+    Trial trial = complete_trial(number, 0.5);
+    trial.attempts.back().seconds = 10;
+    for (std::int64_t step = 1; step <= 10; ++step) trial.intermediate[step] = 0.1;
+    return trial;
+}
+
+/// A study of which two of `trials` trials were done before, and one runs now.
+void go_on(Progress& progress) {
+    Study study;
+    study.name = "s";
+    study.directions = {Direction::maximize};
+    progress.study_opened(study, {paced_trial(0), paced_trial(1)});
+    Trial running = complete_trial(2, 0);
+    running.state = TrialState::running;
+    progress.attempt_started(running, Attempt{});
+}
+
+std::string shown(Progress& progress) {
+    std::string text;
+    for (const std::string& line : progress.block(120)) text += line + "\n";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("the time left is known from the trials of an earlier run, and goes down while a trial runs") {
+    auto of_five = settings(ProgressStyle::none);
+    of_five.trials = 5;
+    Progress progress{of_five};
+    go_on(progress);
+    CHECK_THAT(shown(progress), Contains("2/5") && Contains("elapsed ") && Contains("left 30 s"));
+    std::this_thread::sleep_for(std::chrono::milliseconds{1600});
+    CHECK_THAT(shown(progress), Contains("left 28 s"));
+}
+
+TEST_CASE("the time left is shared by the workers, and is not less than the longest running trial takes") {
+    auto of_four = settings(ProgressStyle::none);
+    of_four.trials = 4;
+    of_four.workers = 2;
+    Progress progress{of_four};
+    go_on(progress);
+    CHECK_THAT(shown(progress), Contains("left 10"));
+}
+
+TEST_CASE("a running trial shows how many steps a trial has, and what it has done counts") {
+    auto of_three = settings(ProgressStyle::none);
+    of_three.trials = 3;
+    Progress progress{of_three};
+    go_on(progress);
+    Trial running = complete_trial(2, 0);
+    progress.reported(running, {.step = 10, .value = 0.4});
+    CHECK_THAT(shown(progress), Contains("step 10 of 10: 0.4") && Contains("left 0 s"));
+    progress.reported(running, {.step = 11, .value = 0.4});
+    CHECK_THAT(shown(progress), Contains("step 11: 0.4"));
 }

@@ -9,6 +9,7 @@
 
 #include "hpo/base/error.hpp"
 #include "support/terminal.hpp"
+#include "support/text.hpp"
 #include "tune/card/virtual_card.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/program/scratch_folder.hpp"
@@ -21,6 +22,10 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
     if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
         return hpo::unknown_name("command line", "command", argv[1], names).what();
+    }
+    for (int i = 2; i + 1 < argc; ++i) {
+        if (argv[i] == std::string_view{"--save-best"} && argv[i + 1][0] != '-' && dynamic_cast<const CLI::ExtrasError*>(&error))
+            return "command line: --save-best takes its folder after =: --save-best=" + hpo::tools::shell_quoted(argv[i + 1]);
     }
     std::string what = error.what();
     for (auto& c : what) c = c == '\n' ? ' ' : c;

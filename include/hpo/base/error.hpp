@@ -57,7 +57,8 @@ private:
 /// "a, b, c", or "none" for an empty list.
 [[nodiscard]] std::string join_names(std::span<const std::string> names);
 
-/// `place: unknown KIND 'name'; did you mean 'x'?; known: a, b, c`. An empty place is left out.
+/// `place: unknown KIND 'name'; did you mean 'x'?; known: a, b, c`. An empty place is left out. Of a long list, the names that are most
+/// like it are known: "a, b, and 30 more".
 [[nodiscard]] Error unknown_name(std::string_view place, std::string_view kind, std::string_view name, std::span<const std::string> known);
 
 /// `place: got WHAT; expected EXPECTED`. An empty place is left out.

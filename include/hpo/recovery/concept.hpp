@@ -25,10 +25,13 @@ struct Recovery {
         retry,  ///< another attempt, under `plan`
     } action = Action::fail;
     ExecutionPlan plan{};
-    std::optional<ParamSet> params{};  ///< changed parameters; the trial then records these and its own
-    bool fresh_worker = false;         ///< in a process that has run no attempt yet
-    std::string reason{};              ///< in words, for the post-mortem
-    std::string rule_error{};          ///< error of a script's rule that failed instead of answering; empty: none
+    std::optional<ParamSet> params{};      ///< changed parameters; the trial then records these and its own
+    bool fresh_worker = false;             ///< in a process that has run no attempt yet
+    std::optional<double> wait_seconds{};  ///< starts when enough of the device is free, or after this time
+    bool alone = false;                    ///< starts when no other attempt runs, and none is started beside it
+    std::string note{};                    ///< about a rule of a script that did not do what it seems to; empty: none
+    std::string reason{};                  ///< in words, for the post-mortem
+    std::string rule_error{};              ///< error of a script's rule that failed instead of answering; empty: none
 };
 
 /// Decides what follows a failed attempt. It only decides: the worker never retries by itself.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "hpo/base/error.hpp"
 
@@ -80,8 +81,10 @@ public:
     /// Raises the time-out error if the time of this call is over. Every C function that can run for long calls this.
     void check_time(lua_State* L);
 
-    /// "file:line" of the innermost running Lua function, or the file alone.
+    /// "file:line" of the innermost running Lua function, or the file alone. The line is that of the member that is read (AtMember).
     [[nodiscard]] std::string place(lua_State* L) const;
+    /// The text of the script, in which `place` looks for the line of a member.
+    void keep_source(std::string_view text) { source_ = text; }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -125,8 +128,12 @@ private:
     /// More nested calls than this are taken for endless recursion. A stack of the widest functions runs out of memory at about 600.
     static constexpr int deep_calls = 200;
 
+    friend class AtMember;
+
     LuaLimits limits_;
     std::string chunk_;
+    std::string source_;
+    std::vector<std::string> members_;  ///< those that are read now, outermost first
     lua_State* state_ = nullptr;
     std::int64_t used_bytes_ = 0;
     std::int64_t refused_bytes_ = 0;
@@ -136,6 +143,18 @@ private:
     std::chrono::nanoseconds begun_{};  ///< processor_time when the call began
     bool spent_ = false;
     std::exception_ptr pending_;
+};
+
+/// While it lives, errors name the line on which the script sets this member of the table that a C function reads.
+class AtMember {
+public:
+    AtMember(lua_State* L, std::string name) : L_{L} { LuaState::of(L_).members_.push_back(std::move(name)); }
+    AtMember(const AtMember&) = delete;
+    AtMember& operator=(const AtMember&) = delete;
+    ~AtMember() { LuaState::of(L_).members_.pop_back(); }
+
+private:
+    lua_State* L_;
 };
 
 /// Raises a Lua error `file:line: text`; for C functions that the script calls.

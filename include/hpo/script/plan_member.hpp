@@ -19,6 +19,7 @@ namespace hpo::script {
 template <class T>
 void read_plan_member(lua_State* L, const Fields& given, const std::string& place, const PlanField<T>& field, ExecutionPlan& plan) {
     const std::string key{field.key};
+    const AtMember at{L, key};
     T& member = plan.*field.member;
     if constexpr (std::is_same_v<T, bool>) {
         member = given.truth(key.c_str()).value_or(member);

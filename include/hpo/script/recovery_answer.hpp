@@ -11,6 +11,7 @@
 
 #include "hpo/core/plan_fields.hpp"
 #include "hpo/recovery/concept.hpp"
+#include "hpo/script/lua_value.hpp"
 #include "hpo/script/read_only.hpp"
 
 /// The arguments of a rule (on_oom, on_failure) and its possible answers: hpo.retry, hpo.prune, hpo.fail, or no answer.
@@ -65,6 +66,15 @@ void push_plan(lua_State* L, const ExecutionPlan& plan);
 /// value.
 void change_param(lua_State* L, const std::string& place, const std::string& name, const ParamSet& asked, ParamSet& changed);
 
+/// How long `wait = true` waits without a `timeout`.
+inline constexpr double standard_wait_seconds = 600;
+/// Reads `wait` and `timeout`.
+void read_wait(lua_State* L, const Fields& given, const std::string& place, Recovery& recovery);
+
+/// True if a retry would run as the failed attempt did, or waits for memory that the device does not have. False after a crash, because the
+/// process is another then, and if the retry goes on from a checkpoint.
+[[nodiscard]] bool changes_nothing(const FailedAttempt& failed, const Recovery& retry);
+
 /// Applies the table of hpo.retry at `index` to `recovery`, which holds the failed plan. Without an attempt, the table is only checked.
 void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed);
 
@@ -74,7 +84,7 @@ int with_reason(lua_State* L, const char* action);
 inline int prune(lua_State* L) { return with_reason(L, "prune"); }
 inline int fail(lua_State* L) { return with_reason(L, "fail"); }
 
-/// The answer that the rule `name` returned. Returns nullopt for nil and false.
+/// The answer that the rule `name` returned. Returns nullopt for nil and false. A retry that changes nothing has a note with its place.
 std::optional<Recovery> read(lua_State* L, int index, const char* name, const FailedAttempt& failed);
 
 }  // namespace hpo::script::recovery_answer

@@ -12,8 +12,8 @@
 
 namespace hpo::script {
 
-/// Asks the rules of a script (on_oom, on_failure) first, and another policy if they give no answer. If a rule itself fails, its trial ends
-/// with the script's error as the reason. The study continues.
+/// Asks the rules of a script (on_oom, on_failure) first, and another policy if they give no answer, or a retry that changes nothing. If a
+/// rule itself fails, its trial ends with the script's error as the reason. The study continues.
 template <RecoveryPolicy R>
 class ScriptRecovery {
 public:
@@ -22,6 +22,11 @@ public:
     [[nodiscard]] Recovery recover(const FailedAttempt& failed) const {
         try {
             if (auto answer = script_.answer(failed)) {
+                if (!answer->note.empty()) {
+                    Recovery decided = otherwise_.recover(failed);
+                    decided.note = std::move(answer->note);
+                    return decided;
+                }
                 if (answer->action == Recovery::Action::retry) answer->reason = retry_words(failed, *answer);
                 return *std::move(answer);
             }

@@ -62,6 +62,9 @@ public:
     [[nodiscard]] virtual RunsOn runs_on() const { return {}; }
     /// What other processes leave of the plan's device now, for MemoryEvidence::device. Returns nullopt if it is not known.
     [[nodiscard]] virtual std::optional<MemoryReading> device_now() { return {}; }
+    /// Bytes that are free on the plan's device now, where the memory of this study's attempts counts as taken. Returns nullopt if it is
+    /// not known.
+    [[nodiscard]] virtual std::optional<std::int64_t> free_now() { return {}; }
     /// What is known of an attempt's memory before it starts. It comes from the strongest source that answers, and never from a stronger
     /// one than `wanted`.
     [[nodiscard]] virtual MemoryEvidence evidence(const ParamSet& /*params*/, const ExecutionPlan& /*plan*/, Evidence /*wanted*/) {

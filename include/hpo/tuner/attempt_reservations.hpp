@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "hpo/base/time.hpp"
 #include "hpo/core/reservations.hpp"
 #include "hpo/core/trial.hpp"
 
@@ -18,15 +21,25 @@ struct WaitingAttempt {
     Attempt attempt;
     bool fresh_worker = false;
     std::int64_t least_bytes = 0;  ///< asked of the device even if less is predicted, because an earlier attempt ran out of less
+    /// At most so long it waits until the device has free what it is estimated to require, and at least `free_bytes`.
+    std::optional<double> wait_seconds{};
+    std::int64_t free_bytes = 0;
+    bool alone = false;      ///< it starts when no other attempt runs, and none is started beside it
+    bool timed_out = false;  ///< it starts although too little was free for `wait_seconds`
+    Stopwatch chosen{};
 };
 
 /// Holds back each attempt until its predicted memory is reserved. If the study predicts no memory, attempts start at once. If it does, an
 /// attempt without a prediction has the device alone. A prediction is missing, for example, if it took too long.
 class AttemptReservations {
 public:
-    /// If `reservations` is null, every attempt starts at once. `predicts` says whether the study predicts memory. It becomes true with the
-    /// first prediction.
-    AttemptReservations(Reservations* reservations, bool predicts) : reservations_{reservations}, predicts_{predicts} {}
+    /// Bytes that are free on the device now, or nullopt if that is not known.
+    using FreeNow = std::function<std::optional<std::int64_t>()>;
+
+    /// If `reservations` is null, an attempt starts at once unless it waits or has the device alone. `predicts` says whether the study
+    /// predicts memory. It becomes true with the first prediction.
+    AttemptReservations(Reservations* reservations, bool predicts, FreeNow free_now = {})
+        : reservations_{reservations}, predicts_{predicts}, free_now_{std::move(free_now)} {}
 
     /// Reserves memory for an attempt, and gives the attempt back to the caller. Returns nullopt if the memory is not free. The attempt
     /// then waits here.
@@ -52,13 +65,21 @@ private:
     [[nodiscard]] std::size_t place_of(std::int64_t number) const {
         return static_cast<std::size_t>(std::find(holders_.begin(), holders_.end(), number) - holders_.begin());
     }
-    [[nodiscard]] bool takes(const WaitingAttempt& each);
+    [[nodiscard]] bool takes(WaitingAttempt& each);
+    [[nodiscard]] bool reserves(const WaitingAttempt& each);
+    /// False if another attempt has the device alone, or if this one shall and others run or it is behind one that shall.
+    [[nodiscard]] bool may_run_beside_others(const WaitingAttempt& each) const;
+    /// True if the attempt does not wait for free memory, or no longer.
+    [[nodiscard]] bool has_waited(WaitingAttempt& each) const;
 
     static constexpr std::int64_t whole_device = std::int64_t{1} << 60;  ///< more than any device has, so all of it is reserved
 
     Reservations* reservations_;
     bool predicts_;
+    FreeNow free_now_;
     std::vector<WaitingAttempt> waiting_;
+    std::vector<std::int64_t> running_;    ///< trials whose attempts were admitted
+    std::optional<std::int64_t> alone_{};  ///< the one of them that has the device alone
     // Two vectors rather than a map: they hold few elements and compile fast.
     /// The trials that have a reservation. `bytes_` has the bytes of each at the same index.
     std::vector<std::int64_t> holders_;

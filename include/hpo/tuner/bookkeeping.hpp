@@ -73,6 +73,8 @@ public:
     /// Tells the observer that the guard now asks for the evidence `now` and no longer for `before`. Its predictions for this model family
     /// were wrong.
     void asks_less(Evidence before, Evidence now, const std::string& family);
+    /// Tells the observer something about a trial's retry, once for each text.
+    void note_once(std::int64_t number, const std::string& what);
     /// Call it before a retry. It moves the trial's reports after `last_kept` to the attempt that told them.
     void restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept);
     void report(std::int64_t number, const Report& report);
@@ -119,6 +121,7 @@ private:
     bool others_run_ = false;                ///< true if other processes run trials, as of the latest reading
     std::int64_t done_ = 0;
     bool told_misprediction_ = false;
+    std::vector<std::string> noted_;     ///< texts that the observer was told of by note_once
     std::vector<std::string> given_up_;  ///< pairs of source and family that the observer was told of
     std::optional<Run> run_;
     Stopwatch since_heartbeat_;

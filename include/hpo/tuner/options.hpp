@@ -102,6 +102,8 @@ public:
     virtual void left_alone(const Trial& /*lost*/, const std::string& /*why*/) {}
     /// A trial runs without an enqueued value. `what` names the parameter and the reason. Comes once for each name.
     virtual void left_out(const Trial& /*trial*/, const std::string& /*what*/) {}
+    /// Something about a trial's retry that a person should know, such as a rule of a script whose retry changes nothing.
+    virtual void retry_noted(const Trial& /*trial*/, const std::string& /*what*/) {}
     virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
     virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}

@@ -24,6 +24,12 @@ namespace hpo::tuner {
 /// The bytes to reserve for the next attempt: half as much again, and at least as much as is known to be required.
 [[nodiscard]] std::int64_t larger_reservation(const Attempt& attempt, std::int64_t reservation_bytes);
 
+/// The bytes that a failed attempt is known to have required when it ran out of memory: what it held and what it asked for.
+[[nodiscard]] std::int64_t known_requirement(const Attempt& attempt);
+
+/// What is told of an attempt that starts although too little memory was free for as long as it may wait.
+[[nodiscard]] std::string waited_in_vain(double seconds);
+
 /// The answer to an attempt that exceeded its reservation: a retry under the same plan, with more memory. The configuration is not to
 /// blame.
 [[nodiscard]] Recovery ask_for_more(const Attempt& attempt, std::int64_t reservation_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "hpo/tuner/policies.hpp"
 #include "hpo/tuner/reservation.hpp"
 #include "hpo/tuner/verdicts.hpp"
+#include "hpo/tuner/waiting_retry.hpp"
 
 namespace hpo::tuner {
 
@@ -72,9 +74,7 @@ private:
         }
     }
 
-    [[nodiscard]] Bookkeeping::Wanted wanted() const {
-        return {.trials = options_.trials, .own_running = static_cast<std::int64_t>(running_.size())};
-    }
+    [[nodiscard]] Bookkeeping::Wanted wanted() const { return {.trials = options_.trials, .own_running = std::ssize(running_)}; }
     /// Returns false if no trial is left to begin.
     bool begin_trial() {
         const auto number = books_.begin_trial(wanted());
@@ -140,8 +140,7 @@ private:
         }
         if (proposal.unlaunchable) return end_unlaunched(number, *proposal.unlaunchable);
         if (!proposal.attempt) return give_up(number);
-        const Trial& trial = books_.trial(number);
-        for (const std::string& what : enqueued_.not_used(trial)) observer_.left_out(trial, what);
+        for (const std::string& what : enqueued_.not_used(books_.trial(number))) observer_.left_out(books_.trial(number), what);
         start({number, std::move(*proposal.attempt)});
     }
 
@@ -169,16 +168,17 @@ private:
     }
 
     void submit(WaitingAttempt admitted) {
-        auto& [number, attempt, fresh_worker, least_bytes] = admitted;
-        attempt.capacity_bytes = executor_.capacity_bytes();
-        attempt.fresh_worker = fresh_worker;
+        const std::int64_t number = admitted.number;
+        if (admitted.timed_out) books_.note_once(number, waited_in_vain(*admitted.wait_seconds));
+        admitted.attempt.capacity_bytes = executor_.capacity_bytes();
+        admitted.attempt.fresh_worker = admitted.fresh_worker;
         const RunsOn runs_on = executor_.runs_on();
-        attempt.device_name = runs_on.device_name;
-        attempt.model_family = memory::model_family(runs_on.trainer, params_of(books_.trial(number), attempt), attempt.plan);
-        books_.begin_attempt(number, std::move(attempt));
+        admitted.attempt.device_name = runs_on.device_name;
+        admitted.attempt.model_family =
+            memory::model_family(runs_on.trainer, params_of(books_.trial(number), admitted.attempt), admitted.attempt.plan);
+        books_.begin_attempt(number, std::move(admitted.attempt));
         Job job = job_of(books_.study(), books_.trial(number), reservations_.reservation(number), options_);
-        job.settles = least_bytes == 0 &&
-                      reservations_.reservation(number);  // an attempt that once exceeded its reservation keeps all of the new one
+        job.settles = admitted.least_bytes == 0 && reservations_.reservation(number);  // else it keeps all of a larger reservation
         const std::size_t others = in_flight_++;
         try {
             executor_.submit(job, *this);
@@ -252,16 +252,15 @@ private:
                                    : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history()});
         bound_retry(recovery, attempt, options_);
         attempt.decision = recovery.reason;
+        books_.note_once(number, recovery.note);
         if (recovery.action == Recovery::Action::retry && !stopping_) {
             books_.end_attempt(number);
             Attempt next;
             if (!anew) next.resumed_step = resumed_by(recovery, attempt);
             books_.restart_reports(number, next.resumed_step);
             trial.state = TrialState::running;
-            next.plan = recovery.plan;
-            next.changed_params = std::move(recovery.params);
-            if (next.changed_params) copy_effective_batch(*next.changed_params, options_, next.plan);
-            retries_.push_back({number, std::move(next), recovery.fresh_worker, more ? larger_reservation(attempt, *reserved) : 0});
+            retries_.push_back(waiting_retry(number, attempt, std::move(next), std::move(recovery), options_));
+            retries_.back().least_bytes = more ? larger_reservation(attempt, *reserved) : 0;
             return;
         }
         books_.end_attempt(number);
@@ -288,7 +287,8 @@ private:
     std::size_t in_flight_ = 0;            ///< jobs that the executor holds
     std::vector<std::int64_t> running_;    ///< trials begun and not finished, also those that wait for a retry
     std::vector<WaitingAttempt> retries_;  ///< oldest first
-    AttemptReservations reservations_{options_.reservations, options_.predicts&& policies_.guard.evidence() != Evidence::none};
+    AttemptReservations reservations_{options_.reservations, options_.predicts&& policies_.guard.evidence() != Evidence::none,
+                                      [this] { return executor_.free_now(); }};
     AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     EnqueuedValues enqueued_;

@@ -29,7 +29,8 @@ void settle_pruned(Trial& trial, const std::string& reason);
 
 /// Ends a trial whose last failure was answered with `fail` or `prune`. If a memory failure follows from the configuration, the trial gets
 /// the memory constraint, so that samplers learn where memory ends. Other causes (other processes on the device, a leak, fragmentation,
-/// the host) say nothing about the configuration. Such a trial becomes FAIL, and samplers ignore it.
+/// the host) say nothing about the configuration. Such a trial becomes FAIL, and samplers ignore it. So does one whose attempts mostly
+/// failed of such causes.
 void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes);
 
 /// Turns a retry that is not allowed into the trial's end. A retry is not allowed if the trial has had all its attempts, or if the trainer

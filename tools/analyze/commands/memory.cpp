@@ -28,7 +28,7 @@ hpo::analysis::MemoryLimit parse_limit(const std::string& text) {
         double percent = 0;
         const char* const end = text.data() + text.size() - 1;
         const auto [at, status] = std::from_chars(text.data(), end, percent);
-        if (status == std::errc{} && at == end && percent > 0 && percent <= 1000) return {.bytes = {}, .share = percent / 100};
+        if (status == std::errc{} && at == end && percent > 0 && percent <= 100) return {.bytes = {}, .share = percent / 100};
     } else if (const auto bytes = hpo::parse_bytes(text); bytes && *bytes > 0) {
         const bool bare = text.find_first_not_of("0123456789.") == std::string::npos;
         if (!bare || *bytes >= std::int64_t{1} << 20U) return {.bytes = bytes, .share = {}};

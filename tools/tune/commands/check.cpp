@@ -157,6 +157,9 @@ void find_problems(const Settings& settings, Findings& findings) {
     problems.guard([&] { drawn = draw_proposals(settings); });
     if (drawn.empty()) return;
     problems.guard([&] { require_same_parameters(stored, drawn); });
+    problems.guard([&] {
+        if (const std::string few = fewer_combinations(settings); !few.empty()) findings.remarks.add(few);
+    });
     for (const std::string& problem : unsuitable_parameters(settings, *info, drawn)) problems.add(problem);
     for (const std::string& name : never_asked(settings, drawn))
         problems.add("fixed parameter '" + name + "': the space never asks for it");
@@ -164,6 +167,7 @@ void find_problems(const Settings& settings, Findings& findings) {
     for (const auto* const found : {&rules.impossible, &rules.failing}) {
         for (const std::string& problem : *found) problems.add(problem);
     }
+    for (const std::string& remark : rules.idle) findings.remarks.add(remark);
     // With names in order, the trainer can look for itself.
     if (problems.list().empty()) problems.guard([&] { ask_trainer(settings, *info, device, drawn, findings); });
 }

@@ -70,6 +70,12 @@ void require_declared_direction(const Settings& settings, const TrainerInfo& inf
     }
 }
 
+/// The error of a name that a trainer lacks. Its list may be cut, so it says what lists all.
+Error with_list(const Error& error) {
+    const std::string text = error.what();
+    return {error.code(), text.ends_with(" more") ? text + ": hpo-tune policies trainer" : text};
+}
+
 }  // namespace
 
 void require_known_to_trainer(const Settings& settings, const TrainerInfo& info) {
@@ -90,7 +96,7 @@ void require_known_to_trainer(const Settings& settings, const TrainerInfo& info)
     for (const TrainerParameter& parameter : info.parameters) parameters.push_back(parameter.name);
     for (const auto& [name, value] : settings.description().trainer_options) {
         if (std::find(parameters.begin(), parameters.end(), name) == parameters.end()) {
-            throw unknown_name(settings.arguments().script + ": trainer " + info.name, "option", name, parameters);
+            throw with_list(unknown_name(settings.arguments().script + ": trainer " + info.name, "option", name, parameters));
         }
     }
 }

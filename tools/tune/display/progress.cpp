@@ -105,7 +105,10 @@ std::vector<std::string> lines_of(const std::vector<std::string>& parts, std::si
 
 void Progress::study_opened(const Study& study, const std::vector<Trial>& trials) {
     study_ = study;
-    for (const Trial& trial : trials) count(trial);
+    for (const Trial& trial : trials) {
+        count(trial);
+        learn_pace(trial);
+    }
     if (trials.empty())
         return line("study " + study.name + ": new, " + tools::counted(static_cast<std::size_t>(settings_.trials), "trial"));
     const auto done = static_cast<std::int64_t>(counts_.ended());
@@ -127,6 +130,41 @@ void Progress::count(const Trial& trial) {
         best_ = best->values[0];
         best_trial_ = best->number;
     }
+}
+
+void Progress::learn_pace(const Trial& trial) {
+    if (!counts_as_done(trial)) return;
+    if (trial.state == TrialState::complete && !trial.intermediate.empty()) {
+        first_step_ = trial.intermediate.begin()->first;
+        last_step_ = std::max(last_step_, trial.intermediate.rbegin()->first);
+    }
+    double seconds = 0;
+    for (const Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
+    if (seconds <= 0) return;
+    ++paced_;
+    paced_seconds_ += seconds;
+}
+
+std::optional<double> Progress::seconds_left() const {
+    if (paced_ == 0) return std::nullopt;
+    const double usual = paced_seconds_ / static_cast<double>(paced_);
+    const auto now = std::chrono::steady_clock::now();
+    double work = 0;     // seconds of one worker
+    double longest = 0;  // of the running trials
+    for (const auto& [number, running] : running_) {
+        const double taken = std::chrono::duration<double>(now - running.begin).count();
+        double rest = std::max(0.0, usual - taken);
+        if (running.latest && last_step_ > first_step_) {  // what it has done says more than what others took
+            const double all = static_cast<double>(last_step_ - first_step_ + 1);
+            const double done = static_cast<double>(running.latest->step - first_step_ + 1);
+            if (done > 0) rest = done >= all ? 0 : std::max(0.0, running.seconds_at_latest * all / done - taken);
+        }
+        work += rest;
+        longest = std::max(longest, rest);
+    }
+    const auto open = settings_.trials - static_cast<std::int64_t>(counts_.ended()) - static_cast<std::int64_t>(running_.size());
+    work += usual * static_cast<double>(std::max<std::int64_t>(0, open));
+    return std::max(longest, work / static_cast<double>(std::max<std::size_t>(1, settings_.workers)));
 }
 
 void Progress::others_changed(const std::vector<Trial>& trials) {
@@ -157,10 +195,12 @@ void Progress::left_alone(const Trial& lost, const std::string& why) {
 
 void Progress::left_out(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
 
+void Progress::retry_noted(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
+
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     if (settings_.attempt_started) settings_.attempt_started();
     Running& running = running_[trial.number];
-    running = {};
+    running = Running{.begin = running.begin};
     running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
                    summary_of(params_of(trial, attempt));
     if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
@@ -171,7 +211,9 @@ void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
 }
 
 void Progress::reported(const Trial& trial, const Report& report) {
-    running_[trial.number].latest = report;
+    Running& running = running_[trial.number];
+    running.latest = report;
+    running.seconds_at_latest = std::chrono::duration<double>(std::chrono::steady_clock::now() - running.begin).count();
     idle();
 }
 
@@ -213,6 +255,7 @@ void Progress::trial_finished(const Trial& trial) {
     const auto best_before = best_trial_;
     count(trial);
     ++finished_here_;
+    learn_pace(trial);
     double seconds = 0;
     for (const Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
     std::string text = "trial " + std::to_string(trial.number) + ": ";
@@ -229,6 +272,8 @@ void Progress::trial_finished(const Trial& trial) {
         text += (trial.feasible() ? "pruned" : "pruned, infeasible");
         const auto reason = trial.user_attributes.find("prune_reason");
         if (reason != trial.user_attributes.end()) text += ": " + unquoted(reason->second);
+        else if (!trial.attempts.empty() && trial.attempts.back().failure && !trial.attempts.back().decision.empty())
+            text += ": " + trial.attempts.back().decision;
     } else {
         text += "failed, " + reason_of(trial);
     }
@@ -309,19 +354,19 @@ std::string Progress::head(std::size_t width) const {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     const std::string count = std::to_string(done) + "/" + std::to_string(settings_.trials);
     std::string rate;
-    std::string left;
-    if (finished_here_ > 0 && seconds > 0) {
-        const double finished_a_second = static_cast<double>(finished_here_) / seconds;
-        rate = number(std::round(finished_a_second * 600) / 10) + "/min";
-        left = "left " + duration(static_cast<double>(std::max<std::int64_t>(0, settings_.trials - done)) / finished_a_second);
-    }
+    const auto rest = seconds_left();
+    const std::string left = rest ? "left " + duration(*rest) : "";
+    const std::string elapsed = "elapsed " + duration(seconds);
+    if (finished_here_ > 0 && seconds > 0) rate = number(std::round(static_cast<double>(finished_here_) / seconds * 600) / 10) + "/min";
     const std::string best = best_ ? "best " + settings_.metrics.at(0) + " " + number(*best_) : "";
     const std::string trial = best_ ? "(trial " + std::to_string(best_trial_) + ")" : "";
     const std::string name = tools::on_one_line(study_.name);
     // What matters less goes first.
     const std::string shorter = clipped(name, 24);
     for (const std::string& text :
-         {spaced({name, count, bar(share, 20), left, rate, best, trial}), spaced({shorter, count, bar(share, 20), left, rate, best, trial}),
+         {spaced({name, count, bar(share, 20), elapsed, left, rate, best, trial}),
+          spaced({shorter, count, bar(share, 20), elapsed, left, rate, best, trial}),
+          spaced({shorter, count, bar(share, 10), elapsed, left, rate, best}), spaced({shorter, count, elapsed, left, best}),
           spaced({shorter, count, bar(share, 10), left, rate, best, trial}), spaced({shorter, count, bar(share, 10), left, best, trial}),
           spaced({shorter, count, bar(share, 10), left, best}), spaced({shorter, count, left, best}),
           spaced({clipped(name, 12), count, left, best}), spaced({count, left, best})}) {
@@ -350,7 +395,11 @@ std::vector<std::string> Progress::block(std::size_t columns) {
             }
         }
         std::string text = "  trial " + std::to_string(trial);
-        if (running.latest) text += "  step " + std::to_string(running.latest->step) + ": " + number(running.latest->value);
+        if (running.latest) {
+            text += "  step " + std::to_string(running.latest->step);
+            if (last_step_ >= running.latest->step) text += " of " + std::to_string(last_step_);
+            text += ": " + number(running.latest->value);
+        }
         if (running.allocated) text += "  " + format_bytes(*running.allocated);
         lines.push_back(text + "  " + running.what);
         held += running.allocated.value_or(0);

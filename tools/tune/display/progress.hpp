@@ -39,6 +39,7 @@ public:
         std::function<std::vector<device::LedgerEntry>()> ledger{};
         std::function<void(const Trial& trial)> trial_finished;  ///< may be empty
         std::function<void()> attempt_started{};                 ///< may be empty
+        std::size_t workers = 1;                                 ///< trials at once
     };
 
     explicit Progress(Settings settings) : settings_{std::move(settings)} {
@@ -60,6 +61,7 @@ public:
     void begins_anew(const Trial& lost, const std::string& why) override;
     void left_alone(const Trial& lost, const std::string& why) override;
     void left_out(const Trial& trial, const std::string& what) override;
+    void retry_noted(const Trial& trial, const std::string& what) override;
     void attempt_started(const Trial& trial, const Attempt& attempt) override;
     void reported(const Trial& trial, const Report& report) override;
     void memory_marked(const Trial& trial, const MemoryMark& mark) override;
@@ -77,8 +79,10 @@ private:
     struct Running {
         std::string what;
         std::optional<Report> latest;
+        double seconds_at_latest = 0;  ///< after `begin`
         std::int64_t worker_pid = 0;
         std::optional<std::int64_t> allocated;  ///< at the latest mark, where the device has no account
+        std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the trial's first attempt
     };
 
     /// The end of an attempt that failed, until it is known whether its trial ends with it.
@@ -94,6 +98,10 @@ private:
     void write(const std::string& text);
     void draw(const std::vector<std::string>& above);
     void count(const Trial& trial);
+    /// Learns from a finished trial how long one takes, and how many steps it has.
+    void learn_pace(const Trial& trial);
+    /// The seconds that the running and the missing trials will take; nothing before a trial of the study has ended.
+    [[nodiscard]] std::optional<double> seconds_left() const;
     [[nodiscard]] std::string head(std::size_t width) const;
 
     Settings settings_;
@@ -107,6 +115,10 @@ private:
     std::int64_t best_trial_ = -1;
     std::map<std::int64_t, Running> running_;
     std::int64_t finished_here_ = 0;
+    std::int64_t paced_ = 0;                      ///< finished trials of the study whose time is known, earlier runs' too
+    double paced_seconds_ = 0;                    ///< of all of them
+    std::int64_t last_step_ = -1;                 ///< of the longest complete trial
+    std::int64_t first_step_ = 0;                 ///< of the complete trials
     std::set<std::string, std::less<>> dropped_;  ///< attributes of which a note was given
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::time_point drawn_{};

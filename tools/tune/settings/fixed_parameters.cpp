@@ -186,6 +186,26 @@ SpaceCount count_space(const Settings& settings, const std::string& by) {
     return hpo::count(with_fixed(settings.probe_space(), uses), options);
 }
 
+std::string fewer_combinations(const Settings& settings) {
+    const std::int64_t trials = settings.whole("trials", 1);
+    constexpr std::int64_t most_runs = 20'000;  // of the space, which answers some of them with a refusal
+    if (trials > most_runs) return {};
+    const FixedValues fixed = settings.fixed();
+    FixedUses uses{fixed};
+    Enumerated all;
+    try {
+        all =
+            for_each_combination(with_fixed(settings.probe_space(), uses), static_cast<std::uint64_t>(std::max(2 * trials, trials + 1000)),
+                                 [](const ParamSet& /*params*/, bool /*refused*/) {});
+    } catch (const Error&) {  // what is wrong with the space is told elsewhere
+        return {};
+    }
+    const auto known = static_cast<std::int64_t>(all.accepted);
+    if (!all.complete || !all.continuous.empty() || known == 0 || known >= trials) return {};
+    return settings.place("trials") + ": " + std::to_string(trials) + " trials, but the space has " + std::to_string(known) +
+           (known == 1 ? " combination" : " combinations") + ": the same ones will run several times";
+}
+
 bool is_fixed_by_option(const Settings& settings, const std::string& name) {
     const auto& given = settings.arguments().fix;
     return std::any_of(given.begin(), given.end(), [&](const std::string& text) { return parse_assignment("--fix", text).first == name; });

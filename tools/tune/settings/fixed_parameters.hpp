@@ -15,6 +15,9 @@ namespace hpo::tune {
 /// configuration has, alone or together. A name or a value that only some branch has is in the space, and restricts it to such branches.
 void require_fixed(const Settings& settings);
 
+/// Says that the space has fewer combinations than the study shall have trials. Empty if it has as many, or if nobody knows.
+[[nodiscard]] std::string fewer_combinations(const Settings& settings);
+
 /// Counts the part of the study's space that has the fixed values, listed by the categorical parameter `by`. Throws as require_fixed does.
 [[nodiscard]] SpaceCount count_space(const Settings& settings, const std::string& by);
 

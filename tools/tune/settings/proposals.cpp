@@ -80,6 +80,14 @@ std::vector<std::string> never_asked(const Settings& settings, const std::vector
     return names;
 }
 
+std::map<std::string, std::string> distributions_in_words(const std::vector<ParamSet>& proposals) {
+    std::map<std::string, std::string> words;
+    for (const ParamSet& params : proposals) {
+        for (const Param& param : params) words.try_emplace(param.name, describe(*param.distribution));
+    }
+    return words;
+}
+
 namespace {
 
 /// Options of the trainer that each trial's own parameter of that name replaces.
@@ -162,6 +170,7 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
                                         error.what());
         }
         if (!answer || answer->action != Recovery::Action::retry) return;
+        if (!answer->note.empty()) problems.idle.insert(answer->note);
         if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
             problems.impossible.insert(trainer_place(settings, info) +
                                        "a rule of the script retries with a change of the plan: " + *missing);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +20,9 @@ namespace hpo::tune {
 /// Fixed parameters that none of the proposals was asked for: misspelled, or of a branch that was not met.
 [[nodiscard]] std::vector<std::string> never_asked(const Settings& settings, const std::vector<ParamSet>& proposals);
 
+/// The parameters that the proposals have, each with its distribution in words.
+[[nodiscard]] std::map<std::string, std::string> distributions_in_words(const std::vector<ParamSet>& proposals);
+
 /// What the trainer's own list says against the proposals and the script's options for it: names that it lacks, values of a wrong
 /// type or outside their range. One line for each parameter, with the number of proposals that have the problem.
 [[nodiscard]] std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info,
@@ -30,6 +34,7 @@ namespace hpo::tune {
 /// What the rules of a script do with failures that could come.
 struct RuleProblems {
     std::set<std::string> impossible;  ///< what they ask for and the trainer or this machine lacks: levers, devices, parameters
+    std::set<std::string> idle;        ///< retries that change nothing; the recovery policy decides instead
     std::set<std::string> failing;     ///< errors of their own, each once; a real failure would end its trial with them
 };
 

@@ -2,12 +2,12 @@
 #include "tune/settings/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iostream>
 
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/duration.hpp"
 #include "hpo/core/plan_text.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/objectives.hpp"
@@ -296,13 +296,14 @@ AnyPolicies Settings::policies() const {
             script::ScriptRecovery<registry::AnyRecovery>{script_, make(registries.recoveries, "recovery")}};
 }
 
-std::string Settings::json() const {
+std::string Settings::json(const std::map<std::string, std::string>& space) const {
     tools::Json json;
     json["script"] = arguments_.script;
     for (const auto& [word, setting] : settings_) json[word] = setting.text;
     for (const script::ScriptOption& option : description().options) json["set." + option.name] = tools::to_json(option.value);
     for (const auto& [name, value] : description().trainer_options) json["trainer_option." + name] = tools::to_json(value);
     if (const std::string levers = plan_text(plan()); !levers.empty()) json["plan"] = levers;
+    json["space"] = space;
     return tools::one_line_text(json);
 }
 
@@ -325,28 +326,6 @@ std::string Settings::report() const {
     }
     for (const auto& [name, value] : fixed()) rows.push_back({"fix " + name, display_text(value), "fixed"});
     return table({"setting", "value", "from"}, rows);
-}
-
-std::optional<double> parse_duration_seconds(std::string_view text) {
-    double seconds = 0;
-    if (text.empty()) return std::nullopt;
-    while (!text.empty()) {
-        double value = 0;
-        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-        if (status != std::errc{} || value < 0) return std::nullopt;
-        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-        const auto letters = std::min(text.find_first_not_of("hmins"), text.size());
-        const std::string_view unit = text.substr(0, letters);
-        text.remove_prefix(letters);
-        if (unit == "h") seconds += value * 3600;
-        else if (unit == "min" || unit == "m") seconds += value * 60;
-        else if (unit == "s" || unit.empty()) seconds += value;
-        else if (unit == "ms") seconds += value / 1000;
-        else return std::nullopt;
-        if (unit.empty() && !text.empty()) return std::nullopt;
-    }
-    if (seconds > 1e12) return std::nullopt;
-    return seconds;
 }
 
 double require_seconds(const std::string& place, const std::string& text) {

@@ -97,8 +97,8 @@ public:
     /// Where the best trial's model is kept; empty: nowhere. `study_id` names the standard folder, beside the store.
     [[nodiscard]] std::filesystem::path best_model_folder(std::int64_t study_id) const;
     [[nodiscard]] AnyPolicies policies() const;
-    /// The whole as JSON text, for the store.
-    [[nodiscard]] std::string json() const;
+    /// The whole as JSON text, for the store. `space` are the space's parameters with their distributions in words.
+    [[nodiscard]] std::string json(const std::map<std::string, std::string>& space) const;
     /// One line for each setting: name, value, origin.
     [[nodiscard]] std::string report() const;
 
@@ -112,9 +112,7 @@ private:
     std::map<std::string, Setting> settings_;
 };
 
-/// "2h", "90min", "1h30min", "45s", "500ms", or seconds; nothing for what is none of these.
-[[nodiscard]] std::optional<double> parse_duration_seconds(std::string_view text);
-/// The same, for a setting that must be one; throws Error{bad_value}. A timeout is from 1 ms to a day.
+/// A setting that must be a duration; throws Error{bad_value}. A timeout is from 1 ms to a day.
 [[nodiscard]] double require_seconds(const std::string& place, const std::string& text);
 [[nodiscard]] std::chrono::milliseconds require_timeout(const std::string& place, const std::string& text);
 /// `NAME=VALUE`; the value is a whole number, a number, true, false or a text.

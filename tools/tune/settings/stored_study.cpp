@@ -14,6 +14,7 @@
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/store/location.hpp"
+#include "hpo/store/sqlite/run_rows.hpp"
 #include "hpo/store/sqlite/study_attributes.hpp"
 #include "support/json.hpp"
 
@@ -120,6 +121,43 @@ void keep_trainer_options(Store& store, const std::string& file, const Study& st
     for (const Study& study : store.studies()) {
         if (study.id == stored.id) require_same_options(study, trials, settings, info);
     }
+}
+
+std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration) {
+    std::optional<std::string> latest;
+    store::Connection connection{file, store::Connection::Options{.write = true}};
+    connection.read([&] { latest = store::latest_configuration(connection, study.id); });
+    const store::Json before = store::parse_json(latest.value_or(""));
+    const store::Json now = store::parse_json(configuration);
+    if (!before.is_object() || !now.is_object()) return {};
+    std::vector<std::string> changes;
+    const auto text_of = [](const store::Json& in, const char* key) {
+        const auto found = in.find(key);
+        return found != in.end() && found->is_string() ? std::optional{found->get<std::string>()} : std::nullopt;
+    };
+    const auto memory_before = text_of(before, "device-memory");
+    const auto memory_now = text_of(now, "device-memory");
+    const auto or_all = [](const std::string& text) { return text.empty() ? std::string{"all there is"} : text; };
+    if (memory_before && memory_now && *memory_before != *memory_now)
+        changes.push_back("device_memory is " + or_all(*memory_now) + ", was " + or_all(*memory_before));
+    if (before.contains("space") && before["space"].is_object()) {
+        const auto& old_space = before["space"];
+        const auto& new_space = now["space"];
+        for (const auto& [name, words] : new_space.items()) {
+            const auto old_words = text_of(old_space, name.c_str());
+            if (!old_words) changes.push_back(name + " is new");
+            else if (*old_words != words.get<std::string>())
+                changes.push_back(name + " is " + words.get<std::string>() + ", was " + *old_words);
+        }
+        for (const auto& [name, words] : old_space.items()) {
+            if (!new_space.contains(name)) changes.push_back(name + " is no longer asked for");
+        }
+    }
+    constexpr std::size_t most = 6;
+    std::string text;
+    for (std::size_t i = 0; i < changes.size() && i < most; ++i) text += (i == 0 ? "" : "; ") + changes[i];
+    if (changes.size() > most) text += "; and " + std::to_string(changes.size() - most) + " more";
+    return text;
 }
 
 void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals) {

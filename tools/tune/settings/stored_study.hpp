@@ -15,6 +15,10 @@
 
 namespace hpo::tune {
 
+/// What this run has that the study's latest run had otherwise, for one line: the device's memory, the parameters of the space. Empty if
+/// nothing changed, or if the latest run did not say. `configuration` is that of this run.
+[[nodiscard]] std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration);
+
 /// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is made.
 void require_writable_store(const std::string& file);
 

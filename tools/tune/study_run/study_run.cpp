@@ -140,6 +140,8 @@ void StudyRun::try_out_script() {
         std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals_.size()
                   << " proposals\n";
     }
+    if (const std::string few = fewer_combinations(settings_); !few.empty())
+        std::cerr << "hpo-tune: note: " << tools::on_one_line(few) << "\n";
 }
 
 void StudyRun::ask_trainer() {
@@ -199,7 +201,8 @@ void StudyRun::show_progress() {
                                          .occupancy = [this] { return workers_->pool().occupancy(); },
                                          .ledger = std::move(ledger),
                                          .trial_finished = [this](const Trial& trial) { trial_finished(trial); },
-                                         .attempt_started = [this] { attempt_started(); }});
+                                         .attempt_started = [this] { attempt_started(); },
+                                         .workers = device_.parallel.workers});
 }
 
 void StudyRun::tell_tuner_of_trainer() {
@@ -212,7 +215,7 @@ void StudyRun::tell_tuner_of_trainer() {
     if (std::find(info_.levers.begin(), info_.levers.end(), "micro_batch") == info_.levers.end()) {
         tune_.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey
     }
-    tune_.run = Run{.configuration = settings_.json()};
+    tune_.run = Run{.configuration = settings_.json(distributions_in_words(proposals_))};
 }
 
 void StudyRun::open_study() {
@@ -220,6 +223,8 @@ void StudyRun::open_study() {
     store_->refresh(study_.id, stored_);
     require_same_parameters(stored_, proposals_);  // before a trial is begun in vain
     require_same_options(study_, stored_, settings_, info_);
+    if (const std::string changed = changed_since_latest_run(store_->path(), study_, tune_.run->configuration); !changed.empty())
+        note("since the latest run of study " + study_.name + ": " + changed);
 }
 
 bool StudyRun::device_is_too_small_for_stored_study() {

@@ -14,6 +14,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/script/lua_state.hpp"
+#include "hpo/script/member_line.hpp"
 
 namespace hpo::script {
 
@@ -42,7 +43,9 @@ HPO_INLINE std::string LuaState::place(lua_State* L) const {
     lua_Debug frame{};
     for (int level = 0; lua_getstack(L, level, &frame) == 1; ++level) {
         lua_getinfo(L, "Sl", &frame);
-        if (frame.currentline > 0) return chunk_ + ":" + std::to_string(frame.currentline);
+        if (frame.currentline <= 0) continue;
+        const int line = members_.empty() ? frame.currentline : member_line(source_, frame.currentline, members_);
+        return chunk_ + ":" + std::to_string(line);
     }
     return chunk_;
 }

@@ -84,6 +84,7 @@ HPO_INLINE Fields::Fields(lua_State* L, int index, std::string context, std::spa
                                                                : type_text(L, -2);
         bool found = false;
         for (const std::string_view name : known) found = found || name == key;
+        const AtMember at{L, key};
         if (!found) raise(L, unknown_name(context_, "option", key, std::vector<std::string>(known.begin(), known.end())).what());
     }
 }
@@ -111,6 +112,7 @@ HPO_INLINE std::optional<std::string> Fields::text(const char* name) const {
 HPO_INLINE std::optional<bool> Fields::truth(const char* name) const {
     lua_pushstring(L_, name);
     lua_rawget(L_, index_);
+    const AtMember at{L_, name};
     const int type = lua_type(L_, -1);
     if (type != LUA_TNIL && type != LUA_TBOOLEAN) raise_wrong_type(L_, -1, context_, name, "true or false");
     const std::optional<bool> value = type == LUA_TNIL ? std::nullopt : std::optional{lua_toboolean(L_, -1) != 0};
@@ -121,6 +123,7 @@ HPO_INLINE std::optional<bool> Fields::truth(const char* name) const {
 template <class Read>
 auto Fields::read(const char* name, Read&& reader) const -> std::optional<decltype(reader())> {
     if (!push(name)) return std::nullopt;
+    const AtMember at{L_, name};
     auto value = reader();
     lua_pop(L_, 1);
     return value;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/base/duration.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/plan_member.hpp"
@@ -23,7 +24,7 @@ HPO_INLINE const std::vector<std::string_view>& retry_members() {
         each_plan_field([&](const auto& field) {
             if (field.role != PlanRole::parameter) members.push_back(field.key);
         });
-        members.insert(members.end(), {"fresh_worker", "params", "reason"});
+        members.insert(members.end(), {"fresh_worker", "wait", "timeout", "alone", "params", "reason"});
         return members;
     }();
     return names;
@@ -102,6 +103,45 @@ HPO_INLINE void change_param(lua_State* L, const std::string& place, const std::
     else changed.set(name, CategoricalDistribution{{*value}}, *internal);
 }
 
+HPO_INLINE void read_wait(lua_State* L, const Fields& given, const std::string& place, Recovery& recovery) {
+    const bool waits = given.truth("wait").value_or(false);
+    if (waits) recovery.wait_seconds = standard_wait_seconds;
+    if (!given.push("timeout")) return;
+    const auto value = to_value(L, -1);
+    if (!waits) raise(L, place + ": timeout says how long wait = true waits; expected wait = true beside it");
+    std::optional<double> seconds;
+    if (value) {
+        if (const auto* const text = get_if<std::string>(&*value)) seconds = parse_duration_seconds(*text);
+        else if (const auto* const number = get_if<double>(&*value)) seconds = *number;
+        else if (const auto* const whole = get_if<std::int64_t>(&*value)) seconds = static_cast<double>(*whole);
+    }
+    if (!seconds || !(*seconds > 0)) {
+        raise(L, place + ": timeout: got " + (value ? clipped(display_text(*value)) : type_text(L, -1)) +
+                     "; expected a duration above 0, such as \"10min\", or seconds");
+    }
+    lua_pop(L, 1);
+    recovery.wait_seconds = seconds;
+}
+
+HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& retry) {
+    const auto effective = [](ExecutionPlan plan) {
+        plan.micro_batch = plan.effective_micro_batch();
+        return plan;
+    };
+    const FailureKind kind = failed.failure.kind;
+    if (kind == FailureKind::crash || kind == FailureKind::lost_worker || failed.attempt.checkpoint_step) return false;
+    if (retry.fresh_worker || effective(retry.plan) != effective(failed.attempt.plan)) return false;
+    if (retry.params) {
+        const ParamSet& before = params_of(failed.trial, failed.attempt);
+        for (const Param& param : *retry.params) {
+            const Param* const old = before.find(param.name);
+            if (!old || old->value() != param.value()) return false;
+        }
+    }
+    // What can never fit does not fit an empty device either.
+    return !(retry.wait_seconds || retry.alone) || failed.failure.cause == OomCause::capacity;
+}
+
 HPO_INLINE void read_retry(lua_State* L, int index, Recovery& recovery, const FailedAttempt* failed) {
     const std::string place = "hpo.retry";
     const Fields given{L, index, place, retry_members()};
@@ -109,6 +149,8 @@ HPO_INLINE void read_retry(lua_State* L, int index, Recovery& recovery, const Fa
         if (field.role != PlanRole::parameter) read_plan_member(L, given, place, field, recovery.plan);
     });
     recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
+    read_wait(L, given, place, recovery);
+    recovery.alone = given.truth("alone").value_or(false);
     recovery.reason = given.text("reason").value_or("");
     if (!given.push("params")) return;
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");
@@ -129,6 +171,8 @@ HPO_INLINE int tagged(lua_State* L, const char* action) {
     lua_rawseti(L, -2, 1);
     lua_pushvalue(L, 1);
     lua_rawseti(L, -2, 2);
+    luaL_where(L, 1);
+    lua_rawseti(L, -2, 3);
     read_only::wrap(L, answer_type);
     return 1;
 }
@@ -162,6 +206,15 @@ HPO_INLINE std::optional<Recovery> read(lua_State* L, int index, const char* nam
         recovery.action = Recovery::Action::retry;
         read_retry(L, -1, recovery, &failed);
         if (!recovery.params) recovery.params = failed.attempt.changed_params;
+        if (changes_nothing(failed, recovery)) {
+            lua_rawgeti(L, -3, 3);
+            const bool waits = recovery.wait_seconds || recovery.alone;
+            recovery.note = std::string{lua_tostring(L, -1)} + name + ": hpo.retry changes nothing" +
+                            (waits ? " for a trial that cannot fit the empty device" : "") +
+                            ", so the recovery policy decides; expected another plan, other params, fresh_worker" +
+                            (waits ? "" : ", wait or alone");
+            lua_pop(L, 1);
+        }
     } else {
         recovery.action = action == "prune" ? Recovery::Action::prune : Recovery::Action::fail;
         recovery.reason = require_text(L, -1, name, "the reason");

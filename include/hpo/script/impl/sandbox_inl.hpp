@@ -144,6 +144,11 @@ HPO_INLINE int Sandbox::unknown_global(lua_State* L) {
     }
     const std::string& module = static_cast<Sandbox&>(LuaState::of(L)).module_;
     if (name == module) raise(L, "unknown name '" + name + "'; write local " + name + " = require \"" + name + "\" first");
+    static constexpr std::array<std::array<std::string_view, 2>, 5> other_languages{
+        {{"True", "true"}, {"False", "false"}, {"None", "nil"}, {"null", "nil"}, {"NULL", "nil"}}};
+    for (const auto& [word, in_lua] : other_languages) {
+        if (name == word) raise(L, "unknown name '" + name + "'; did you mean '" + std::string{in_lua} + "'?");
+    }
     raise_unknown(L, "", "name", name);
 }
 

@@ -42,6 +42,7 @@ HPO_INLINE std::string named_table(lua_State* L, int index, const std::string& w
             continue;
         }
         const std::string key = clipped(lua_tostring(L, -2));
+        const AtMember at{L, key};
         if (options.size() >= max_options) raise(L, context + ": more than 1000 options in " + what);
         auto value = to_value(L, -1);
         if (!value) raise_wrong_type(L, -1, context, what + "." + key, "a string, a number, true or false");
@@ -53,6 +54,7 @@ HPO_INLINE std::string named_table(lua_State* L, int index, const std::string& w
 
 HPO_INLINE std::optional<std::string> policy(lua_State* L, const Fields& fields, const char* key) {
     if (!fields.push(key)) return std::nullopt;
+    const AtMember at{L, key};
     std::string text;
     if (lua_type(L, -1) == LUA_TTABLE) {
         std::map<std::string, Value, std::less<>> options;
@@ -82,6 +84,7 @@ HPO_INLINE Objective objective(lua_State* L, int index, const std::string& what)
     const auto metric = fields.text("metric");
     const auto direction = fields.text("direction");
     if (!metric) raise(L, place + ": got no metric; expected the name of one of the trainer's metrics");
+    const AtMember at{L, "direction"};
     if (!direction || (*direction != "minimize" && *direction != "maximize")) {
         raise(L, place + ": got " + (direction ? "direction '" + clipped(*direction) + "'" : "no direction") +
                      "; expected minimize or maximize");
@@ -91,10 +94,12 @@ HPO_INLINE Objective objective(lua_State* L, int index, const std::string& what)
 
 HPO_INLINE void objectives(lua_State* L, const Fields& fields, StudyDescription& study) {
     if (fields.push("objective")) {
+        const AtMember at{L, "objective"};
         study.objectives.push_back(objective(L, -1, "objective"));
         lua_pop(L, 1);
     }
     if (fields.push("objectives")) {
+        const AtMember at{L, "objectives"};
         if (!study.objectives.empty()) raise(L, context + ": got both objective and objectives; expected one of them");
         if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, context, "objectives", "a list of { metric, direction }");
         const auto count = static_cast<lua_Integer>(std::min<lua_Unsigned>(lua_rawlen(L, -1), 100));
@@ -114,6 +119,7 @@ HPO_INLINE void run_options(lua_State* L, const Fields& fields, StudyDescription
     for (const char* key : {"trials", "seed"}) {
         const auto value = fields.whole(key);
         if (!value) continue;
+        const AtMember at{L, key};
         const int least = std::string_view{key} == "trials" ? 1 : 0;
         if (*value < least) {
             raise(L, context + ": got " + std::to_string(*value) + " for " + key + "; expected a whole number of at least " +
@@ -124,12 +130,14 @@ HPO_INLINE void run_options(lua_State* L, const Fields& fields, StudyDescription
     for (const std::string_view given : text_options) {
         const char* const key = given.data();
         if (!fields.push(key)) continue;
+        const AtMember at{L, key};
         std::string word = key;
         std::replace(word.begin(), word.end(), '_', '-');
         const std::string text = option_text(L, -1, key);
         if (word == "device-memory" && !parse_bytes(text)) {
             raise(L, bad_value(context + ": device_memory", "'" + clipped(text) + "'", "a size such as 600MiB").what());
         }
+        if (word == "save-best" && lua_type(L, -1) == LUA_TNUMBER) raise_wrong_type(L, -1, context, key, "true, false or a folder");
         if (word == "workers" && text != "auto" && (lua_isinteger(L, -1) == 0 || lua_tointeger(L, -1) < 1)) {
             raise(L, bad_value(context + ": workers", "'" + clipped(text) + "'", "\"auto\" or a number of at least 1").what());
         }
@@ -137,6 +145,7 @@ HPO_INLINE void run_options(lua_State* L, const Fields& fields, StudyDescription
         lua_pop(L, 1);
     }
     if (fields.push("fix")) {
+        const AtMember at{L, "fix"};
         const int table = lua_gettop(L);
         if (lua_type(L, table) != LUA_TTABLE) raise_wrong_type(L, table, context, "fix", "a table such as { [\"optim.lr\"] = 0.1 }");
         for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
@@ -158,6 +167,7 @@ HPO_INLINE void first_plan(lua_State* L, const Fields& fields, StudyDescription&
         return keys;
     }();
     if (!fields.push("plan")) return;
+    const AtMember at{L, "plan"};
     const std::string place = context + ": plan";
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, context, "plan", "a table such as { micro_batch = 8 }");
     const Fields given{L, -1, place, levers};
@@ -177,14 +187,20 @@ HPO_INLINE void read(lua_State* L, int index, StudyDescription& study) {
     const Fields fields{L, index, context, known};
     study.name = fields.text("name").value_or("");
     if (study.name.empty()) raise(L, context + ": got no name; expected name = \"...\"");
-    if (study.name.size() > 512)
-        raise(L, context + ": got a name of " + std::to_string(study.name.size()) + " bytes; expected at most 512");
-    if (!is_plain_text(study.name))
-        raise(L,
-              context + ": got a name " + ascii_text(study.name.substr(0, 80)) + "; expected UTF-8 characters without control characters");
+    {
+        const AtMember at{L, "name"};
+        if (study.name.size() > 512)
+            raise(L, context + ": got a name of " + std::to_string(study.name.size()) + " bytes; expected at most 512");
+        if (!is_plain_text(study.name))
+            raise(L, context + ": got a name " + ascii_text(study.name.substr(0, 80)) +
+                         "; expected UTF-8 characters without control characters");
+    }
     if (!fields.push("trainer")) raise(L, context + ": got no trainer; expected trainer = \"name\" or { \"name\", option = value }");
-    if (lua_type(L, -1) == LUA_TTABLE) study.trainer = named_table(L, -1, "trainer", study.trainer_options);
-    else study.trainer = require_text(L, -1, context, "trainer");
+    {
+        const AtMember at{L, "trainer"};
+        if (lua_type(L, -1) == LUA_TTABLE) study.trainer = named_table(L, -1, "trainer", study.trainer_options);
+        else study.trainer = require_text(L, -1, context, "trainer");
+    }
     lua_pop(L, 1);
     objectives(L, fields, study);
     study.sampler = policy(L, fields, "sampler");

@@ -108,6 +108,7 @@ HPO_INLINE void StudyScript::Runtime::install_module(lua_State* L) {
 
 HPO_INLINE void StudyScript::Runtime::run_chunk(lua_State* L, std::string_view text) {
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    keep_source(text);
     const std::string source_name = "@" + chunk();
     if (luaL_loadbufferx(L, text.data(), text.size(), source_name.c_str(), "t") != LUA_OK) lua_error(L);
     lua_call(L, 0, 1);
@@ -150,6 +151,7 @@ HPO_INLINE int StudyScript::Runtime::function_member(lua_State* L, const char* n
         lua_pop(L, 1);
         return LUA_NOREF;
     }
+    const AtMember at{L, name};
     if (lua_type(L, -1) != LUA_TFUNCTION) raise_wrong_type(L, -1, "hpo.study", name, "a function");
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }

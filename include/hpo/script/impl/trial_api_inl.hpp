@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -141,6 +142,12 @@ HPO_INLINE int TrialApi::suggest_categorical(lua_State* L) {
     const Question asked = question(L, "categorical");
     std::vector<Value> choices = require_list(L, 3, asked.place, "the choices");
     charge(L, choices, asked.place);
+    std::unordered_set<std::string> texts;
+    for (const Value& choice : choices) {
+        if (!texts.insert(json_text(choice)).second) {
+            raise(L, asked.place + ": got the choice " + clipped(display_text(choice)) + " twice; expected each choice once");
+        }
+    }
     CategoricalOptions options;
     if (!lua_isnoneornil(L, 4)) {
         const Fields given{L, 4, asked.place, known};
@@ -177,6 +184,16 @@ HPO_INLINE int TrialApi::member(lua_State* L) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL) return 1;
     static const std::array<std::string, 6> known{"categorical", "float", "int", "number", "params", "require"};
+    static constexpr std::array<std::array<std::string_view, 2>, 6> optuna{{{"suggest_float", "float"},
+                                                                            {"suggest_int", "int"},
+                                                                            {"suggest_categorical", "categorical"},
+                                                                            {"suggest_uniform", "float"},
+                                                                            {"suggest_loguniform", "float"},
+                                                                            {"suggest_discrete_uniform", "float"}}};
+    for (const auto& [word, ours] : optuna) {
+        if (name == word)
+            raise(L, "trial: unknown member '" + name + "'; did you mean '" + std::string{ours} + "'?; known: " + join_names(known));
+    }
     raise(L, unknown_name("trial", "member", name, known).what());
 }
 

@@ -19,7 +19,7 @@ HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::admit(WaitingAttem
 }
 
 HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::next() {
-    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [this](const WaitingAttempt& each) { return takes(each); });
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [this](WaitingAttempt& each) { return takes(each); });
     if (found == waiting_.end()) return std::nullopt;
     WaitingAttempt attempt = std::move(*found);
     waiting_.erase(found);
@@ -41,16 +41,44 @@ HPO_INLINE std::optional<std::int64_t> AttemptReservations::release(std::int64_t
         bytes_.erase(bytes_.begin() + at);
     }
     std::erase_if(waiting_, [&](const WaitingAttempt& each) { return each.number == number; });
+    std::erase(running_, number);
+    if (alone_ == number) alone_.reset();
     if (reservations_) reservations_->release(number);
     return had;
 }
 
-HPO_INLINE bool AttemptReservations::takes(const WaitingAttempt& each) {
+HPO_INLINE bool AttemptReservations::takes(WaitingAttempt& each) {
+    if (!may_run_beside_others(each) || !has_waited(each) || !reserves(each)) return false;
+    running_.push_back(each.number);
+    if (each.alone) alone_ = each.number;
+    return true;
+}
+
+HPO_INLINE bool AttemptReservations::may_run_beside_others(const WaitingAttempt& each) const {
+    if (alone_ || (each.alone && !running_.empty())) return false;
+    for (const WaitingAttempt& older : waiting_) {
+        if (&older == &each) break;
+        if (older.alone && !older.wait_seconds) return false;  // else the device would never be empty
+    }
+    return true;
+}
+
+HPO_INLINE bool AttemptReservations::has_waited(WaitingAttempt& each) const {
+    if (!each.wait_seconds) return true;
+    const auto free = free_now_ ? free_now_() : std::nullopt;
+    const auto& estimate = each.attempt.estimate;
+    const std::int64_t required = std::max({each.free_bytes, each.least_bytes, estimate ? estimate->need.value_or(0) : 0});
+    const bool is_free = !free || *free >= required;
+    each.timed_out = !is_free && each.chosen.seconds() >= *each.wait_seconds;
+    return is_free || each.timed_out;
+}
+
+HPO_INLINE bool AttemptReservations::reserves(const WaitingAttempt& each) {
     const auto& estimate = each.attempt.estimate;
     const bool predicted = estimate && estimate->need;
     predicts_ = predicts_ || predicted;
-    if (!reservations_ || !predicts_) return true;
-    const std::int64_t need = std::max(predicted ? *estimate->need : whole_device, each.least_bytes);
+    if (!reservations_ || !(predicts_ || each.alone)) return true;
+    const std::int64_t need = std::max(predicted && !each.alone ? *estimate->need : whole_device, each.least_bytes);
     const auto reserved = reservations_->reserve({each.number, need, std::max(need, predicted ? estimate->comfort.value_or(0) : 0)});
     if (reserved) {
         holders_.push_back(each.number);

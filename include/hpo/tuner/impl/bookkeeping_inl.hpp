@@ -106,6 +106,12 @@ HPO_INLINE void Bookkeeping::asks_less(Evidence before, Evidence now, const std:
     if (now == Evidence::shape) tell("probe");
 }
 
+HPO_INLINE void Bookkeeping::note_once(std::int64_t number, const std::string& what) {
+    if (what.empty() || std::find(noted_.begin(), noted_.end(), what) != noted_.end()) return;
+    noted_.push_back(what);
+    observer_.retry_noted(trial(number), what);
+}
+
 HPO_INLINE void Bookkeeping::restart_reports(std::int64_t number, std::optional<std::int64_t> last_kept) {
     Trial& current = trial(number);
     current.attempts.back().reports = take_superseded(current.intermediate, last_kept);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/core/value.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 #include "hpo/tuner/reservation.hpp"
@@ -33,9 +35,16 @@ HPO_INLINE bool exceeded_reservation(const Attempt& attempt, std::int64_t reserv
 }
 
 HPO_INLINE std::int64_t larger_reservation(const Attempt& attempt, std::int64_t reservation_bytes) {
+    return std::max(reservation_bytes + reservation_bytes / 2 + 1, known_requirement(attempt));
+}
+
+HPO_INLINE std::int64_t known_requirement(const Attempt& attempt) {
     const Failure& failure = *attempt.failure;
-    const std::int64_t known = failure.memory.allocated.value_or(0) + failure.requested_bytes.value_or(0) + outside_allocator(attempt);
-    return std::max(reservation_bytes + reservation_bytes / 2 + 1, known);
+    return failure.memory.allocated.value_or(0) + failure.requested_bytes.value_or(0) + outside_allocator(attempt);
+}
+
+HPO_INLINE std::string waited_in_vain(double seconds) {
+    return "too little of the device became free in " + display_text(Value{seconds}) + " s: its retry does not wait any longer";
 }
 
 HPO_INLINE Recovery ask_for_more(const Attempt& attempt, std::int64_t reservation_bytes) {

@@ -64,7 +64,13 @@ HPO_INLINE void settle_failed(Trial& trial, const Failure& failure, const Recove
     trial.state = recovery.action == Recovery::Action::prune ? TrialState::pruned : TrialState::fail;
     if (!recovery.rule_error.empty()) trial.user_attributes[rule_error_attribute] = json_quote(recovery.rule_error);
     if (!is_memory(failure.kind)) return;
-    if (follows_from_configuration(failure.cause.value_or(OomCause::unknown))) {
+    // The last attempt may be the one of many that met a full device and was told otherwise.
+    std::int64_t own = 0;
+    for (const Attempt& attempt : trial.attempts) {
+        if (!attempt.failure || !is_memory(attempt.failure->kind)) continue;
+        own += follows_from_configuration(attempt.failure->cause.value_or(OomCause::unknown)) ? 1 : -1;
+    }
+    if (own >= 0 && follows_from_configuration(failure.cause.value_or(OomCause::unknown))) {
         trial.constraints[memory_constraint] = memory_violation(failure, capacity_bytes);
     } else {
         trial.state = TrialState::fail;

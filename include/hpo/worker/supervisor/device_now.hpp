@@ -19,6 +19,31 @@
 
 namespace hpo::worker::inline supervisor {
 
+/// Who holds how much of the pool's card now, as the driver tells. Returns nullopt if it is not known.
+[[nodiscard]] inline std::optional<device::Occupancy> card_occupancy(const PoolConfig& config) {
+    static const std::optional<device::Nvml> driver = device::Nvml::load();
+    if (!driver) return std::nullopt;
+    const auto card = device::card_of(config.device, driver->devices(), card_selection(config.environment));
+    return card && card->is_known() ? std::optional{driver->occupancy(*card)} : std::nullopt;
+}
+
+/// Bytes that no process holds of the device now. For "cpu" it is what is free of the metered device, or of host memory if that is less.
+[[nodiscard]] inline std::optional<std::int64_t> free_now(const PoolConfig& config, const std::optional<device::Occupancy>& metered) {
+    std::optional<std::int64_t> least;
+    const auto look = [&](const std::optional<device::Occupancy>& seen) {
+        if (!seen) return;
+        const std::int64_t free = std::max<std::int64_t>(0, seen->capacity_bytes - seen->used_bytes);
+        least = least ? std::min(*least, free) : free;
+    };
+    if (config.device == "cpu") {
+        look(metered);
+        look(device::host_occupancy());
+    } else {
+        look(card_occupancy(config));
+    }
+    return least;
+}
+
 /// What other processes leave of the device now. The pool's own processes and those of PoolConfig::ledger_owners do not count as others.
 /// For "cpu" it is the metered device, if the pool has one, or host memory if that has less. For a GPU, the driver tells. Returns nullopt
 /// if it is not known.
@@ -36,11 +61,9 @@ namespace hpo::worker::inline supervisor {
         if (!metered || !host) return device::left_by_others(metered ? *metered : *host, is_ours);
         return device::scarcer(device::left_by_others(*metered, is_ours), device::left_by_others(*host, is_ours));
     }
-    static const std::optional<device::Nvml> driver = device::Nvml::load();
-    if (!driver) return std::nullopt;
-    const auto card = device::card_of(config.device, driver->devices(), card_selection(config.environment));
-    if (!card || !card->is_known()) return std::nullopt;
-    MemoryReading reading = device::left_by_others(driver->occupancy(*card), is_ours);
+    const auto card = card_occupancy(config);
+    if (!card) return std::nullopt;
+    MemoryReading reading = device::left_by_others(*card, is_ours);
     if (config.device_budget_bytes) reading.capacity = std::min(*reading.capacity, *config.device_budget_bytes);
     return reading;
 }

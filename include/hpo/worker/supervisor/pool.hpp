@@ -57,6 +57,7 @@ public:
     [[nodiscard]] RunsOn runs_on() const override { return {config_.device_name, config_.trainer}; }
 
     [[nodiscard]] std::optional<MemoryReading> device_now() override { return worker::device_now(config_, occupancy()); }
+    [[nodiscard]] std::optional<std::int64_t> free_now() override { return worker::free_now(config_, occupancy()); }
     /// How much of the metered device each process holds now. Returns nullopt for other devices.
     [[nodiscard]] std::optional<device::Occupancy> occupancy() const {
         return metered_ ? std::optional{metered_->occupancy()} : std::nullopt;

@@ -91,6 +91,9 @@ HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::s
             "  if failure.attempt == 1 and (failure.cause == \"fragmentation\" or failure.cause == \"leak\") then\n    return hpo.retry { "
             "fresh_worker = true, expandable_segments = true }\n  end\n";
     }
+    if (causes.contains(OomCause::neighbour)) {
+        text += "  if failure.cause == \"neighbour\" then\n    return hpo.retry { wait = true, timeout = \"10min\" }\n  end\n";
+    }
     text +=
         "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\nend\n";
     text += refusals.empty() ? "\nreturn { on_oom = on_oom }\n" : "\nreturn { require_fits = require_fits, on_oom = on_oom }\n";

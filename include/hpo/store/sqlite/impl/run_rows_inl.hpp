@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "hpo/base/inline.hpp"
 #include "hpo/store/json_text.hpp"
@@ -20,6 +22,11 @@ HPO_INLINE std::int64_t insert_run(Connection& connection, std::int64_t study_id
 
 HPO_INLINE void write_heartbeat(Connection& connection, const Run& run) {
     connection.run("UPDATE hpo_runs SET heartbeat_at = ?2 WHERE run_id = ?1", run.id, time_text(now()));
+}
+
+HPO_INLINE std::optional<std::string> latest_configuration(Connection& connection, std::int64_t study_id) {
+    Rows row = connection.query("SELECT configuration FROM hpo_runs WHERE study_id = ?1 ORDER BY run_id DESC LIMIT 1", study_id);
+    return row.next() ? row.maybe_text(0) : std::nullopt;
 }
 
 HPO_INLINE void write_run_end(Connection& connection, const Run& run) {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hpo/store/snapshot.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+
+namespace {
+
+const std::string plugins = HPO_BINARY_DIR "/tests/trainers";
+
+/// A study with this trainer, space and further members.
+std::string study(const std::string& trainer, const std::string& space, const std::string& more = "") {
+    return "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = " + trainer +
+           ",\n  objective = { metric = \"value\", direction = \"minimize\" }, sampler = \"random\", pruner = \"none\", recovery = "
+           "\"fail\", "
+           "workers = 1,\n  " +
+           more + "\n  space = function(trial) " + space + " end }\n";
+}
+
+CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), tool("hpo-tune"));
+    return run_command(workshop, words);
+}
+
+/// The rest of the line that begins with `begin`.
+std::string line_after(const std::string& text, const std::string& begin) {
+    const std::size_t at = text.find("\n" + begin);
+    if (at == std::string::npos) return {};
+    const std::size_t from = at + 1 + begin.size();
+    return text.substr(from, text.find('\n', from) - from);
+}
+
+}  // namespace
+
+TEST_CASE("an interrupted run ends with the command that goes on, which a shell takes") {
+    const Workshop workshop;
+    workshop.write("my study.lua", study("{ \"quadratic\", steps = 2, sleep_ms = 100, a = hpo.option(\"a\", 1.0, \"a\") }",
+                                         "trial:float(\"x\", -5, 5) trial:float(\"y\", -5, 5)"));
+    const pid_t child = start_command(workshop, {tool("hpo-tune"), "run", "my study.lua", "--set", "a=0.5", "--fix", "y=1", "--trials", "9",
+                                                 "--seed", "3", "--progress", "plain", "--store", "my runs.db"});
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    while (read_file(workshop.path(".error")).find("trial 1: x=") == std::string::npos && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    kill(child, SIGINT);
+    const auto stopped = finish_command(workshop, child);
+    CHECK(stopped.status == 130);
+    const std::string command = line_after(stopped.out, "go on: ");
+    CHECK(command == "hpo-tune run 'my study.lua' --progress plain --seed 3 --store 'my runs.db' --trials 9 --set a=0.5 --fix y=1");
+
+    const auto again = run_command(workshop, {"/bin/sh", "-c", "PATH=" HPO_BINARY_DIR "/bin:$PATH; " + command});
+    INFO(again.error);
+    CHECK(again.status == 0);
+    CHECK_THAT(again.out, Contains("9 complete"));
+    CHECK_THAT(line_after(again.out, "more trials: "), Contains(" --trials 18 "));
+    CHECK_THAT(again.out, Contains("look closer: hpo-analyze summary --store 'my runs.db' --study s\n"));
+}
+
+TEST_CASE("the last line of a run names the tool that has something to explain") {
+    const Workshop workshop;
+    const auto ends = [&](const std::string& fault, const std::string& more) {
+        workshop.write("s.lua", study("{ \"fault\", fault = \"" + fault + "\", limit = 8 }", "trial:float(\"x\", 0, 1)", more));
+        return tune(workshop, {"run", "s.lua", "--trials", "2", "--store", fault + ".db", "--plugin-dir", plugins, "--progress", "none",
+                               "--guard", "unlimited"});
+    };
+    CHECK_THAT(ends("throw", "").out, Contains("explain: hpo-analyze failures --store throw.db"));
+    CHECK_THAT(ends("oom_text", "").out, Contains("explain: hpo-analyze oom --store oom_text.db"));
+    CHECK_THAT(ends("none", "").out, Contains("look closer: hpo-analyze summary --store none.db"));
+}
+
+TEST_CASE("a study without one usable trial does not end in status 0") {
+    const Workshop workshop;
+    workshop.write("s.lua", study("{ \"fault\", fault = \"throw\" }", "trial:float(\"x\", 0, 1)",
+                                  "on_failure = function() return hpo.prune \"no\" end,"));
+    const auto pruned = tune(workshop, {"run", "s.lua", "--trials", "2", "--plugin-dir", plugins, "--progress", "none"});
+    CHECK(pruned.status == 1);
+    CHECK_THAT(pruned.error, Contains("hpo-tune: error: study s: none of its 2 trials has a value that could be used\n"));
+}
+
+TEST_CASE("what changed since a study's latest run is told in one line") {
+    const Workshop workshop;
+    const auto run = [&](const std::string& space, std::vector<std::string> more) {
+        workshop.write("s.lua", study("\"quadratic\"", space));
+        std::vector<std::string> words{"run", "s.lua", "--progress", "none"};
+        words.insert(words.end(), more.begin(), more.end());
+        return tune(workshop, words);
+    };
+    CHECK(run("trial:float(\"x\", -5, 5) trial:float(\"y\", -1, 1)", {"--trials", "1"}).error.empty());
+    CHECK(run("trial:float(\"x\", -5, 5) trial:float(\"y\", -1, 1)", {"--trials", "2", "--seed", "4"}).error.empty());
+    const auto changed = run("trial:float(\"x\", -9, 5)", {"--trials", "3", "--device-memory", "64MiB"});
+    CHECK_THAT(changed.error, Contains("hpo-tune: note: since the latest run of study s: device_memory is 64MiB, was all there is; "
+                                       "x is float [-9, 5], was float [-5, 5]; y is no longer asked for\n"));
+    CHECK(changed.status == 0);
+    const auto back = run("trial:float(\"x\", -9, 5) trial:float(\"y\", -1, 1)", {"--trials", "4", "--device-memory", "64MiB"});
+    CHECK_THAT(back.error, Contains("since the latest run of study s: y is new\n"));
+}
+
+TEST_CASE("more trials than the space has combinations get a note") {
+    const Workshop workshop;
+    workshop.write("s.lua", study("\"quadratic\"", "trial:int(\"x\", 1, 3) trial:int(\"y\", 1, 4)"));
+    const std::string note = "--trials: 13 trials, but the space has 12 combinations: the same ones will run several times";
+    CHECK_THAT(tune(workshop, {"run", "s.lua", "--trials", "13", "--progress", "none"}).error, Contains("hpo-tune: note: " + note + "\n"));
+    CHECK_THAT(tune(workshop, {"check", "s.lua", "--trials", "13"}).out, Contains(note + "\n"));
+    CHECK(tune(workshop, {"run", "s.lua", "--trials", "12", "--store", "b.db", "--progress", "none"}).error.empty());
+    CHECK_THAT(tune(workshop, {"check", "s.lua", "--trials", "5", "--fix", "x=2"}).out, Contains("the space has 4 combinations"));
+}
+
+TEST_CASE("--save-best with a word behind it says that it takes its folder after =") {
+    const Workshop workshop;
+    workshop.write("s.lua", study("\"quadratic\"", "trial:float(\"x\", -5, 5)"));
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "s.lua", "--save-best", "mine 2"},
+                                                  std::vector<std::string>{"check", "--save-best", "mine 2", "s.lua"}}) {
+        const auto refused = tune(workshop, words);
+        CHECK(refused.status == 2);
+        CHECK_THAT(refused.error, Contains("--save-best takes its folder after =: --save-best='mine 2'"));
+    }
+}
