@@ -20,7 +20,7 @@ namespace hpo::tuner {
 HPO_INLINE std::optional<std::string> prediction_miss(const Attempt& attempt) {
     constexpr double tolerance = 0.1;
     // A GPU's memory is taken in segments of up to 20 MiB. Where one more or less was taken says nothing.
-    const std::int64_t too_small_to_tell = attempt.plan.device == "cpu" ? 1 << 20 : 20 << 20;
+    const double too_small_to_tell = attempt.plan.device == "cpu" ? 0x1p20 : 20 * 0x1p20;
     if (!attempt.estimate || !attempt.estimate->need) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
     if (std::find(peak_source_names.begin(), peak_source_names.end(), estimate.source) == peak_source_names.end()) return std::nullopt;
