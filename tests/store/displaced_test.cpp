@@ -34,6 +34,22 @@ TEST_CASE("a store says what happened to its file, and begins no trial in a file
     CHECK(store.displaced() == "was removed");
 }
 
+TEST_CASE("a store whose write-ahead log is removed says so") {
+    const hpo::tests::TemporaryDirectory folder;
+    hpo::store::Sqlite store{folder.file("hpo.db")};
+    const auto study = store.open_study("s", minimize, hpo::Store::Open::create);
+    (void)store.begin_trial(study.id, std::nullopt);
+    fs::remove(folder.path("hpo.db-wal"));
+    CHECK(store.displaced() == "lost '" + folder.file("hpo.db-wal") + "', which belongs to it and was removed");
+    std::ofstream{folder.file("hpo.db-wal")} << "x";
+    CHECK_THAT(store.displaced().value_or(""), Catch::EndsWith("belongs to it and was replaced"));
+    store.copy_to(folder.file("copy.db"));
+    std::vector<hpo::Trial> trials;
+    hpo::store::Sqlite copy{folder.file("copy.db")};
+    copy.refresh(copy.open_study("s", minimize, hpo::Store::Open::resume).id, trials);
+    CHECK(trials.size() == 1);
+}
+
 TEST_CASE("a file that is renamed and comes back is in its place again") {
     const hpo::tests::TemporaryDirectory folder;
     hpo::store::Sqlite store{folder.file("hpo.db")};

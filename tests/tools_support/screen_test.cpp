@@ -66,6 +66,14 @@ TEST_CASE("a line that ends in the last column keeps its last character") {
     CHECK(shown.terminal.lines() == Lines{"0123456789", "0123456789", "abc", "", "1/2"});
 }
 
+TEST_CASE("a long line above the block breaks no word") {
+    Shown shown{20, 10};
+    shown.draw({"trial 12: out of memory at micro-batch 64"}, {"1/2"});
+    CHECK(shown.terminal.lines() == Lines{"trial 12: out of", "    memory at", "    micro-batch 64", "1/2"});
+    shown.draw({"a_word_that_is_longer_than_the_terminal"}, {"2/2"});
+    CHECK(shown.terminal.lines().at(3) == "a_word_that_is_longe");
+}
+
 TEST_CASE("a frame is one synchronised update") {
     Shown shown{40, 10};
     const std::string frame = shown.screen.frame({"above"}, {"0/2"}, shown.size);

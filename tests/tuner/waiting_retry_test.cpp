@@ -168,6 +168,33 @@ TEST_CASE("a retry that shall be alone starts when no other attempt runs, and no
     CHECK(std::any_of(executor.together.begin() + 5, executor.together.end(), [](const auto& running) { return running.size() == 3; }));
 }
 
+namespace {
+
+/// Grants what other programs leave of a device: 60 MiB.
+struct Leaves final : Reservations {
+    std::vector<std::int64_t> granted;
+    std::optional<std::int64_t> reserve(const ReservationRequest& request) override {
+        if (request.need_bytes > 60 * mib) return std::nullopt;
+        granted.push_back(request.need_bytes);
+        return request.need_bytes;
+    }
+    void release(std::int64_t) override {}
+};
+
+}  // namespace
+
+TEST_CASE("a retry that shall be alone takes what other programs leave of the device") {
+    Scripted executor;
+    executor.fails = first_of_trial_0;
+    executor.free = [] { return 60 * mib; };
+    Leaves reservations;
+    Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, Retries{[](Recovery& retry) { retry.alone = true; }}};
+    store::InMemory store;
+    const TuneResult result = tuner.optimize(store, "s", line, executor, {.trials = 2, .reservations = &reservations});
+    CHECK(result.trials.at(0).state == TrialState::complete);
+    CHECK(reservations.granted == std::vector{60 * mib});
+}
+
 TEST_CASE("failures by other processes make no trial infeasible, even if the last of many has another cause") {
     for (const int own : {1, 11}) {
         Scripted executor;

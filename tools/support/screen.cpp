@@ -10,6 +10,27 @@ namespace hpo::tools {
 
 namespace {
 
+/// The text in lines of at most `width` columns, broken at spaces. A word that is longer stays whole.
+std::vector<std::string> broken(const std::string& text, std::size_t width) {
+    if (columns(text) <= width) return {text};
+    const std::string indent = "    ";
+    std::vector<std::string> lines;
+    std::string line;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at + (text[at] == ' ' ? 1 : 0)), text.size());
+        const std::string word = text.substr(at, end - at);  // with the space before it
+        if (!line.empty() && columns(line) + columns(word) > width) {
+            lines.push_back(line);
+            line = indent + word.substr(word[0] == ' ' ? 1 : 0);
+        } else {
+            line += word;
+        }
+        at = end;
+    }
+    lines.push_back(line);
+    return lines;
+}
+
 std::string up(std::size_t rows) { return rows > 0 ? "\x1b[" + std::to_string(rows) + "A" : ""; }
 
 }  // namespace
@@ -37,9 +58,11 @@ std::string Screen::frame(const std::vector<std::string>& above, const std::vect
     if (rows > 0) text += "\r" + up(rows);
     // A row is written over and then erased to its end: nothing is blank in between.
     for (const std::string& line : above) {
-        text += on_one_line(line);
-        const std::size_t taken = columns(on_one_line(line));
-        text += taken > 0 && taken % width == 0 ? "\n" : "\x1b[K\n";  // in the last column, erasing would take its character
+        for (const std::string& part : broken(on_one_line(line), width)) {
+            const std::size_t taken = columns(part);
+            text += part;
+            text += taken > 0 && taken % width == 0 ? "\n" : "\x1b[K\n";  // in the last column, erasing would take its character
+        }
     }
     // A line that reached the last column would wrap, and a block that is higher than the terminal could not be redrawn.
     const std::size_t most = size.rows > 1 ? std::min(size.rows - 1, block.size()) : block.size();

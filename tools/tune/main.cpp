@@ -40,7 +40,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int a
             const std::string word = argv[i];
             const std::string option = word.substr(0, word.find('='));
             if (option.starts_with("--") && std::find(options.begin(), options.end(), option) == options.end()) {
-                return hpo::unknown_name("command line", "option", option, options).what();
+                const std::string unknown = hpo::unknown_name("command line", "option", option, options).what();
+                return unknown + (unknown.ends_with(" more") ? ": hpo-tune " + which + "--help" : "");
             }
         }
     }

@@ -15,7 +15,9 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/device/shared_device.hpp"
 #include "tune/device/surroundings.hpp"
+#include "tune/models/best_model.hpp"
 #include "tune/prediction/least_memory.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/proposals.hpp"
@@ -103,6 +105,10 @@ void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::s
         const auto problem =
             capacity ? nothing_fits(settings, info, pool, settings.policies().guard, {device, *capacity, {}, note}) : std::nullopt;
         if (problem) findings.problems.add(*problem);
+        else if (capacity) {
+            const std::string share = share_refused(settings, info, pool, settings.policies().guard, {device, *capacity, {}, note}, drawn);
+            if (!share.empty()) findings.remarks.add(share);
+        }
         return;
     }
     const std::string share = std::to_string(too_large) + " of " + tools::counted(looked_at, "proposal") +
@@ -148,15 +154,26 @@ void find_problems(const Settings& settings, Findings& findings) {
     if (!wrong.empty()) return;  // what is held against a wrong description would only follow from it
     problems.guard([&] { require_same_options(study, stored, settings, *info); });
     problems.guard([&] { require_plan(settings, *info); });
-    if (!settings.text("save-best").empty()) problems.guard([&] { require_saves_models(settings.place("save-best"), *info); });
+    if (const std::string& folder = settings.text("save-best"); !folder.empty()) {
+        problems.guard([&] {
+            require_saves_models(settings.place("save-best"), *info);
+            if (folder != "true") require_usable_model_folder(folder, model_of_study(settings, *info));
+        });
+    }
     std::string device = "cpu";
     problems.guard([&] { device = chosen_device(settings, *info); });
     std::vector<ParamSet> drawn;
-    problems.guard([&] { (void)parallelism(settings, device); });
+    problems.guard([&] {
+        for (const std::string& remark : beyond_machine(settings, device)) findings.remarks.add(remark);
+    });
+    problems.guard([&] {
+        if (device_capacity(settings, device)) require_usable_ledger(settings);
+    });
     if (!problems.guard([&] { require_fixed(settings); })) return;
     problems.guard([&] { drawn = draw_proposals(settings); });
     if (drawn.empty()) return;
     problems.guard([&] { require_same_parameters(stored, drawn); });
+    problems.guard([&] { require_micro_batch(settings, *info, drawn); });
     problems.guard([&] {
         if (const std::string few = fewer_combinations(settings); !few.empty()) findings.remarks.add(few);
     });

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "hpo/base/error.hpp"
@@ -26,6 +28,19 @@ std::string card_word(const std::string& device) {
 }
 
 }  // namespace
+
+void require_usable_ledger(const Settings& settings) {
+    const std::filesystem::path file = settings.text("ledger");
+    if (file == "auto") return;
+    std::error_code error;
+    if (std::filesystem::exists(file, error)) {
+        static_cast<void>(device::Ledger{std::filesystem::absolute(file)});
+        return;
+    }
+    const auto folder = std::filesystem::absolute(file).parent_path();
+    if (::access(folder.c_str(), W_OK | X_OK) != 0)
+        throw Error{Errc::no_device, file.string() + ": cannot be made: " + std::generic_category().message(errno)};
+}
 
 SharedDevice::SharedDevice(const Settings& settings, const std::string& device, std::int64_t budget_bytes,
                            std::function<void(const std::string&)> note) {

@@ -12,6 +12,9 @@
 
 namespace hpo::tune {
 
+/// Throws Error for a file of `--ledger` that is no ledger, and for one that cannot be made. Makes nothing.
+void require_usable_ledger(const Settings& settings);
+
 /// The device's memory as a run shares it: with its own attempts, and with other runs that name the same ledger.
 class SharedDevice {
 public:

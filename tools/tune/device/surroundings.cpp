@@ -291,4 +291,20 @@ Parallelism parallelism(const Settings& settings, const std::string& device) {
     return result;
 }
 
+std::vector<std::string> beyond_machine(const Settings& settings, const std::string& device) {
+    std::vector<std::string> texts;
+    const auto bytes = device_budget(settings);
+    const auto host = device::host_memory();
+    if (device == "cpu" && bytes && host && *bytes > host->total)
+        texts.push_back(settings.place("device-memory") + ": " + format_bytes(*bytes) + " are more than the " + format_bytes(host->total) +
+                        " of this machine: trials may run out of its memory before they meet the limit");
+    const auto cores = std::max(1U, std::thread::hardware_concurrency());
+    const Parallelism parallel = parallelism(settings, device);
+    if (settings.text("threads") != "auto" && static_cast<unsigned>(parallel.threads) > cores)
+        texts.push_back(settings.place("threads") + ": " + std::to_string(parallel.threads) +
+                        " threads for each worker, but this machine has " + std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+                        ": they slow each other down");
+    return texts;
+}
+
 }  // namespace hpo::tune

@@ -89,6 +89,8 @@ struct Parallelism {
     std::size_t workers = 1;
     int threads = 1;
 };
+/// What the settings ask of this machine beyond what it has, in words: memory of a CPU device, threads.
+[[nodiscard]] std::vector<std::string> beyond_machine(const Settings& settings, const std::string& device);
 /// By `--workers` and `--threads`. Without them, a GPU whose memory a guard plans gets as many workers as the host bears: memory then
 /// decides how many of them work at a time. Any other GPU gets one.
 [[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device);

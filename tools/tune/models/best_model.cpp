@@ -72,6 +72,24 @@ bool same_params(const Values& values, const Attempt& attempt, const Trial& tria
 
 }  // namespace
 
+void require_usable_model_folder(const fs::path& given, const ModelManifest& about) {
+    const fs::path folder = absolute_folder(given);
+    std::error_code error;
+    const auto refuse = [&](const std::string& what) {
+        throw Error{Errc::usage, folder.string() + ": " + what + "; move it away or choose another folder"};
+    };
+    if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
+        if (!fs::exists(folder / manifest_name, error)) return refuse("is not empty and no saved model");
+        const ModelManifest manifest = read_manifest(folder);
+        if (manifest.study != about.study || manifest.trainer != about.trainer)
+            refuse("holds the model of trial " + std::to_string(manifest.trial) + " of study " + manifest.study);
+    }
+    fs::path parent = folder.parent_path();
+    while (!fs::exists(parent, error) && parent.has_relative_path()) parent = parent.parent_path();
+    if (!fs::is_directory(parent, error)) refuse(parent.string() + " is no folder");
+    if (::access(parent.c_str(), W_OK | X_OK) != 0) throw failed(folder, parent.string() + " cannot be written");
+}
+
 /// Held while pending models are decided about; among all processes, and let go when its holder dies.
 class BestModel::Lock {
 public:

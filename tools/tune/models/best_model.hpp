@@ -14,6 +14,10 @@
 
 namespace hpo::tune {
 
+/// Throws Error for a folder in which the best model of this study cannot be kept: it holds something else, or cannot be written. Whether a
+/// model in it belongs to a trial of the study stays open. Makes nothing.
+void require_usable_model_folder(const std::filesystem::path& folder, const ModelManifest& about);
+
 /// Keeps the model of a study's best trial in one folder, which is whole at every moment. Trials write beside it, and the better model
 /// takes the folder's name in one step of the file system. Any number of processes may work at the study, and any of them may be killed.
 /// The next one settles what it left.

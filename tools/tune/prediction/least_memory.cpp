@@ -28,6 +28,25 @@ std::string enough(std::int64_t bytes) {
     return words;
 }
 
+/// What the guard says to a proposal in the smallest micro-batch that the trainer can do.
+Admission least_admission(const Settings& settings, const TrainerInfo& info, worker::Pool& pool, const registry::AnyMemoryGuard& guard,
+                          const FitQuestion& question, const ParamSet& params) {
+    ExecutionPlan plan = first_plan(settings, info, params, question.device);
+    ExecutionPlan checkpointing = plan;
+    checkpointing.activation_checkpointing = true;
+    const bool shrinks = std::find(info.levers.begin(), info.levers.end(), "micro_batch") != info.levers.end();
+    if (shrinks && plan.effective_batch) plan.micro_batch = 1;  // where that does not fit, nothing larger does
+    return admit(guard,
+                 AdmissionQuery{.params = params,
+                                .plan = plan,
+                                .capacity_bytes = question.capacity_bytes,
+                                .history = question.history,
+                                .least_micro_batch = shrinks ? 1 : std::numeric_limits<std::int64_t>::max(),
+                                .may_checkpoint = !missing_lever(plan, checkpointing, info.levers),
+                                .runs_on = pool.runs_on()},
+                 [&](const ExecutionPlan& tried) { return pool.evidence(params, tried, guard.evidence()); });
+}
+
 }  // namespace
 
 std::optional<std::string> nothing_fits(const Settings& settings, const TrainerInfo& info, worker::Pool& pool,
@@ -49,20 +68,7 @@ std::optional<std::string> nothing_fits(const Settings& settings, const TrainerI
         }
         ++looked_at;
         if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
-        ExecutionPlan plan = first_plan(settings, info, params, question.device);
-        ExecutionPlan checkpointing = plan;
-        checkpointing.activation_checkpointing = true;
-        const bool shrinks = std::find(info.levers.begin(), info.levers.end(), "micro_batch") != info.levers.end();
-        if (shrinks && plan.effective_batch) plan.micro_batch = 1;  // where that does not fit, nothing larger does
-        const Admission admission = admit(guard,
-                                          AdmissionQuery{.params = params,
-                                                         .plan = plan,
-                                                         .capacity_bytes = question.capacity_bytes,
-                                                         .history = question.history,
-                                                         .least_micro_batch = shrinks ? 1 : std::numeric_limits<std::int64_t>::max(),
-                                                         .may_checkpoint = !missing_lever(plan, checkpointing, info.levers),
-                                                         .runs_on = pool.runs_on()},
-                                          [&](const ExecutionPlan& tried) { return pool.evidence(params, tried, guard.evidence()); });
+        const Admission admission = least_admission(settings, info, pool, guard, question, params);
         if (admission.answer != Admission::Answer::infeasible) return std::nullopt;
         if (!least || *admission.estimate.need < *least) {
             least = admission.estimate.need;
@@ -75,6 +81,23 @@ std::optional<std::string> nothing_fits(const Settings& settings, const TrainerI
     return "a device of " + format_bytes(question.capacity_bytes) + " is too small: guard " + settings.text("guard") + " refuses each of " +
            std::to_string(proposals.size()) + " random proposals; the smallest needs " + enough(*least) + " (" + values +
            "); give --device-memory at least that, or widen the space";
+}
+
+std::string share_refused(const Settings& settings, const TrainerInfo& info, worker::Pool& pool, const registry::AnyMemoryGuard& guard,
+                          const FitQuestion& question, const std::vector<ParamSet>& proposals) {
+    if (guard.evidence() == Evidence::none) return {};
+    const Stopwatch watch;
+    std::size_t looked_at = 0;
+    std::size_t refused = 0;
+    for (const ParamSet& params : proposals) {
+        if (watch.seconds() > 30) break;
+        ++looked_at;
+        const Admission admission = least_admission(settings, info, pool, guard, question, params);
+        refused += admission.answer == Admission::Answer::infeasible ? 1 : 0;
+    }
+    if (refused == 0) return {};
+    return std::to_string(refused) + " of " + std::to_string(looked_at) + " proposals do not fit a device of " +
+           format_bytes(question.capacity_bytes) + ", as guard " + settings.text("guard") + " predicts; hpo-tune space counts them";
 }
 
 }  // namespace hpo::tune

@@ -29,4 +29,10 @@ struct FitQuestion {
 [[nodiscard]] std::optional<std::string> nothing_fits(const Settings& settings, const TrainerInfo& info, worker::Pool& pool,
                                                       const registry::AnyMemoryGuard& guard, const FitQuestion& question);
 
+/// Says how many of the proposals do not fit the device even in the smallest micro-batch, as the guard predicts. Empty if all of those fit
+/// that half a minute is enough for, or if nobody can predict it.
+[[nodiscard]] std::string share_refused(const Settings& settings, const TrainerInfo& info, worker::Pool& pool,
+                                        const registry::AnyMemoryGuard& guard, const FitQuestion& question,
+                                        const std::vector<ParamSet>& proposals);
+
 }  // namespace hpo::tune

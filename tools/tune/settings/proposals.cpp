@@ -129,7 +129,8 @@ std::vector<std::string> unsuitable_parameters(const Settings& settings, const T
         const std::string share = problem.proposals == proposals.size() ? ""
                                                                         : " (in " + std::to_string(problem.proposals) + " of " +
                                                                               std::to_string(proposals.size()) + " proposals)";
-        texts.push_back(trainer_place(settings, info) + problem.text + share);
+        const std::string all = problem.text.ends_with(" more") ? ": hpo-tune policies trainer" : "";
+        texts.push_back(trainer_place(settings, info) + problem.text + all + share);
     }
     return texts;
 }
@@ -228,6 +229,19 @@ ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, cons
     plan.effective_batch = unsearched_batch(settings, info);
     if (const auto batch = params.number(info.effective_batch_parameter)) plan.effective_batch = static_cast<std::int64_t>(*batch);
     return plan;
+}
+
+void require_micro_batch(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
+    const auto micro = settings.plan().micro_batch;
+    std::int64_t largest = 0;
+    for (const ParamSet& params : proposals) {
+        const auto batch = first_plan(settings, info, params, "cpu").effective_batch;
+        if (!batch) return;
+        largest = std::max(largest, *batch);
+    }
+    if (!micro || *micro <= largest) return;
+    throw bad_value(settings.plan_place(), "micro_batch " + std::to_string(*micro),
+                    "at most " + std::to_string(largest) + ", the largest batch of " + std::to_string(proposals.size()) + " proposals");
 }
 
 }  // namespace hpo::tune

@@ -48,6 +48,9 @@ struct RuleProblems {
 /// The effective batch that the trainer uses where the space does not ask for it: that of the script's options for it, else its standard.
 [[nodiscard]] std::optional<std::int64_t> unsearched_batch(const Settings& settings, const TrainerInfo& info);
 
+/// Throws bad_value for a plan whose micro-batch is larger than the batch of each proposal: it would have no effect.
+void require_micro_batch(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals);
+
 /// The plan of a first attempt, before the guard.
 [[nodiscard]] ExecutionPlan first_plan(const Settings& settings, const TrainerInfo& info, const ParamSet& params,
                                        const std::string& device);

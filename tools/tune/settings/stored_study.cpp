@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 
+#include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/space/known_distributions.hpp"
 #include "hpo/store/json_text.hpp"
@@ -53,6 +55,11 @@ void require_writable_store(const std::string& file) {
     const auto parent = behind_links(file).parent_path();
     const std::string folder = parent.empty() ? "." : parent.string();
     if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its directory cannot be written: " + folder);
+    constexpr std::uintmax_t least_bytes = 1U << 20U;  // of a new store and its journal
+    std::error_code unknown;
+    const auto space = std::filesystem::space(folder, unknown);
+    if (!unknown && space.available < least_bytes)
+        refuse("the disk is full: " + format_bytes(static_cast<std::int64_t>(space.available)) + " are free; expected at least 1 MiB");
 }
 
 std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {

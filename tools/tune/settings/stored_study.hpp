@@ -19,7 +19,8 @@ namespace hpo::tune {
 /// nothing changed, or if the latest run did not say. `configuration` is that of this run.
 [[nodiscard]] std::string changed_since_latest_run(const std::string& file, const Study& study, const std::string& configuration);
 
-/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. Nothing is made.
+/// Throws Error{store} for a store that a run could not write: its file, or the folder, where SQLite keeps its journal. So it does for a
+/// full disk. Nothing is made.
 void require_writable_store(const std::string& file);
 
 /// What a study keeps in its user attributes for all its trials, since values of different ones cannot be compared: key and value.

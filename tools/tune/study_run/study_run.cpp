@@ -148,6 +148,7 @@ void StudyRun::ask_trainer() {
     info_ = describe_trainer(settings_);
     require_known_to_trainer(settings_, info_);
     require_plan(settings_, info_);
+    require_micro_batch(settings_, info_, proposals_);
     if (!settings_.text("save-best").empty()) require_saves_models(settings_.place("save-best"), info_);
     device_.name = chosen_device(settings_, info_);
 }
@@ -161,6 +162,8 @@ bool StudyRun::trainer_refuses_script() const {
 void StudyRun::measure_device() {
     device_.capacity_bytes = device_capacity(settings_, device_.name);
     device_.parallel = parallelism(settings_, device_.name);
+    for (const std::string& text : beyond_machine(settings_, device_.name))
+        std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";
     if (!options_.verbose) return;
     std::cerr << settings_.report();
     std::cerr << "trainer " << info_.name << (info_.libtorch_version.empty() ? "" : " on LibTorch " + info_.libtorch_version) << ", device "

@@ -81,7 +81,7 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] std::chrono::milliseconds busy_timeout() const noexcept { return options_.busy_timeout; }
     /// What happened to the file since it was opened, such as "was removed". Returns nullopt if it is in its place.
-    [[nodiscard]] std::optional<std::string> displaced() const { return opened_ ? displacement(path_, *opened_) : std::nullopt; }
+    [[nodiscard]] std::optional<std::string> displaced();
     /// Writes the whole database to a new file. Throws if there is a file of that name.
     void copy_to(const std::string& path);
     /// "store 'hpo.db': "
@@ -179,6 +179,7 @@ private:
     std::string path_;
     Options options_;
     std::optional<FileIdentity> opened_;
+    std::optional<FileIdentity> journal_;  ///< of the write-ahead log, once it was seen; SQLite keeps it while the file is open
     std::unique_ptr<SQLite::Database> database_;
     std::unordered_map<std::string_view, SQLite::Statement> statements_;  ///< by their text, which must be a string literal
 };

@@ -78,7 +78,10 @@ HPO_INLINE bool AttemptReservations::reserves(const WaitingAttempt& each) {
     const bool predicted = estimate && estimate->need;
     predicts_ = predicts_ || predicted;
     if (!reservations_ || !(predicts_ || each.alone)) return true;
-    const std::int64_t need = std::max(predicted && !each.alone ? *estimate->need : whole_device, each.least_bytes);
+    // Other programs may hold a part of the device for as long as they run. Who is alone gets the rest.
+    const auto free = each.alone && free_now_ ? free_now_() : std::nullopt;
+    const std::int64_t whole = free ? std::max<std::int64_t>(*free, 1) : whole_device;
+    const std::int64_t need = std::max(predicted && !each.alone ? *estimate->need : whole, each.least_bytes);
     const auto reserved = reservations_->reserve({each.number, need, std::max(need, predicted ? estimate->comfort.value_or(0) : 0)});
     if (reserved) {
         holders_.push_back(each.number);

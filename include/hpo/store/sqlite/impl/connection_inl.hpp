@@ -76,6 +76,16 @@ HPO_INLINE Connection::Connection(std::string path, Options options) : path_{std
     opened_ = file_identity(path_);
 }
 
+HPO_INLINE std::optional<std::string> Connection::displaced() {
+    if (!opened_) return std::nullopt;
+    if (auto what = displacement(path_, *opened_)) return what;
+    const std::string journal = path_ + "-wal";
+    const auto now = file_identity(journal);
+    if (!journal_) journal_ = now;
+    if (now == journal_) return std::nullopt;
+    return "lost '" + journal + "', which belongs to it and was " + (now ? "replaced" : "removed");
+}
+
 HPO_INLINE void Connection::copy_to(const std::string& path) {
     // The name is taken first, so that two processes never write to one file.
     const int claimed = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
