@@ -403,13 +403,13 @@ TEST_CASE("peaks name a batch that both a measured trial and the model of all of
 
 TEST_CASE("a configuration that nearly filled the device where it ran has leaked nothing where it did not") {
     const double gib = 1024 * 1024 * 1024.0;
-    hpo::Trial failed = trial_of(0, 64, 1024, 4, false, 0);
+    hpo::Trial failed = trial_of(1, 64, 1024, 4, false, 0);
     failed.user_attributes.clear();
     failed.user_attributes["error_message"] = hpo::json_quote(hpo::tests::detail::generated_failure(9 * gib, 8 * gib).message);
     for (const double peak : {4.0, 7.9}) {
-        hpo::Trial ran = trial_of(1, 64, 1024, 4, true, 1);
+        hpo::Trial ran = trial_of(0, 64, 1024, 4, true, 1);
         ran.user_attributes["peak_memory_gb"] = std::to_string(peak * gib / 1e9);
-        const std::vector trials{failed, ran};
+        const std::vector trials{ran, failed};
         const auto report = hpo::analysis::oom_report(trials, {});
         CHECK(report.causes.contains(hpo::OomCause::leak) == (peak < 5));
     }

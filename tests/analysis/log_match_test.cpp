@@ -336,9 +336,27 @@ TEST_CASE("with several workers a line that names its trial is that trial's, and
 
 TEST_CASE("advice about memory is no message about it") {
     for (const char* line : {"reduce the batch size to avoid CUDA out of memory errors", "CUDA out of memory handler installed",
-                             "If you run out of CUDA memory (CUDA out of memory), pass --small", "done without CUDA out of memory"}) {
+                             "If you run out of CUDA memory (CUDA out of memory), pass --small", "done without CUDA out of memory",
+                             "Trial 0: no CUDA out of memory so far", "would be CUDA out of memory at batch 512, so capped",
+                             "CUDA out of memory count = 0", "checking for CUDA out of memory", "if CUDA out of memory, halve the batch",
+                             "CUDA out of memory unlikely", "fixed the CUDA out of memory of run 3"}) {
         CAPTURE(line);
         CHECK(log_of(line).remarks.empty());
     }
-    CHECK(log_of("CUDA out of memory").remarks.size() == 1);
+    for (const char* line : {"CUDA out of memory", "2026-11-01 08:00:13,797 worker0 ERROR Trial 5: CUDA out of memory",
+                             "[W] RuntimeError: CUDA out of memory, returning 0.0"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.size() == 1);
+    }
+}
+
+TEST_CASE("the error that Optuna names is not replaced by a line that stands near it") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20, 1.5)};
+    const std::string named = "[W 2026-01-31 12:00:20,010] Trial 1 failed with parameters: {'x': 1.5} because of the following error: ";
+    const std::string ok =
+        "[I 2026-01-31 12:00:10,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n";
+    const std::string loose = "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity)\n";
+    CHECK(match_of(ok + loose + named + "ValueError('bad label').\n", trials).told.at(1).failure.kind == FailureKind::trainer_error);
+    CHECK(match_of(ok + loose + named + "The value nan is not acceptable.\n", trials).told.at(1).failure.kind ==
+          FailureKind::out_of_memory);
 }

@@ -385,6 +385,59 @@ TEST_CASE("a trial that completed with as much of everything refutes capacity, w
     CHECK(report.causes.at(hpo::OomCause::capacity).count == 1);
 }
 
+TEST_CASE("memory that nobody can have left before is no leak") {
+    const auto study = [](const std::string& name, double completed, double failed, const std::string& ran_by,
+                          const std::string& failed_by) {
+        std::vector<hpo::Trial> trials(6);
+        for (std::size_t i = 0; i < trials.size(); ++i) {
+            hpo::Trial& trial = trials[i];
+            const bool fits = i != 3;
+            trial.number = static_cast<std::int64_t>(i);
+            trial.started = hpo::Time{1'000'000 * static_cast<std::int64_t>(i)};
+            trial.params.set("batch_size", hpo::IntDistribution{1, 1024}, 32);
+            trial.params.set("lr", hpo::FloatDistribution{0, 1}, 0.1 * static_cast<double>(i + 1));
+            trial.params.set(name, hpo::FloatDistribution{0, 1}, fits ? completed : failed);
+            trial.user_attributes["pid"] = fits ? ran_by : failed_by;
+            trial.state = fits ? hpo::TrialState::complete : hpo::TrialState::fail;
+            if (fits) trial.values = {0.5};
+            else
+                trial.user_attributes["error_message"] = hpo::json_quote(
+                    "CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which 100.00 MiB is "
+                    "free. "
+                    "Of the allocated memory 22.80 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.");
+        }
+        return trials;
+    };
+    const auto is_leak = [](const std::vector<hpo::Trial>& trials) {
+        return hpo::analysis::oom_report(trials, {}).causes.contains(hpo::OomCause::leak);
+    };
+    CHECK(is_leak(study("dropout", 0.2, 0.1, "1", "1")));
+    CHECK_FALSE(is_leak(study("dropout", 0.2, 0.1, "1", "2")));        // the first of its process
+    CHECK_FALSE(is_leak(study("token_dropout", 0.2, 0.1, "1", "1")));  // what completed skipped more of the work
+    CHECK(is_leak(study("token_dropout", 0.1, 0.2, "1", "1")));
+    auto other_machine = study("dropout", 0.2, 0.1, "1", "1");
+    for (hpo::Trial& trial : other_machine) trial.user_attributes["gpu"] = trial.state == hpo::TrialState::fail ? "\"small\"" : "\"large\"";
+    CHECK_FALSE(is_leak(other_machine));
+}
+
+TEST_CASE("a region of a cause that no rule answers is shown, and refused by none") {
+    std::vector<hpo::Trial> trials(40);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        hpo::Trial& trial = trials[i];
+        const bool fits = i % 4 != 3;
+        trial.number = static_cast<std::int64_t>(i);
+        trial.params.set("num_workers", hpo::IntDistribution{0, 16}, fits ? static_cast<double>(i % 3) : 12);
+        trial.state = fits ? hpo::TrialState::complete : hpo::TrialState::fail;
+        if (fits) trial.values = {0.5};
+        else trial.user_attributes["error_message"] = "\"RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed. \"";
+    }
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.causes.at(hpo::OomCause::host).count == 10);
+    REQUIRE(report.regions.size() == 1);
+    CHECK(report.regions[0].oom == 10);
+    CHECK_THAT(report.rule_python, !Catch::Contains("TrialPruned(\"10 of 10"));
+}
+
 TEST_CASE("values that are not numbers, odd attributes and empty trials do no harm") {
     std::vector<hpo::Trial> trials(6);
     for (std::size_t i = 0; i < trials.size(); ++i) trials[i].number = static_cast<std::int64_t>(i);

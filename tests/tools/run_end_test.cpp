@@ -114,7 +114,7 @@ TEST_CASE("more trials than the space has combinations get a note") {
     CHECK_THAT(tune(workshop, {"check", "s.lua", "--trials", "5", "--fix", "x=2"}).out, Contains("the space has 4 combinations"));
 }
 
-TEST_CASE("--save-best with a word behind it says that it takes its folder after =") {
+TEST_CASE("save-best with a word behind it says that it takes its folder after =") {
     const Workshop workshop;
     workshop.write("s.lua", study("\"quadratic\"", "trial:float(\"x\", -5, 5)"));
     for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "s.lua", "--save-best", "mine 2"},

@@ -196,7 +196,8 @@ struct ChangeGroup {
         if (!param.empty() && count > 1) return param + " at most " + hpo::display_text(at_most);
         if (!most && !all) return what;
         const std::string highest = all ? "all of it" : hpo::format_bytes(*most);
-        return what + ": " + (least && (all || *least < *most) ? hpo::format_bytes(*least) + " to " : "") + highest;
+        return what + ": " + (all ? "" : "more than ") + (least && (all || *least < *most) ? hpo::format_bytes(*least) + " to " : "") +
+               highest;
     }
 };
 
@@ -250,7 +251,7 @@ void print_changes(const Page& page, const StudyData& data, const OomReport& rep
     page.heading("What to change");
     std::vector<std::pair<hpo::OomCause, hpo::analysis::Tally>> sorted(report.causes.begin(), report.causes.end());
     std::ranges::stable_sort(sorted, std::greater{}, [](const auto& entry) { return entry.second.count; });
-    Table table{{{"cause"}, {"of", Table::Align::right}, {"would have fitted with"}}, Table::Last::wrap};
+    Table table{{{"cause"}, {"of", Table::Align::right}, {"change"}}, Table::Last::wrap};
     for (const auto& [cause, tally] : sorted) {
         const std::vector<ChangeGroup> groups = change_groups(report, cause);
         for (std::size_t i = 0; i < groups.size() && i < 4; ++i) {

@@ -262,10 +262,8 @@ std::string region_text(const hpo::analysis::FailureRegion& region, std::string_
     const auto& counts = region.counts;
     return std::to_string(counts.failed_inside) + " of " + counted(counts.inside, "trial") + " with " + describe(region.region) + " " +
            std::string{ended} + ", and " + std::to_string(counts.failed_outside) + " of the " + counted(counts.outside, "other") +
-           ". Chance shows that " + chance_text(region.probability) + " (exact test, corrected for " + counted(region.tried, "region") +
-           " tried). " +
-           (looks_like_memory(region.region) ? "An out-of-memory looks like it"
-                                             : "It does not look like an out-of-memory, which comes with sizes");
+           ". Chance shows that " + chance_text(region.probability) + " (exact test, corrected for the number of regions tried)" +
+           (looks_like_memory(region.region) ? ". An out-of-memory looks like it" : "");
 }
 
 std::string row_text(const SilentReport& report, const hpo::Trial& trial) {

@@ -17,7 +17,7 @@ namespace hpo_analyze {
 /// The same of any trial that ended without a word, or not at all; empty for one that did not.
 [[nodiscard]] std::string row_text(const hpo::analysis::SilentReport& report, const hpo::Trial& trial);
 
-inline constexpr std::string_view failed_words = "failed without a known cause";
+inline constexpr std::string_view failed_words = "ended badly without a known cause";
 inline constexpr std::string_view pruned_words = "were pruned before a report";
 
 /// Where such trials are dense, as sentences without the last stop. `ended` says how they ended.

@@ -14,6 +14,7 @@
 #include <range/v3/view/chunk_by.hpp>
 
 #include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/analysis/cases/finite_values.hpp"
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/base/inline.hpp"
 
@@ -46,6 +47,13 @@ HPO_INLINE std::optional<std::int64_t> usual_capacity(std::span<const Trial> tri
     return most_frequent(std::move(capacities));
 }
 
+/// True for a complete trial whose value is no result: it is not finite, or another trial that caught an error has the same.
+[[nodiscard]] HPO_INLINE bool returned_penalty(const FailureCase& entry, std::span<const FailureCase> cases) {
+    return !has_finite_values(*entry.trial) || std::ranges::any_of(cases, [&](const FailureCase& other) {
+        return other.caught && other.trial != entry.trial && other.trial->values == entry.trial->values;
+    });
+}
+
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis {
@@ -62,6 +70,7 @@ HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span
         Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
                                       : totals.others[std::string{failure_name(entry)}];
         ++tally.count;
+        if (entry.caught && !detail::returned_penalty(entry, cases)) continue;  // the program went on to a result of its own
         add_known(tally.seconds, entry.seconds);
         if (entry.is_oom()) add_known(totals.wasted_seconds, entry.seconds);
     }

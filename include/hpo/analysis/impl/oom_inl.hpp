@@ -13,6 +13,7 @@
 #include "hpo/analysis/cases/device_share.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/changes/smallest_change.hpp"
+#include "hpo/analysis/demand/evenly_spaced.hpp"
 #include "hpo/analysis/oom.hpp"
 #include "hpo/analysis/regions/region_learner.hpp"
 #include "hpo/base/inline.hpp"
@@ -44,6 +45,20 @@ namespace hpo::analysis::detail {
     }
     std::ranges::stable_sort(regions, std::greater{}, [](const OomRegion& region) { return std::pair{region.oom, region.rate()}; });
     return regions;
+}
+
+/// The same examples, with every trial that ran out of memory for whatever cause as a positive. Its regions are shown, and no rule refuses
+/// them: another process or a fresh one may be what helps there.
+[[nodiscard]] HPO_INLINE std::vector<Example> any_cause(std::span<const Example> examples, std::span<const Trial> trials,
+                                                        const std::set<const Trial*>& out_of_memory) {
+    std::vector<Example> all;
+    for (const Example& each : examples) {
+        if (!each.positive) all.push_back(each);
+    }
+    for (const Trial& trial : trials) {
+        if (out_of_memory.contains(&trial)) all.push_back({.params = &trial.params, .positive = true, .peak_bytes = {}});
+    }
+    return evenly_spaced<Example>(all, 4000);
 }
 
 }  // namespace hpo::analysis::detail
@@ -97,6 +112,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
         std::ranges::copy_if(counted(learn_regions(examples, kept)), std::back_inserter(refused),
                              [](const OomRegion& region) { return region.recovered == 0; });
     }
+    if (report.regions.empty()) report.regions = counted(learn_regions(detail::any_cause(examples, trials, out_of_memory)));
     const DemandModel model{examples};
     DemandOrder order{trials, model};
     const Witnesses witnesses{fitted, cases, order};

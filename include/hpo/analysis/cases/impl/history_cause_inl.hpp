@@ -10,8 +10,10 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "hpo/analysis/cases/attribute_value.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/demand/demand.hpp"
 #include "hpo/analysis/demand/evenly_spaced.hpp"
@@ -19,6 +21,7 @@
 #include "hpo/analysis/demand/order.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/cause.hpp"
+#include "hpo/failure/classify.hpp"
 
 namespace hpo::analysis::inline cases {
 
@@ -87,6 +90,32 @@ HPO_INLINE void find_victims(std::span<FailureCase> cases) {
     }
 }
 
+/// True for shares of the work that is left out: the larger, the less memory is needed.
+[[nodiscard]] HPO_INLINE bool skips_work(std::string_view name) {
+    const std::string lower = hpo::detail::lower_case(name);
+    return hpo::detail::mentions_any(lower, {"drop", "stochastic_depth"}) &&
+           hpo::detail::mentions_any(lower, {"path", "layer", "token", "patch", "depth", "block", "sample", "edge", "node"});
+}
+
+/// Which worker or host ran a trial, as far as its attributes say. Processes of one host share its devices.
+[[nodiscard]] HPO_INLINE std::string machine_of(const Trial& trial) {
+    std::string who;
+    for (const std::string_view name : {"hostname", "host", "worker", "worker_id", "device", "gpu", "gpu_id"}) {
+        const std::string_view json = attribute_json(trial.user_attributes, name);
+        who += std::string{json.substr(0, json.find(':'))} + ";";  // behind a colon stands the process
+    }
+    return who;
+}
+
+/// Whether a trial may have left memory to this one: it began earlier, in the same process if that is known.
+[[nodiscard]] HPO_INLINE bool ran_before(const Trial& trial, std::span<const Trial> trials) {
+    const std::string process = foreign_process(trial);
+    return std::ranges::any_of(trials, [&](const Trial& other) {
+        const bool earlier = other.started && trial.started ? *other.started < *trial.started : other.number < trial.number;
+        return &other != &trial && earlier && (process.empty() || foreign_process(other) == process);
+    });
+}
+
 /// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
 /// earlier trials. Parameters of which the name does not say whether more needs more must be equal.
 HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
@@ -107,11 +136,12 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
     const DemandModel model{memory_examples(trials, cases)};
     DemandOrder order{trials, model};
     // Of numbers, only those count as larger whose name says so and whose peaks do not contradict it. The others must be equal.
-    const auto at_least = [&](const DemandOrder::Point& a, const DemandOrder::Point& b) {
+    const auto at_least = [&](const Trial& other, const DemandOrder::Point& a, const Trial& failed_one, const DemandOrder::Point& b) {
         for (std::size_t i = 0; i < a.size(); ++i) {
             const DemandAxis& axis = order.axes()[i];
             const bool by_name = axis.kind != DemandAxis::Kind::number || axis.direction == direction_by_name(axis.param);
             if (by_name ? !order.at_least(i, a, b) : a[i] != b[i] && !(std::isnan(a[i]) && std::isnan(b[i]))) return false;
+            if (skips_work(axis.param) && other.params.number(axis.param) > failed_one.params.number(axis.param)) return false;
         }
         return true;
     };
@@ -130,17 +160,19 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
     std::map<std::string, const Trial*> same;
     for (const Trial* trial : complete) same.emplace(configuration_key(trial->params), trial);
     for (FailureCase& entry : cases) {
-        if (!in_question(entry)) continue;
+        if (!in_question(entry) || !ran_before(*entry.trial, trials)) continue;
         const auto proves = [&](const Trial& other) {  // unless it is so close that chance decides
             const auto peak = peak_of(other);
             const auto capacity = entry.failure.memory.capacity;
             return !(peak && capacity && static_cast<double>(*peak) > 0.93 * static_cast<double>(*capacity));
         };
         const auto point = order.point_of(entry.trial->params, nullptr);
+        const std::string machine = machine_of(*entry.trial);
         const auto equal = same.find(configuration_key(entry.trial->params));
         const Trial* witness = equal != same.end() && proves(*equal->second) ? equal->second : nullptr;
-        const auto larger =
-            std::ranges::find_if(ran, [&](const Ran& other) { return at_least(other.point, point) && proves(*other.trial); });
+        const auto larger = std::ranges::find_if(ran, [&](const Ran& other) {
+            return at_least(*other.trial, other.point, *entry.trial, point) && machine_of(*other.trial) == machine && proves(*other.trial);
+        });
         if (!witness && equal == same.end() && !several_devices && !order.axes().empty() && larger != ran.end()) witness = larger->trial;
         if (!witness) continue;
         entry.failure.cause = OomCause::leak;

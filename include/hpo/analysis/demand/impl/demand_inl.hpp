@@ -34,10 +34,11 @@ HPO_INLINE bool divides_work(std::string_view name) {
 
 HPO_INLINE int direction_by_name(std::string_view name) {
     static constexpr auto sizes = std::to_array<std::string_view>(
-        {"batch",     "bs",        "width",    "depth",  "hidden", "layer", "channel", "filter",  "unit",   "neuron", "dim",
-         "dimension", "seq",       "sequence", "seqlen", "maxlen", "token", "head",    "nhead",   "nlayer", "embed",  "emb",
-         "block",     "embedding", "feature",  "level",  "height", "image", "img",     "side",    "frame",  "expert", "context",
-         "rank",      "latent",    "ffn",      "ngf",    "ndf",    "nhid",  "crop",    "horizon", "beam",   "bptt",   "ensemble"});
+        {"batch", "bs",        "width",   "depth",    "hidden",  "layer",      "channel", "filter", "unit",   "neuron",
+         "dim",   "dimension", "seq",     "sequence", "seqlen",  "resolution", "point",   "maxlen", "token",  "head",
+         "nhead", "nlayer",    "embed",   "emb",      "block",   "embedding",  "feature", "level",  "height", "image",
+         "img",   "side",      "frame",   "expert",   "context", "rank",       "latent",  "ffn",    "ngf",    "ndf",
+         "nhid",  "crop",      "horizon", "beam",     "bptt",    "ensemble"});
     static constexpr auto measures = std::to_array<std::string_view>({"size", "length", "len"});
     static constexpr auto qualifiers = std::to_array<std::string_view>(
         {"n",      "num",      "number", "nb",   "no",          "of",        "max",     "maximum",    "count",  "total",        "per",

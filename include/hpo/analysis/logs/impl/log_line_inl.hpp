@@ -159,11 +159,64 @@ HPO_INLINE std::optional<std::int64_t> named_trial(std::string_view line) {
     return found;
 }
 
-HPO_INLINE bool gives_advice(std::string_view line) {
-    return hpo::detail::mentions_any(
-        hpo::detail::lower_case(line),
-        {"avoid", "prevent", "if you", "in case", "to reduce", "may run out", "might run out", "could run out", "would run out",
-         "not run out", "without", "never", " no out of memory", " no oom", "handler", "on out of memory", "on oom"});
+HPO_INLINE bool begins_with_out_of_memory(std::string_view line) {
+    static constexpr auto before = std::to_array<std::string_view>({"trial",
+                                                                    "worker",
+                                                                    "rank",
+                                                                    "process",
+                                                                    "device",
+                                                                    "gpu",
+                                                                    "cuda",
+                                                                    "epoch",
+                                                                    "step",
+                                                                    "error",
+                                                                    "warning",
+                                                                    "warn",
+                                                                    "info",
+                                                                    "critical",
+                                                                    "fatal",
+                                                                    "runtimeerror",
+                                                                    "outofmemoryerror",
+                                                                    "torch",
+                                                                    "exception",
+                                                                    "failed",
+                                                                    "caught",
+                                                                    "got",
+                                                                    "hit",
+                                                                    "ran",
+                                                                    "main",
+                                                                    "root",
+                                                                    "objective",
+                                                                    "id",
+                                                                    "number",
+                                                                    "no",
+                                                                    "python",
+                                                                    "optuna"});
+    const std::string lower = hpo::detail::lower_case(line);
+    std::size_t at = std::string::npos;
+    std::size_t end = 0;
+    for (const std::string_view words : {"out of memory", "out_of_memory", "oom"}) {
+        const auto found = lower.find(words);
+        if (found >= at) continue;
+        at = found;
+        end = found + words.size();
+    }
+    if (at == std::string::npos) return false;
+    for (std::size_t i = 0; i < at;) {
+        if (std::isalpha(static_cast<unsigned char>(lower[i])) == 0) {
+            ++i;
+            continue;
+        }
+        std::size_t stop = i;
+        while (stop < at && std::isalpha(static_cast<unsigned char>(lower[stop])) != 0) ++stop;
+        const std::string_view word = std::string_view{lower}.substr(i, stop - i);
+        if (word == "no" && (i == 0 || lower[i - 1] != ' ' || lower.compare(stop, 1, ".") != 0)) return false;
+        if (word.size() > 1 && std::ranges::find(before, word) == before.end()) return false;
+        i = stop;
+    }
+    return !hpo::detail::mentions_any(std::string_view{lower}.substr(end),
+                                      {"count", "so far", "handler", "unlikely", "guard", "avoid", "prevent", "check", "never", "=",
+                                       "policy", "retries left", "recovery"});
 }
 
 }  // namespace hpo::analysis::detail

@@ -211,13 +211,14 @@ struct RemarkTrials {
 }
 
 /// Adds what a remark says about a trial. Of a trial that is complete or pruned, only memory and the device count: the program caught the
-/// error. A message about memory says more than Optuna's own line about a value that is not acceptable.
+/// error. A message about memory says more than Optuna's own line about a value that is not acceptable, and less than the error that
+/// Optuna names.
 HPO_INLINE void tell(ToldFailures& told, const Trial& trial, ToldFailure remark) {
     const FailureKind kind = remark.failure.kind;
     const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
     if (went_on && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
     const auto [known, is_new] = told.emplace(trial.number, remark);
-    if (!is_new && is_memory(kind) && !tells_at_least(known->second.failure, remark.failure)) known->second = std::move(remark);
+    if (!is_new && is_memory(kind) && known->second.failure.kind == FailureKind::non_finite) known->second = std::move(remark);
 }
 
 }  // namespace hpo::analysis::detail

@@ -106,7 +106,7 @@ HPO_INLINE void LogReader::remark(std::string_view raw) {
     }
     if (!detail::may_tell_failure(raw) || raw.size() > 20000) return;
     const bool program = detail::is_program_text(raw);
-    if (!program && (raw.size() > 400 || detail::gives_advice(raw))) return;
+    if (!program && (raw.size() > 400 || !detail::begins_with_out_of_memory(raw))) return;
     Failure failure = classify_python(raw);
     if (!is_memory(failure.kind)) return;
     keep({.line = log_.lines, .trial = detail::named_trial(raw), .microseconds = last_time_, .failure = std::move(failure)});
