@@ -104,11 +104,11 @@ TEST_CASE("addresses that are not SQLite's are refused by name") {
     }
 }
 
-TEST_CASE("an empty file becomes a store, and is no snapshot") {
+TEST_CASE("an empty file becomes a store, and an empty snapshot") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("empty.db");
     write_file(path, "");
-    CHECK_THROWS_WITH(Snapshot{path}, Catch::Contains("is empty: no program has written a study into it"));
+    CHECK(Snapshot{path}.studies().empty());  // a run has begun to make it
     make_store(path);
     CHECK(Snapshot{path}.studies().size() == 1);
 }

@@ -142,6 +142,8 @@ HOSTILE = {
     "ends_early": {"fits": None, "steps": 0},
     "fails_on_the_card": {"fits": None, "error": "RuntimeError: labels out of range"},
     "catches_out_of_memory": {**TRAINS, "adapts_to_card": True, "smallest_card": None},
+    "asks_whether_torch_is_there": TRAINS,
+    "fails_with_odd_text": {"fits": None, "allocated_bytes": 4 << 20},
     "looks_at_the_card": {**TRAINS, "adapts_to_card": True, "smallest_card": None},
     "asks_for_values": TRAINS,
     "critic_first": {"fits": True},

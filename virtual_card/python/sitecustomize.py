@@ -19,13 +19,12 @@ class TorchFinder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name != "torch":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        card_library.load_for_imported(spec)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)  # many only ask whether it is there
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def executed(module):
+                card_library.load_for_imported(spec)
                 execute(module)
                 import hpo_prediction
 

@@ -2,6 +2,7 @@
 //
 // The CUDA runtime's functions whose results matter. Their names, arguments and meanings are those of the CUDA Runtime API. Kernels do
 // nothing.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -216,7 +217,7 @@ EXPORTED int cudaFree(void* at) {
 EXPORTED int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     if (const int code = open_current(); code != abi::success) return answer(code);
     *total = static_cast<std::size_t>(world().card().memory_bytes);
-    *free = static_cast<std::size_t>(world().ledger().free(World::current()));
+    *free = static_cast<std::size_t>(std::max<std::int64_t>(0, world().ledger().free(World::current())));
     return abi::success;
 }
 EXPORTED int cudaHostAlloc(void** out, std::size_t bytes, unsigned) {

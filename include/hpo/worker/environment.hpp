@@ -15,8 +15,12 @@ namespace hpo::worker {
 /// NAME=VALUE, at most once for each name.
 using Environment = std::vector<std::string>;
 
-inline void set_variable(Environment& environment, const std::string& name, std::string_view value) {
+inline void remove_variable(Environment& environment, const std::string& name) {
     std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+}
+
+inline void set_variable(Environment& environment, const std::string& name, std::string_view value) {
+    remove_variable(environment, name);
     environment.push_back(name + "=" + std::string{value});
 }
 

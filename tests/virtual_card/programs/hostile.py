@@ -174,6 +174,24 @@ def endless_first_step():
         x = x * 1.01
 
 
+def asks_whether_torch_is_there():
+    import importlib.util
+
+    assert importlib.util.find_spec("torch") is not None
+    import torch
+
+    loss = torch.ones(1, device="cuda").sum()
+    loss.cpu()
+    trains()
+
+
+def fails_with_odd_text():
+    import torch
+
+    torch.zeros(1 << 20, device="cuda")
+    open(b"no\xffsuch", encoding="utf-8")
+
+
 def looks_at_the_card():
     import torch
 

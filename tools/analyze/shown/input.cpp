@@ -77,6 +77,13 @@ std::optional<double> seconds_since_write(const std::string& path) {
     return std::chrono::duration<double>(std::filesystem::file_time_type::clock::now() - *latest).count();
 }
 
+/// Throws Error for a file without a byte. A run that has just begun makes it so for a moment.
+void require_content(const std::string& path) {
+    std::error_code missing;
+    if (std::filesystem::file_size(path, missing) == 0 && !missing && !std::filesystem::exists(path + "-wal", missing))
+        throw hpo::Error{hpo::Errc::store, "store '" + path + "': is empty: no program has written a study into it"};
+}
+
 enum class Reading { whole, without_reports, brief, brief_without_params };
 
 StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading reading) {
@@ -104,6 +111,7 @@ StudyData read(hpo::store::Snapshot& snapshot, const hpo::Study& study, Reading 
 
 StudyData read_one(const Query& query, Reading reading) {
     hpo::store::Snapshot snapshot{query.store};
+    require_content(snapshot.path());
     if (!query.study.empty()) return read(snapshot, snapshot.study(query.study), reading);
     const std::vector<hpo::Study> studies = snapshot.studies();
     const std::string place = "store '" + snapshot.path() + "': ";
@@ -117,6 +125,7 @@ StudyData read_one(const Query& query, Reading reading) {
 
 std::vector<StudyData> read_all(const Query& query, Reading reading) {
     hpo::store::Snapshot snapshot{query.store};
+    require_content(snapshot.path());
     std::vector<StudyData> all;
     if (!query.study.empty()) {
         all.push_back(read(snapshot, snapshot.study(query.study), reading));

@@ -99,6 +99,7 @@ void begin_on_card(const AskedCard& card, const std::vector<std::string>& words)
     if (state < 0) throw Error{Errc::store, std::string{"memory to share between processes: "} + std::strerror(errno)};
     const std::string path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(state);
     worker::set_variable(environment, card_variable, card.text({"state=" + path}));
+    worker::remove_variable(environment, "CUDA_VISIBLE_DEVICES");  // it names real cards
     std::vector<char*> arguments{::program_invocation_name};
     for (const std::string& each : words) arguments.push_back(const_cast<char*>(each.c_str()));
     arguments.push_back(nullptr);
@@ -116,9 +117,11 @@ worker::PoolConfig::VirtualCard card_for_predictions(const PredictedCard& like) 
     card.bytes = without_limit;
     worker::Environment environment = worker::inherited_environment();
     if (const char* const here = std::getenv(card_variable); here != nullptr && is_on_virtual_card()) {
-        card.name = figure(here, "name");
-        card.capability = static_cast<int>(read_number(figure(here, "capability")));
-        card.multiprocessors = static_cast<int>(read_number(figure(here, "multiprocessors")));
+        card = {.name = "virtual card", .bytes = card.bytes};
+        if (const std::string name = figure(here, "name"); !name.empty()) card.name = name;
+        if (const std::string text = figure(here, "capability"); !text.empty()) card.capability = static_cast<int>(read_number(text));
+        if (const std::string text = figure(here, "multiprocessors"); !text.empty())
+            card.multiprocessors = static_cast<int>(read_number(text));
     } else {
         load_card(environment, virtual_card_folder());
     }

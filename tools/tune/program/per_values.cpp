@@ -74,7 +74,10 @@ void print_per(const tools::Page& page, const ProgramRun& run, const std::string
     table.print(page, 2);
     page.line();
     const PerValue* const largest = largest_that_fits(rows);
-    page.paragraph(largest != nullptr ? "The largest " + name + " that fits is " + largest->value + "." : "None of them fits.");
+    const bool none = std::ranges::all_of(rows, [](const PerValue& each) { return each.answer && each.answer->fits() == false; });
+    page.paragraph(largest != nullptr ? "The largest " + name + " that fits is " + largest->value + "."
+                   : none             ? "None of them fits."
+                                      : "No value is known to fit.");
     for (const PerValue& each : rows) {
         if (each.answer && each.answer->furthest().at_least()) {
             page.paragraph(">= : at least. Ask for " + each.value + " alone to see why.");

@@ -37,6 +37,7 @@ worker::Environment environment_of(const ProgramRun& run, const std::filesystem:
         const std::string present = worker::variable(environment, name).value_or("");
         set(name, present.empty() ? value : value + ":" + present);
     };
+    worker::remove_variable(environment, "CUDA_VISIBLE_DEVICES");  // it names real cards; the program may still set it
     set("HPO_VIRTUAL_CARD", run.card.text({"state=" + (run.folder / "state").string(), "report=" + (run.folder / "report").string()}));
     set("HPO_PREDICTION_FOLDER", run.folder.string());
     set("HPO_PREDICTION_STEPS", std::to_string(run.steps));
@@ -79,7 +80,10 @@ public:
     Subreaper() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
     Subreaper(const Subreaper&) = delete;
     Subreaper& operator=(const Subreaper&) = delete;
-    ~Subreaper() { end_children(); }
+    ~Subreaper() {
+        end_children();
+        ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+    }
 
 private:
     static void end_children();

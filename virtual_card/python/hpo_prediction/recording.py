@@ -99,7 +99,8 @@ class Recording:
         self.leave(0)  # whatever the program would do at its end is no part of the answer
 
     def on_exception(self, kind, error, trace):
-        self.error = f"{kind.__name__}: {error}".split("\n")[0]
+        text = f"{kind.__name__}: {error}".split("\n")[0]
+        self.error = text.encode("utf-8", "replace").decode()  # a path may hold what is no UTF-8
         self.line = lines.of_traceback(trace, lines.library_of(self.torch))
         self.shown(kind, error, trace)
 

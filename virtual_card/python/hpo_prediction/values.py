@@ -91,9 +91,17 @@ def answer(torch, asked, sizes):
 
     def copied(function):
         def cpu(tensor, *arguments, **options):
-            copy = function(tensor, *arguments, **options)
-            if tensor.is_cuda and tensor.numel() == 1 and tensor.is_floating_point():
+            if not (tensor.is_cuda and tensor.numel() == 1):
+                return function(tensor, *arguments, **options)
+            answers.inside.answering = True  # the program reads a number, which is no size that PyTorch asks for
+            try:
+                copy = function(tensor, *arguments, **options)
+            finally:
+                answers.inside.answering = False
+            if tensor.is_floating_point():
                 copy.detach().fill_(tensor.item())
+            else:
+                asked.note(lines.calling(answers.library))
             return copy
 
         return cpu

@@ -30,8 +30,6 @@ HPO_INLINE void require_openable(const std::string& path, bool may_create) {
     if (std::filesystem::is_directory(path, error)) refuse("is a directory; expected a file");
     if (std::filesystem::exists(path, error)) {
         if (!std::filesystem::is_regular_file(path, error)) refuse("is not a regular file");
-        const bool empty = std::filesystem::file_size(path, error) == 0 && !error && !std::filesystem::exists(path + "-wal", error);
-        if (empty && !may_create) refuse("is empty: no program has written a study into it");
         return;
     }
     if (!may_create) refuse("does not exist");

@@ -160,38 +160,10 @@ HPO_INLINE std::optional<std::int64_t> named_trial(std::string_view line) {
 }
 
 HPO_INLINE bool begins_with_out_of_memory(std::string_view line) {
-    static constexpr auto before = std::to_array<std::string_view>({"trial",
-                                                                    "worker",
-                                                                    "rank",
-                                                                    "process",
-                                                                    "device",
-                                                                    "gpu",
-                                                                    "cuda",
-                                                                    "epoch",
-                                                                    "step",
-                                                                    "error",
-                                                                    "warning",
-                                                                    "warn",
-                                                                    "info",
-                                                                    "critical",
-                                                                    "fatal",
-                                                                    "runtimeerror",
-                                                                    "outofmemoryerror",
-                                                                    "torch",
-                                                                    "exception",
-                                                                    "failed",
-                                                                    "caught",
-                                                                    "got",
-                                                                    "hit",
-                                                                    "ran",
-                                                                    "main",
-                                                                    "root",
-                                                                    "objective",
-                                                                    "id",
-                                                                    "number",
-                                                                    "no",
-                                                                    "python",
-                                                                    "optuna"});
+    constexpr std::string_view before =
+        " trial number id worker rank process device gpu cuda epoch step main root python torch optuna objective error warning warn info "
+        "critical "
+        "fatal exception runtimeerror outofmemoryerror failed caught got hit ran ";
     const std::string lower = hpo::detail::lower_case(line);
     std::size_t at = std::string::npos;
     std::size_t end = 0;
@@ -209,9 +181,9 @@ HPO_INLINE bool begins_with_out_of_memory(std::string_view line) {
         }
         std::size_t stop = i;
         while (stop < at && std::isalpha(static_cast<unsigned char>(lower[stop])) != 0) ++stop;
-        const std::string_view word = std::string_view{lower}.substr(i, stop - i);
-        if (word == "no" && (i == 0 || lower[i - 1] != ' ' || lower.compare(stop, 1, ".") != 0)) return false;
-        if (word.size() > 1 && std::ranges::find(before, word) == before.end()) return false;
+        const std::string word = " " + lower.substr(i, stop - i) + " ";
+        const bool is_letter = stop - i == 1;
+        if (!is_letter && before.find(word) == std::string_view::npos) return false;
         i = stop;
     }
     return !hpo::detail::mentions_any(std::string_view{lower}.substr(end),
