@@ -97,6 +97,8 @@ std::string ProgramEstimate::unknown() const {
         return "the program failed" + (process().error.empty() ? ", with status " + std::to_string(end.status) : ": " + process().error) +
                (process().error_line.empty() ? "" : ", at " + process().error_line);
     }
+    if (const auto used = static_cast<int>(end.processes.size()); used < process().ranks)
+        return "only " + std::to_string(used) + " of its " + std::to_string(process().ranks) + " ranks used a card";
     return "";
 }
 

@@ -128,6 +128,7 @@ class Recording:
             "steps": min(self.steps.values(), default=0),
             "step_times_us": self.step_times,
             "error": self.error,
+            "ranks": int(os.environ.get("WORLD_SIZE") or 1) if (os.environ.get("WORLD_SIZE") or "1").isdigit() else 1,
             "error_line": self.line,
             "torch": self.torch.__version__,
             "devices": devices,
