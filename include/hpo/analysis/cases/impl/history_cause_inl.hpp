@@ -107,13 +107,19 @@ HPO_INLINE void find_victims(std::span<FailureCase> cases) {
     return who;
 }
 
-/// Whether a trial may have left memory to this one: it began earlier, in the same process if that is known.
-[[nodiscard]] HPO_INLINE bool ran_before(const Trial& trial, std::span<const Trial> trials) {
-    const std::string process = foreign_process(trial);
-    return std::ranges::any_of(trials, [&](const Trial& other) {
-        const bool earlier = other.started && trial.started ? *other.started < *trial.started : other.number < trial.number;
-        return &other != &trial && earlier && (process.empty() || foreign_process(other) == process);
-    });
+/// The first trial of each process, and of all under an empty name. Only a later one may find memory that another left.
+[[nodiscard]] HPO_INLINE std::map<std::string, const Trial*> first_trials(std::span<const Trial> trials) {
+    const auto earlier = [](const Trial& a, const Trial& b) {
+        return a.started && b.started ? *a.started < *b.started : a.number < b.number;
+    };
+    std::map<std::string, const Trial*> first;
+    for (const Trial& trial : trials) {
+        for (const std::string& process : {std::string{}, foreign_process(trial)}) {
+            const auto [known, is_new] = first.emplace(process, &trial);
+            if (!is_new && earlier(trial, *known->second)) known->second = &trial;
+        }
+    }
+    return first;
 }
 
 /// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
@@ -159,21 +165,25 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
     for (const Trial* trial : evenly_spaced<const Trial*>(complete, most)) ran.push_back({trial, order.point_of(trial->params, nullptr)});
     std::map<std::string, const Trial*> same;
     for (const Trial* trial : complete) same.emplace(configuration_key(trial->params), trial);
+    const std::map<std::string, const Trial*> first = first_trials(trials);
     for (FailureCase& entry : cases) {
-        if (!in_question(entry) || !ran_before(*entry.trial, trials)) continue;
+        if (!in_question(entry) || first.at(foreign_process(*entry.trial)) == entry.trial) continue;
         const auto proves = [&](const Trial& other) {  // unless it is so close that chance decides
             const auto peak = peak_of(other);
             const auto capacity = entry.failure.memory.capacity;
             return !(peak && capacity && static_cast<double>(*peak) > 0.93 * static_cast<double>(*capacity));
         };
-        const auto point = order.point_of(entry.trial->params, nullptr);
-        const std::string machine = machine_of(*entry.trial);
         const auto equal = same.find(configuration_key(entry.trial->params));
         const Trial* witness = equal != same.end() && proves(*equal->second) ? equal->second : nullptr;
-        const auto larger = std::ranges::find_if(ran, [&](const Ran& other) {
-            return at_least(*other.trial, other.point, *entry.trial, point) && machine_of(*other.trial) == machine && proves(*other.trial);
-        });
-        if (!witness && equal == same.end() && !several_devices && !order.axes().empty() && larger != ran.end()) witness = larger->trial;
+        if (equal == same.end() && !several_devices && !order.axes().empty()) {
+            const auto point = order.point_of(entry.trial->params, nullptr);
+            const std::string machine = machine_of(*entry.trial);
+            const auto larger = std::ranges::find_if(ran, [&](const Ran& other) {
+                return at_least(*other.trial, other.point, *entry.trial, point) && machine_of(*other.trial) == machine &&
+                       proves(*other.trial);
+            });
+            if (larger != ran.end()) witness = larger->trial;
+        }
         if (!witness) continue;
         entry.failure.cause = OomCause::leak;
         entry.failure.evidence = "trial " + std::to_string(witness->number) + " ran to its end with " +
