@@ -148,27 +148,19 @@ std::vector<RecordedProcess> recorded_processes(const std::filesystem::path& fol
     return found;
 }
 
-/// What the report says under a key, each once.
-std::vector<std::string> told_of(const std::string& key, const std::filesystem::path& report) {
-    std::vector<std::string> names;
+/// Adds what the report on the card says.
+void read_report(const std::filesystem::path& report, ProgramEnd& end) {
+    const auto add_once = [](std::vector<std::string>& names, const std::string& name) {
+        if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
     std::ifstream in{report};
     for (std::string line; std::getline(in, line);) {
         const nlohmann::json told = nlohmann::json::parse(line, nullptr, false);
-        if (!told.is_object() || !told.contains(key)) continue;
-        const std::string name = told[key];
-        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+        if (!told.is_object()) continue;
+        add_once(end.not_modelled, told.value("not_modelled", ""));
+        add_once(end.untried, told.value("untried", ""));
+        end.convolution_bytes = std::max(end.convolution_bytes, told.value("convolution_bytes", std::int64_t{0}));
     }
-    return names;
-}
-
-std::int64_t largest_of(const std::string& key, const std::filesystem::path& report) {
-    std::int64_t largest = 0;
-    std::ifstream in{report};
-    for (std::string line; std::getline(in, line);) {
-        const nlohmann::json told = nlohmann::json::parse(line, nullptr, false);
-        if (told.is_object()) largest = std::max(largest, told.value(key, std::int64_t{0}));
-    }
-    return largest;
 }
 
 ProgramEnd run_to_its_end(const ProgramRun& run, const worker::LogFile& output, const std::function<void(double)>& progress) {
@@ -217,9 +209,7 @@ ProgramEnd run_on_virtual_card(const ProgramRun& run, const std::function<void(d
     const auto used = std::ranges::find(end.processes, 0, &RecordedProcess::reserved_bytes);
     if (used != end.processes.begin()) end.processes.erase(used, end.processes.end());
     end.wrote_in_place = run.in_place || wrote_in_place(run.folder);
-    end.not_modelled = told_of("not_modelled", run.folder / "report");
-    end.untried = told_of("untried", run.folder / "report");
-    end.convolution_bytes = largest_of("convolution_bytes", run.folder / "report");
+    read_report(run.folder / "report", end);
     return end;
 }
 
