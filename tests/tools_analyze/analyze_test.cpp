@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analyze.hpp"
 #include "hpo/base/plain_text.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/failure/classify.hpp"
@@ -22,25 +23,6 @@ using hpo::tests::mib;
 using nlohmann::json;
 
 namespace {
-
-const std::string source = HPO_SOURCE_DIR;
-const std::string data = "tests/data/optuna/";
-
-/// The tool says how long a store has been silent. The samples were written just now, whenever the sources were.
-void touch_samples() {
-    for (const auto& entry : std::filesystem::directory_iterator{source + "/" + data}) {
-        if (entry.path().extension() == ".db")
-            std::filesystem::last_write_time(entry.path(), std::filesystem::file_time_type::clock::now());
-    }
-}
-
-/// Runs the tool in the source folder, 80 columns wide; a shell takes the arguments apart.
-CommandResult analyze(const std::string& arguments) {
-    touch_samples();
-    const Workshop workshop;
-    const std::string command = "cd '" + source + "' && COLUMNS=80 exec '" + tool("hpo-analyze") + "' " + arguments;
-    return run_command(workshop, {"/bin/sh", "-c", command});
-}
 
 /// Compares with tests/tools_analyze/expected/NAME; HPO_UPDATE_EXPECTED=1 writes it anew.
 void check_expected(const std::string& name, const std::string& text) {
@@ -81,8 +63,8 @@ TEST_CASE("each command prints what was reviewed once") {
                  {"silent_trial.txt", "trial 79 --study oom " + sample},
                  {"memory.txt", "memory --study oom --top 5 --limit 20GiB " + sample},
                  {"memory.json", "memory --study oom --top 2 --json " + sample},
-                 {"compare.txt", "compare " + sample},
-                 {"compare.json", "compare oom features-mo --json " + sample}};
+                 {"compare.txt", "compare legacy empty oom oom-returns-inf " + sample},
+                 {"compare.json", "compare oom oom-returns-inf --json " + sample}};
     for (const auto& entry : cases) {
         const CommandResult result = analyze(entry.arguments);
         CHECK(result.status == 0);

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "small_terminal.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/metric_text.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace hpo;
@@ -235,4 +237,20 @@ TEST_CASE("a running trial shows how many steps a trial has, and what it has don
     CHECK_THAT(shown(progress), Contains("step 10 of 10: 0.4") && Contains("left 0 s"));
     progress.reported(running, {.step = 11, .value = 0.4});
     CHECK_THAT(shown(progress), Contains("step 11: 0.4"));
+}
+
+TEST_CASE("an objective in bytes is shown as a size") {
+    Progress::Settings in_bytes = settings(ProgressStyle::none);
+    in_bytes.metrics = {"peak_memory_bytes"};
+    Progress progress{in_bytes};
+    Study study;
+    study.name = "small";
+    study.directions = {Direction::minimize};
+    progress.study_opened(study, {});
+    progress.trial_finished(complete_trial(0, 16.390625 * (1 << 20)));
+    CHECK_THAT(progress.block(120).front(), Contains("best peak_memory_bytes 16.39 MiB"));
+    CHECK(tools::metric_value_text("peak_memory_bytes", 900.5) == "900.5 bytes");
+    CHECK(tools::metric_value_text("peak_memory_bytes", -3 * 1024.0) == "-3.00 KiB");
+    CHECK(tools::metric_value_text("bytes_read", 4096) == "4096");
+    CHECK(tools::metric_value_text("held_bytes", std::numeric_limits<double>::infinity()) == "inf");
 }

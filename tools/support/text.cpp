@@ -125,12 +125,6 @@ std::string counted(std::size_t count, std::string_view noun) {
 
 std::string retries_text(std::int64_t retries) { return std::to_string(retries) + (retries == 1 ? " retry" : " retries"); }
 
-std::string values_text(const Trial& trial) {
-    std::string text;
-    for (const double value : trial.values) text += (text.empty() ? "" : ", ") + display_text(value);
-    return text.empty() ? "-" : text;
-}
-
 std::string params_text(const ParamSet& params) {
     std::string text;
     for (const Param& param : params) text += (text.empty() ? "" : ", ") + param.name + " " + display_text(param.value());

@@ -65,8 +65,6 @@ private:
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 /// "1 retry", "2 retries": of the allocator.
 [[nodiscard]] std::string retries_text(std::int64_t retries);
-/// The values of a trial, "-" for none.
-[[nodiscard]] std::string values_text(const Trial& trial);
 [[nodiscard]] std::string params_text(const ParamSet& params);
 /// The parameters that the trial ran with. One that a rule changed: "model.width 100 instead of 1500".
 [[nodiscard]] std::string params_text(const Trial& trial);

@@ -4,6 +4,7 @@
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/brief_json.hpp"
+#include "analyze/shown/objectives.hpp"
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/changed_params.hpp"
 #include "support/json.hpp"
@@ -30,13 +31,14 @@ Json ran_json(const hpo::Trial& trial) {
 void best(const Query& query, const BestOptions& options) {
     const StudyData data = read_study(query);
     const auto winners = hpo::analysis::best_trials(data.trials, data.study.directions, options.top);
+    const Objectives objectives{data.study};
     if (query.json) {
         Json list = Json::array();
         for (const hpo::Trial* trial : winners) {
             list.push_back(brief_json(*trial));
             list.back()["ran"] = ran_json(*trial);
         }
-        print({{"study", data.study.name}, {"best", std::move(list)}});
+        print({{"study", data.study.name}, {"metrics", objectives.json()}, {"best", std::move(list)}});
         return;
     }
     const Page page = Page::standard_output();
@@ -47,14 +49,21 @@ void best(const Query& query, const BestOptions& options) {
     if (winners.size() > 1) {
         if (data.study.directions.size() > 1)
             page.heading(counted(winners.size(), "trial") + " on the Pareto front of study " + data.study.name);
-        Table table{
-            {{"trial", Table::Align::right}, {data.study.directions.size() > 1 ? "values" : "value", Table::Align::right}, {"parameters"}}};
-        for (const hpo::Trial* trial : winners) table.row({std::to_string(trial->number), values_text(*trial), params_text(*trial)});
+        std::vector<Table::Column> columns{{"trial", Table::Align::right}};
+        for (Table::Column& column : objectives.columns()) columns.push_back(std::move(column));
+        columns.push_back({"parameters"});
+        Table table{std::move(columns)};
+        for (const hpo::Trial* trial : winners) {
+            std::vector<std::string> row{std::to_string(trial->number)};
+            for (std::string& cell : objectives.cells(*trial)) row.push_back(std::move(cell));
+            row.push_back(params_text(*trial));
+            table.row(std::move(row));
+        }
         table.print(page);
         return;
     }
     const hpo::Trial& winner = *winners.front();
-    page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " + values_text(winner) +
+    page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " + objectives.values_text(winner) +
                  (data.study.directions.size() > 1 ? ", alone on the Pareto front" : ""));
     Table table{{{""}, {""}}};
     for (const hpo::Param& param : winner.params) table.row({param.name, hpo::display_text(param.value())});

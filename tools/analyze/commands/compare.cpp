@@ -3,6 +3,8 @@
 #include <functional>
 
 #include "analyze/commands/commands.hpp"
+#include "analyze/shown/comparable.hpp"
+#include "analyze/shown/objectives.hpp"
 #include "hpo/analysis/summary.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
@@ -74,6 +76,7 @@ Json column_json(const Column& of) {
     const auto& peak = of.summary.totals.highest_peak;
     return {{"study", of.data.study.name},
             {"directions", std::move(directions)},
+            {"metrics", Objectives{of.data.study}.json()},
             {"trials", of.summary.totals.trials},
             {"complete", of.summary.totals.complete},
             {"pruned", of.summary.totals.pruned},
@@ -108,7 +111,17 @@ std::string best_text(const Column& of) {
     if (of.summary.best.empty()) return "-";
     if (of.data.study.directions.size() > 1) return counted(of.summary.best.size(), "trial") + " in front";
     const hpo::Trial& best = *of.summary.best.front();
-    return values_text(best) + " (trial " + std::to_string(best.number) + ")";
+    return Objectives{of.data.study}.value_text(0, best.values[0]) + " (trial " + std::to_string(best.number) + ")";
+}
+
+/// Says that there is no best value to compare, and why; empty if there is one.
+std::string note_without_best(const Column& of, std::int64_t from) {
+    if (!of.summary.best.empty()) return {};
+    const std::string study = "Study '" + of.data.study.name + "' has no ";
+    const std::string range = from > 0 ? " from number " + std::to_string(from) + " on" : "";
+    if (of.summary.totals.trials == 0) return study + "trial" + range + ".";
+    if (of.summary.totals.complete == 0) return study + "complete trial" + range + ", so it has no best value.";
+    return study + "complete and feasible trial with a finite value" + range + ", so it has no best value.";
 }
 
 std::string oom_text(const Column& of) {
@@ -135,7 +148,7 @@ struct Row {
     bool only_where_any = false;  ///< left out where all studies have 0
 };
 
-std::vector<Row> rows() {
+std::vector<Row> rows(const std::string& best_label) {
     return {{"trials", [](const Column& of) { return count_text(of.summary.totals.trials); }},
             {"  complete", [](const Column& of) { return count_text(of.summary.totals.complete); }},
             {"  pruned", [](const Column& of) { return count_text(of.summary.totals.pruned); }},
@@ -152,13 +165,22 @@ std::vector<Row> rows() {
             {"refused before launch", [](const Column& of) { return number_or_dash(of.refused); }},
             {"from first start to last end", [](const Column& of) { return duration_or_dash(of.summary.wall_seconds()); }},
             {"all attempts together", [](const Column& of) { return duration_or_dash(of.attempt_seconds); }},
-            {"best", best_text},
+            {best_label, best_text},
             {"highest peak", peak_text}};
+}
+
+/// What all of them optimise: the first that has names says it.
+Objectives common_objectives(const std::vector<Column>& all) {
+    for (const Column& of : all) {
+        if (Objectives objectives{of.data.study}; !objectives.names().empty()) return objectives;
+    }
+    return Objectives{all.front().data.study};
 }
 
 /// Studies side by side as far as the page is wide, the others below.
 void print_text(const Page& page, const std::vector<Column>& all) {
-    std::vector<Row> table_rows = rows();
+    const Objectives objectives = common_objectives(all);
+    std::vector<Row> table_rows = rows(objectives.names().size() == 1 ? "best " + objectives.names().front() : "best");
     std::erase_if(table_rows, [&](const Row& row) {
         return row.only_where_any && std::ranges::all_of(all, [&](const Column& of) { return row.cell(of) == "0"; });
     });
@@ -209,20 +231,25 @@ std::vector<StudyData> read_named(const Query& query, const CompareOptions& opti
 }  // namespace
 
 void compare(const Query& query, const CompareOptions& options) {
+    std::vector<StudyData> studies = read_named(query, options);
+    require_comparable(query.store, studies, known_studies(query));
+    std::vector<std::string> notes = comparison_notes(studies);
     std::vector<Column> all;
-    for (StudyData& data : read_named(query, options)) all.push_back(column(std::move(data), options.from));
+    for (StudyData& data : studies) all.push_back(column(std::move(data), options.from));
+    for (const Column& of : all) {
+        if (std::string note = note_without_best(of, options.from); !note.empty()) notes.push_back(std::move(note));
+    }
     if (query.json) {
         Json list = Json::array();
         for (const Column& of : all) list.push_back(column_json(of));
-        print({{"from_trial", options.from}, {"studies", std::move(list)}});
+        print({{"from_trial", options.from}, {"studies", std::move(list)}, {"notes", notes}});
         return;
     }
     const Page page = Page::standard_output();
-    page.heading("Studies in " + query.store + (options.from > 0 ? ", trials from number " + std::to_string(options.from) + " on" : ""));
+    page.heading("Studies (" + common_objectives(all).text() + ") in " + query.store +
+                 (options.from > 0 ? ", trials from number " + std::to_string(options.from) + " on" : ""));
     print_text(page, all);
-    const auto differs = [&](const Column& of) { return of.data.study.directions != all.front().data.study.directions; };
-    if (std::ranges::any_of(all, differs))
-        page.paragraph("  Their best values cannot be compared: they optimise in different directions.", 2);
+    for (const std::string& note : notes) page.paragraph("  Note: " + note, 8);
 }
 
 }  // namespace hpo_analyze

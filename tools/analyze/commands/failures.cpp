@@ -112,7 +112,7 @@ void failures(const Query& query) {
         }
         table.print(page, 2);
     }
-    print_silent(page, silent);
+    print_silent(page, silent, Objectives{data.study});
     print_log_match(page, query.logs, log);
 }
 

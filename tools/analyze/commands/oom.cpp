@@ -347,7 +347,7 @@ void oom(const Query& query, const OomOptions& options) {
     if (report.oom_attempts == 0) {
         print_nothing(page, data, report, log);
         print_others(page, report);
-        print_silent(page, report.silent);
+        print_silent(page, report.silent, Objectives{data.study});
         print_log_match(page, query.logs, log);
         if (report.prediction.attempts + report.prediction.refused_before_launch > 0) print_prediction(page, report);
         return;
@@ -375,7 +375,7 @@ void oom(const Query& query, const OomOptions& options) {
     print_others(page, report);
     print_regions(page, report);
     print_cases(page, data, report, options.all_cases);
-    print_silent(page, report.silent);
+    print_silent(page, report.silent, Objectives{data.study});
     print_log_match(page, query.logs, log);
     print_prediction(page, report);
     page.line();

@@ -6,6 +6,7 @@
 #include "analyze/shown/brief_json.hpp"
 #include "analyze/shown/failure_words.hpp"
 #include "analyze/shown/log.hpp"
+#include "analyze/shown/objectives.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "support/counts_text.hpp"
 #include "support/json.hpp"
@@ -32,6 +33,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
     for (const auto& [name, tally] : memory.others) failures[name] = tally.count;
     return {{"study", data.study.name},
             {"directions", std::move(directions)},
+            {"metrics", Objectives{data.study}.json()},
             {"trials", memory.trials},
             {"states", states},
             {"interrupted", memory.interrupted},
@@ -55,10 +57,8 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
 
 void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary) {
     const hpo::analysis::FailureTotals& memory = summary.totals;
-    std::string directions;
-    for (const hpo::Direction direction : data.study.directions)
-        directions += (directions.empty() ? "" : ", ") + std::string{to_text(direction)};
-    page.heading("Study " + data.study.name + " (" + directions + ") in " + data.store);
+    const Objectives objectives{data.study};
+    page.heading("Study " + data.study.name + " (" + objectives.text() + ") in " + data.store);
     const auto entry = [&](std::string_view name, const std::string& text) {
         std::string label = "  " + std::string{name};
         label.resize(12, ' ');
@@ -75,7 +75,8 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     } else {
         const hpo::Trial& best = *summary.best.front();
         const std::string params = params_text(best);
-        entry("best", "trial " + std::to_string(best.number) + ": " + values_text(best) + (params.empty() ? "" : " with " + params));
+        entry("best",
+              "trial " + std::to_string(best.number) + ": " + objectives.values_text(best) + (params.empty() ? "" : " with " + params));
     }
     if (summary.first_start) {
         std::string text = clock_time(*summary.first_start);

@@ -7,6 +7,7 @@
 #include "analyze/shown/brief_json.hpp"
 #include "analyze/shown/change_words.hpp"
 #include "analyze/shown/log.hpp"
+#include "analyze/shown/objectives.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "analyze/shown/timeline.hpp"
 #include "hpo/analysis/cases/failure_name.hpp"
@@ -19,6 +20,7 @@
 #include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/store/retries.hpp"
 #include "support/json.hpp"
+#include "support/metric_text.hpp"
 #include "support/text.hpp"
 
 namespace hpo_analyze {
@@ -205,8 +207,9 @@ std::string instead_of_text(const hpo::Trial& one, std::int64_t lost) {
 }
 
 void print_head(const Page& page, const StudyData& data, const hpo::Trial& one) {
+    const Objectives objectives{data.study};
     page.heading("Trial " + std::to_string(one.number) + " of study " + data.study.name + ": " +
-                 std::string{hpo::analysis::state_word(one)} + (one.values.empty() ? "" : ", " + values_text(one)) +
+                 std::string{hpo::analysis::state_word(one)} + (one.values.empty() ? "" : ", " + objectives.values_text(one)) +
                  (one.feasible() ? "" : ", infeasible"));
     if (one.started) {
         const auto seconds = hpo::analysis::detail::trial_seconds(one);
@@ -220,11 +223,12 @@ void print_head(const Page& page, const StudyData& data, const hpo::Trial& one) 
         table.print(page, 4);
     }
     for (const auto& [name, value] : one.constraints)
-        page.line("  constraint " + name + ": " + hpo::display_text(value) + (value > 0 ? " (violated)" : ""));
+        page.line("  constraint " + name + ": " + metric_value_text(name, value) + (value > 0 ? " (violated)" : ""));
     if (!one.intermediate.empty()) {
         const auto last = std::prev(one.intermediate.end());
         page.line("  " + counted(one.intermediate.size(), "report") + ", the last at step " + std::to_string(last->first) + ": " +
-                  hpo::display_text(last->second));
+                  (objectives.reported().empty() ? "" : objectives.reported() + " ") +
+                  metric_value_text(objectives.reported(), last->second));
     }
 }
 
@@ -252,7 +256,7 @@ void print_attributes(const Page& page, const hpo::Trial& one) {
     if (one.user_attributes.empty()) return;
     page.line("  attributes");
     Table table{{{""}, {""}}};
-    for (const auto& [name, text] : one.user_attributes) table.row({name, text});
+    for (const auto& [name, text] : one.user_attributes) table.row({name, attribute_text(name, text)});
     table.print(page, 4);
 }
 
@@ -274,6 +278,7 @@ void trial(const Query& query, std::int64_t number) {
         .failures = failures_of(report, one), .shows = row_text(report.silent, one), .logs = attempt_logs(data, one)};
     if (query.json) {
         Json json = trial_json(one, context);
+        json["metrics"] = Objectives{data.study}.json();
         json["log"] = log_json(query.logs, log);
         print(json);
         return;

@@ -3,6 +3,7 @@
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/brief_json.hpp"
+#include "analyze/shown/objectives.hpp"
 #include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/study_counts.hpp"
@@ -39,6 +40,7 @@ void trials(const Query& query, const TrialsOptions& options) {
         if (entry.recovered) what[entry.trial] += ", recovered";
         if (entry.caught) what[entry.trial] += ", caught";
     }
+    const Objectives objectives{data.study};
     if (query.json) {
         Json list = Json::array();
         for (const hpo::Trial* trial : chosen) {
@@ -48,7 +50,7 @@ void trials(const Query& query, const TrialsOptions& options) {
             entry["failure_kind"] = kinds.contains(trial) ? Json(to_text(kinds.at(trial))) : Json(nullptr);
             list.push_back(std::move(entry));
         }
-        print({{"study", data.study.name}, {"trials", std::move(list)}});
+        print({{"study", data.study.name}, {"metrics", objectives.json()}, {"trials", std::move(list)}});
         return;
     }
     const Page page = Page::standard_output();
@@ -57,21 +59,24 @@ void trials(const Query& query, const TrialsOptions& options) {
         return;
     }
     using Align = Table::Align;
-    Table table{{{"trial", Align::right},
-                 {"state"},
-                 {data.study.directions.size() > 1 ? "values" : "value", Align::right},
-                 {"time", Align::right},
-                 {"peak", Align::right},
-                 {"failure"},
-                 {"parameters"}}};
+    std::vector<Table::Column> columns{{"trial", Align::right}, {"state"}};
+    for (Table::Column& column : objectives.columns()) columns.push_back(std::move(column));
+    for (const Table::Column& column :
+         std::vector<Table::Column>{{"time", Align::right}, {"peak", Align::right}, {"failure"}, {"parameters"}})
+        columns.push_back(column);
+    Table table{std::move(columns)};
     for (const hpo::Trial* trial : chosen) {
         const auto seconds = hpo::analysis::detail::trial_seconds(*trial);
         const auto peak = hpo::analysis::peak_of(*trial);
         const auto found = what.find(trial);
-        table.row({std::to_string(trial->number),
-                   std::string{hpo::analysis::state_word(*trial)} + (trial->feasible() ? "" : ", infeasible"), values_text(*trial),
-                   duration_or_dash(seconds), peak ? hpo::format_bytes(*peak) : "-", found == what.end() ? "" : found->second,
-                   params_text(*trial)});
+        std::vector<std::string> row{std::to_string(trial->number),
+                                     std::string{hpo::analysis::state_word(*trial)} + (trial->feasible() ? "" : ", infeasible")};
+        for (std::string& cell : objectives.cells(*trial)) row.push_back(std::move(cell));
+        row.push_back(duration_or_dash(seconds));
+        row.push_back(peak ? hpo::format_bytes(*peak) : "-");
+        row.push_back(found == what.end() ? "" : found->second);
+        row.push_back(params_text(*trial));
+        table.row(std::move(row));
     }
     table.print(page);
 }

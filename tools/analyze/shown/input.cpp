@@ -137,6 +137,12 @@ std::vector<StudyData> read_all(const Query& query, Reading reading) {
 
 }  // namespace
 
+std::vector<hpo::Study> known_studies(const Query& query) {
+    hpo::store::Snapshot snapshot{query.store};
+    require_content(snapshot.path());
+    return snapshot.studies();
+}
+
 StudyData read_study(const Query& query) { return read_one(query, Reading::whole); }
 StudyData read_study_without_reports(const Query& query) { return read_one(query, Reading::without_reports); }
 StudyData read_study_in_brief(const Query& query) { return read_one(query, query.logs.empty() ? Reading::brief : Reading::whole); }

@@ -47,6 +47,9 @@ void add_params_if_needed(StudyData& data);
 /// What each attempt of a trial of `data` wrote; an empty text where nothing is kept.
 [[nodiscard]] std::vector<std::string> attempt_logs(const StudyData& data, const hpo::Trial& trial);
 
+/// The studies of the store, without their trials.
+[[nodiscard]] std::vector<hpo::Study> known_studies(const Query& query);
+
 /// Reads every study of the store, or only the named one.
 [[nodiscard]] std::vector<StudyData> read_studies(const Query& query);
 

@@ -209,7 +209,7 @@ std::optional<double> seconds_of(const std::vector<const hpo::Trial*>& trials) {
 }
 
 /// Complete trials whose value is perhaps no result, in sentences.
-std::vector<std::string> value_texts(const SuspiciousValues& values) {
+std::vector<std::string> value_texts(const SuspiciousValues& values, const Objectives& objectives) {
     std::vector<std::string> texts;
     const auto add = [&](const std::vector<const hpo::Trial*>& trials, const std::string& what) {
         std::string text = counted(trials.size(), "complete trial") + " " + what +
@@ -220,7 +220,7 @@ std::vector<std::string> value_texts(const SuspiciousValues& values) {
     };
     if (!values.infinite.empty()) add(values.infinite, "returned a value that is not finite.");
     if (!values.penalised.empty()) {
-        add(values.penalised, "share the worst value, " + values_text(*values.penalised.front()) +
+        add(values.penalised, "share the worst value, " + objectives.values_text(*values.penalised.front()) +
                                   ", and ended far sooner than the others, which take " + duration(values.usual_seconds) + ".");
     }
     return texts;
@@ -292,7 +292,7 @@ std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
     return {};
 }
 
-void print_silent(const Page& page, const SilentReport& report) {
+void print_silent(const Page& page, const SilentReport& report, const Objectives& objectives) {
     if (report.empty()) return;
     page.line();
     page.heading("Without a message");
@@ -307,7 +307,7 @@ void print_silent(const Page& page, const SilentReport& report) {
         text += " T" + numbers_text(numbers).substr(1) + ".";
         page.paragraph(text, 6);
     }
-    for (const std::string& text : value_texts(report.values)) page.paragraph("  " + text, 6);
+    for (const std::string& text : value_texts(report.values, objectives)) page.paragraph("  " + text, 6);
     if (report.indivisible) page.paragraph("  " + indivisible_text(*report.indivisible) + ".", 6);
     if (report.region) page.paragraph("  " + region_text(*report.region, failed_words) + ".", 6);
     if (const std::string after = after_text(report.failures); !after.empty()) page.paragraph("  " + after, 6);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyze/shown/objectives.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
@@ -25,7 +26,7 @@ inline constexpr std::string_view pruned_words = "were pruned before a report";
 
 /// The section on failures without a message, on trials that never ended and on those that were pruned without a report. Nothing for an
 /// empty report.
-void print_silent(const hpo::tools::Page& page, const hpo::analysis::SilentReport& report);
+void print_silent(const hpo::tools::Page& page, const hpo::analysis::SilentReport& report, const Objectives& objectives);
 
 [[nodiscard]] hpo::tools::Json silent_json(const hpo::analysis::SilentReport& report);
 

@@ -105,11 +105,11 @@ void print_text(const ModelManifest& then, const ModelManifest& now, const Attri
     std::vector<std::vector<std::string>> rows;
     for (const auto& [name, value] : now.metrics) {
         const auto before = then.metrics.find(name);
-        rows.push_back({name, number(value), before == then.metrics.end() ? "" : number(before->second)});
+        rows.push_back({name, metric_value_text(name, value), before == then.metrics.end() ? "" : metric_value_text(name, before->second)});
     }
     for (const auto& [name, value] : attributes) {  // report_test's
         const tools::Json measured = tools::Json::parse(value, nullptr, false);
-        if (name.starts_with("test_") && measured.is_number()) rows.push_back({name, number(measured.get<double>()), ""});
+        if (name.starts_with("test_") && measured.is_number()) rows.push_back({name, metric_value_text(name, measured.get<double>()), ""});
     }
     std::cout << table({"metric", "now", "when it was trained"}, rows);
     if (const auto examples = attributes.find("validation_examples"); examples != attributes.end())

@@ -32,7 +32,8 @@ public:
     bool report(std::int64_t step, double value) override {
         reports_.push_back({{"step", step}, {"value", tools::to_json(value)}, {"seconds", elapsed()}});
         if (!as_json_)
-            std::cout << "step " << step << ": " << metric_ << " " << number(value) << "  (" << duration(elapsed()) << ")" << std::endl;
+            std::cout << "step " << step << ": " << metric_ << " " << metric_value_text(metric_, value) << "  (" << duration(elapsed())
+                      << ")" << std::endl;
         return true;
     }
     [[nodiscard]] bool stop_requested() const override { return false; }
@@ -150,8 +151,10 @@ private:
             if (said != failure.traceback) std::cout << "-v also shows the stack of the exception\n";
             return;
         }
-        for (std::size_t i = 0; i < outcome.values.size(); ++i)
-            std::cout << (job_.objectives.empty() ? job_.metric : job_.objectives[i]) << " " << number(outcome.values[i]) << "\n";
+        for (std::size_t i = 0; i < outcome.values.size(); ++i) {
+            const std::string& metric = job_.objectives.empty() ? job_.metric : job_.objectives[i];
+            std::cout << metric << " " << metric_value_text(metric, outcome.values[i]) << "\n";
+        }
         std::cout << "done in " << duration(printer_.elapsed());
         if (outcome.peak_allocated) std::cout << ", peak " << format_bytes(*outcome.peak_allocated);
         std::cout << (outcome.approximate ? ", approximate: this plan is not the same computation as one large batch" : "") << "\n";

@@ -14,6 +14,7 @@
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/store/store.hpp"
+#include "hpo/trainer/objectives.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {
@@ -266,7 +267,8 @@ void Progress::trial_finished(const Trial& trial) {
     }
     if (trial.state == TrialState::complete) {
         text += "complete";
-        for (std::size_t i = 0; i < trial.values.size(); ++i) text += ", " + settings_.metrics.at(i) + " " + number(trial.values[i]);
+        for (std::size_t i = 0; i < trial.values.size(); ++i)
+            text += ", " + settings_.metrics.at(i) + " " + metric_value_text(settings_.metrics.at(i), trial.values[i]);
         if (best_trial_ != best_before) text += ", the best so far";
     } else if (trial.state == TrialState::pruned) {
         text += (trial.feasible() ? "pruned" : "pruned, infeasible");
@@ -358,7 +360,8 @@ std::string Progress::head(std::size_t width) const {
     const std::string left = rest ? "left " + duration(*rest) : "";
     const std::string elapsed = "elapsed " + duration(seconds);
     if (finished_here_ > 0 && seconds > 0) rate = number(std::round(static_cast<double>(finished_here_) / seconds * 600) / 10) + "/min";
-    const std::string best = best_ ? "best " + settings_.metrics.at(0) + " " + number(*best_) : "";
+    const std::string value = best_ ? metric_value_text(settings_.metrics.at(0), *best_) : "";
+    const std::string best = best_ ? "best " + settings_.metrics.at(0) + " " + value : "";
     const std::string trial = best_ ? "(trial " + std::to_string(best_trial_) + ")" : "";
     const std::string name = tools::on_one_line(study_.name);
     // What matters less goes first.
@@ -372,7 +375,7 @@ std::string Progress::head(std::size_t width) const {
           spaced({clipped(name, 12), count, left, best}), spaced({count, left, best})}) {
         if (tools::columns(text) <= width) return text;
     }
-    return spaced({count, left, best_ ? "best " + number(*best_) : ""});
+    return spaced({count, left, best_ ? "best " + value : ""});
 }
 
 std::vector<std::string> Progress::block(std::size_t columns) {
@@ -398,7 +401,7 @@ std::vector<std::string> Progress::block(std::size_t columns) {
         if (running.latest) {
             text += "  step " + std::to_string(running.latest->step);
             if (last_step_ >= running.latest->step) text += " of " + std::to_string(last_step_);
-            text += ": " + number(running.latest->value);
+            text += ": " + metric_value_text(reported_metric(settings_.metrics), running.latest->value);
         }
         if (running.allocated) text += "  " + format_bytes(*running.allocated);
         lines.push_back(text + "  " + running.what);

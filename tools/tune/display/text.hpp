@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "support/metric_text.hpp"
 #include "support/text.hpp"
 
 namespace hpo::tune {
 
 using tools::clipped;
 using tools::duration;
+using tools::metric_value_text;
 using tools::shell_quoted;
 
 /// "0.8312", "1.2e-05": six significant digits.

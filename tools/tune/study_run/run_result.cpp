@@ -33,7 +33,8 @@ void print_front(const TuneResult& result, const Settings& settings) {
     std::vector<std::vector<std::string>> rows;
     for (const Trial* trial : front) {
         rows.push_back({"  " + std::to_string(trial->number)});
-        for (const double value : trial->values) rows.back().push_back(number(value));
+        for (std::size_t i = 0; i < trial->values.size(); ++i)
+            rows.back().push_back(metric_value_text(settings.objectives()[i], trial->values[i]));
     }
     std::cout << "Pareto front: " << tools::counted(front.size(), "trial") << " (parameters: hpo-analyze best --store "
               << shell_quoted(settings.text("store")) << " --study " << shell_quoted(result.study.name) << ")\n"
@@ -69,8 +70,8 @@ void print_text(const TuneResult& result, const Settings& settings) {
     if (result.study.directions.size() > 1) {
         print_front(result, settings);
     } else if (const Trial* best = result.best()) {
-        std::cout << "best: " << settings.description().objectives[0].metric << " " << number(best->values[0]) << " in trial "
-                  << best->number << "\n";
+        const std::string& metric = settings.description().objectives[0].metric;
+        std::cout << "best: " << metric << " " << metric_value_text(metric, best->values[0]) << " in trial " << best->number << "\n";
         std::vector<std::vector<std::string>> rows;
         for (const Param& param : best->params) rows.push_back({"  " + param.name, display_text(param.value())});
         std::cout << table({"  parameter", "value"}, rows);
@@ -92,7 +93,8 @@ void print_text(const TuneResult& result, const Settings& settings) {
 void print_model(const KeptModel& kept, const TuneResult& result, const Settings& settings) {
     const std::string folder = shell_quoted(kept.folder.string());
     if (const auto& model = kept.manifest) {
-        std::cout << "model: " << folder << " (trial " << model->trial << ", " << model->metric << " " << number(model->value)
+        std::cout << "model: " << folder << " (trial " << model->trial << ", " << model->metric << " "
+                  << metric_value_text(model->metric, model->value)
                   << "); measure it again: " << evaluate_command(kept.folder.string(), settings.arguments().plugin_dirs) << "\n";
     }
     const Trial* best = result.best();
