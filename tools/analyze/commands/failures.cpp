@@ -14,6 +14,7 @@
 #include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/failure_totals.hpp"
+#include "support/failure_line.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -25,10 +26,10 @@ namespace {
 
 using hpo::analysis::FailureCase;
 
-/// Failures of the same kind with the same first line, figures apart.
+/// Failures of the same kind whose telling lines are the same, figures apart.
 struct FailureGroup {
     std::string name;
-    std::string message;
+    std::string line;  ///< the line of its first message that tells
     std::size_t count = 0;
     std::optional<double> seconds;  ///< of those whose time is known
     const FailureCase* first = nullptr;
@@ -39,11 +40,11 @@ std::string kind_name(const FailureCase& entry) {
     return std::string{to_text(entry.failure.kind)} + (entry.failure.cause ? " (" + std::string{to_text(*entry.failure.cause)} + ")" : "");
 }
 
-/// The first line with each number as "N", so that messages which differ in figures alone stand together.
-std::string without_figures(const std::string& message) {
+/// The line with each number as "N", so that messages which differ in figures alone stand together.
+std::string without_figures(const std::string& line) {
     std::string text;
     bool in_number = false;
-    for (const char c : message.substr(0, message.find('\n'))) {
+    for (const char c : line) {
         const bool digit = c >= '0' && c <= '9';
         if (!digit) text += c;
         else if (!in_number) text += 'N';
@@ -56,12 +57,13 @@ std::vector<FailureGroup> grouped(const std::vector<FailureCase>& cases) {
     std::map<std::pair<std::string, std::string>, FailureGroup> groups;
     for (const FailureCase& entry : cases) {
         const std::string name = kind_name(entry);
-        const std::string key = entry.is_oom() ? std::string{} : without_figures(entry.failure.message);
+        std::string line = failure_line(entry.failure);
+        const std::string key = entry.is_oom() ? std::string{} : without_figures(line);
         FailureGroup& group = groups[{name, key}];
         if (group.count++ == 0) {
             group.name = name;
             group.first = &entry;
-            group.message = entry.failure.message;
+            group.line = std::move(line);
         }
         hpo::analysis::add_known(group.seconds, entry.seconds);
     }
@@ -87,7 +89,8 @@ void failures(const Query& query) {
                             {"count", group.count},
                             {"seconds", or_null(group.seconds)},
                             {"first_trial", group.first->trial->number},
-                            {"message", text_or_null(group.message)},
+                            {"message", text_or_null(group.first->failure.message)},
+                            {"line", text_or_null(group.line)},
                             {"told_in", text_or_null(group.first->told_in)}});
         }
         print({{"study", data.study.name},
@@ -106,9 +109,9 @@ void failures(const Query& query) {
         using Align = Table::Align;
         Table table{{{"failure"}, {"count", Align::right}, {"lost", Align::right}, {"first", Align::right}, {"message"}}};
         for (const FailureGroup& group : groups) {
-            const std::string first = one_line(group.message.substr(0, group.message.find('\n')), 300);
+            const std::string line = one_line(group.line, 300);
             table.row({group.name, std::to_string(group.count), duration_or_dash(group.seconds),
-                       "trial " + std::to_string(group.first->trial->number), first.empty() ? "none was kept" : first});
+                       "trial " + std::to_string(group.first->trial->number), line.empty() ? "none was kept" : line});
         }
         table.print(page, 2);
     }

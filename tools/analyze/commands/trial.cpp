@@ -19,6 +19,7 @@
 #include "hpo/failure/stack_frames.hpp"
 #include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/store/retries.hpp"
+#include "support/failure_line.hpp"
 #include "support/json.hpp"
 #include "support/metric_text.hpp"
 #include "support/text.hpp"
@@ -130,7 +131,7 @@ void print_failure(const Page& page, const TrialFailure& told) {
     } else if (entry.is_oom()) {
         item("would fit", no_change_text);
     }
-    if (!failure.message.empty()) item("message", one_line(failure.message, 400));
+    if (!failure.message.empty()) item("message", one_line(failure_line(failure), 400));
     // The frames of a C++ stack are in the JSON.
     if (const std::string said = hpo::without_frames(failure.traceback); failure.message.find(said) == std::string::npos) {
         std::string_view rest = said;

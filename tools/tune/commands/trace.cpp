@@ -15,6 +15,7 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
+#include "support/failure_line.hpp"
 #include "support/options.hpp"
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
@@ -97,8 +98,7 @@ void record_training(worker::Pool& pool, const Job& job, const std::string& trai
     TrainingEnd training;
     pool.submit(job, training);
     while (!training.ended) pool.wait(training, 1);
-    if (const auto& failure = training.ended->failure)
-        throw Error{Errc::plugin, trainer + ": training: " + failure->message.substr(0, failure->message.find('\n'))};
+    if (const auto& failure = training.ended->failure) throw Error{Errc::plugin, trainer + ": training: " + tools::failure_line(*failure)};
     shown.measured = std::move(training.ended);
     require_trace(job, trainer, "training");
 }

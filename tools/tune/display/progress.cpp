@@ -15,6 +15,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/trainer/objectives.hpp"
+#include "support/failure_line.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {
@@ -40,9 +41,9 @@ std::string unquoted(const std::string& json) {
     return json.substr(1, json.size() - 2);
 }
 
-/// The kind and the first line of what was said.
+/// The kind, and the line of what was said that tells it.
 std::string message_of(const Failure& failure) {
-    return std::string{analysis::failure_name(failure)} + ": " + failure.message.substr(0, failure.message.find('\n'));
+    return std::string{analysis::failure_name(failure)} + ": " + tools::failure_line(failure);
 }
 
 /// "12.25 MiB refused with 125.71 MiB in use in forward"; empty when not known.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "support/failure_line.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "hpo/failure/message_families.hpp"
+#include "hpo/failure/python_error.hpp"
+
+namespace hpo::tools {
+
+namespace {
+
+/// The first line that is not blank.
+std::string first_line(std::string_view text) {
+    const auto begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    text.remove_prefix(begin);
+    text = text.substr(0, text.find('\n'));
+    while (text.ends_with('\r')) text.remove_suffix(1);
+    return std::string{text};
+}
+
+/// "ValueError: a bad batch": what the text's last traceback ends with; empty if it has none.
+std::string last_exception(std::string_view text) {
+    const auto chain = exceptions_in(text);
+    if (chain.empty()) return {};
+    const std::string message = first_line(chain.back().message);
+    return chain.back().type + (message.empty() ? "" : ": " + message);
+}
+
+}  // namespace
+
+std::string failure_line(const Failure& failure) {
+    const std::string first = first_line(failure.message);
+    if (failure.message.find('\n') != std::string::npos) {
+        const auto part = find_telling_part(failure.type, failure.message);
+        if (part && part->kind == failure.kind && !part->line.empty()) return std::string{part->line};
+        if (std::string exception = last_exception(failure.message); !exception.empty()) return exception;
+    }
+    if (!failure.exit_status) return first;
+    const std::string exception = last_exception(failure.traceback);
+    return exception.empty() || first.find(exception) != std::string::npos ? first : first + ": " + exception;
+}
+
+}  // namespace hpo::tools
