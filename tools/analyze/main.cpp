@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
 
     Query query;
     const auto* store = app.add_option("--store", query.store, "a path or sqlite:///path")->capture_default_str();
-    const auto* study = app.add_option("--study", query.study, "the study's name; not needed if there is only one");
+    const auto* study =
+        app.add_option("--study", query.study, "the study's name; not needed if there is only one, nor for a command that tells of all");
     app.add_flag("--json", query.json, "one JSON document instead of text");
 
     std::function<void()> work;
@@ -92,13 +93,15 @@ int main(int argc, char** argv) {
     winner->callback([&] { work = [&] { best(query, best_options); }; });
 
     OomOptions oom_options;
-    auto* shortage = app.add_subcommand("oom", "why trials ran out of memory, where, what would have fitted, and the rule for it");
+    auto* shortage = app.add_subcommand(
+        "oom", "why trials ran out of memory, where, what would have fitted, and the rule for it; of several studies, which to look at");
     shortage->add_flag("--cases", oom_options.all_cases, "every case with its evidence");
     takes_logs(shortage)->callback([&] { work = [&] { oom(query, oom_options); }; });
 
-    takes_logs(app.add_subcommand("failures", "what failed and why, and what is stored about trials without a message"))->callback([&] {
-        work = [&] { failures(query); };
-    });
+    takes_logs(
+        app.add_subcommand("failures",
+                           "what failed and why, and what is stored about trials without a message; of several studies, which to look at"))
+        ->callback([&] { work = [&] { failures(query); }; });
 
     MemoryOptions memory_options;
     auto* use = app.add_subcommand("memory", "what trials used of the device, and how well that was predicted");

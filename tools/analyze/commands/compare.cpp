@@ -4,6 +4,7 @@
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/comparable.hpp"
+#include "analyze/shown/failure_words.hpp"
 #include "analyze/shown/objectives.hpp"
 #include "hpo/analysis/summary.hpp"
 #include "hpo/base/bytes.hpp"
@@ -39,9 +40,7 @@ Column column(StudyData data, std::int64_t from) {
     const std::vector<hpo::Trial>& trials = made.data.trials;  // the reports point into it, and moving it leaves it where it is
     made.summary = hpo::analysis::summarise(made.data.study, trials, made.data.rejections, {}, made.data.context());
     const hpo::analysis::FailureTotals& totals = made.summary.totals;
-    if (totals.causes.empty() && totals.others.empty()) made.lost_seconds = 0;
-    for (const auto& [cause, tally] : totals.causes) hpo::analysis::add_known(made.lost_seconds, tally.seconds);
-    for (const auto& [name, tally] : totals.others) hpo::analysis::add_known(made.lost_seconds, tally.seconds);
+    made.lost_seconds = lost_seconds(totals);
     const auto prevented = totals.others.find("prevented");
     const std::size_t refused = made.summary.rejections + (prevented == totals.others.end() ? 0 : prevented->second.count);
     if (std::ranges::any_of(trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); })) {

@@ -10,6 +10,7 @@
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/failure_words.hpp"
 #include "analyze/shown/log.hpp"
+#include "analyze/shown/overview.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
@@ -76,6 +77,7 @@ std::vector<FailureGroup> grouped(const std::vector<FailureCase>& cases) {
 }  // namespace
 
 void failures(const Query& query) {
+    if (asks_for_overview(query)) return print_overview(query, Overview::failures);
     const StudyData data = read_study(query);
     const auto log = read_logs(query.logs, data.trials);
     std::vector<FailureCase> cases = hpo::analysis::failure_cases(data.trials, log.told);

@@ -9,6 +9,7 @@
 #include "analyze/shown/change_words.hpp"
 #include "analyze/shown/failure_words.hpp"
 #include "analyze/shown/log.hpp"
+#include "analyze/shown/overview.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
@@ -334,6 +335,7 @@ void print_prediction(const Page& page, const OomReport& report) {
 }  // namespace
 
 void oom(const Query& query, const OomOptions& options) {
+    if (!options.all_cases && asks_for_overview(query)) return print_overview(query, Overview::oom);
     const StudyData data = read_study_in_brief(query);
     const auto log = read_logs(query.logs, data.trials);
     const OomReport report = hpo::analysis::oom_report(data.trials, data.rejections, data.context(), log.told);

@@ -9,6 +9,21 @@ namespace hpo_analyze {
 
 namespace tools = hpo::tools;
 
+std::size_t failure_count(const hpo::analysis::FailureTotals& totals) {
+    std::size_t count = 0;
+    for (const auto& [cause, tally] : totals.causes) count += tally.count;
+    for (const auto& [name, tally] : totals.others) count += tally.count;
+    return count;
+}
+
+std::optional<double> lost_seconds(const hpo::analysis::FailureTotals& totals) {
+    std::optional<double> seconds;
+    if (failure_count(totals) == 0) seconds = 0;
+    for (const auto& [cause, tally] : totals.causes) hpo::analysis::add_known(seconds, tally.seconds);
+    for (const auto& [name, tally] : totals.others) hpo::analysis::add_known(seconds, tally.seconds);
+    return seconds;
+}
+
 std::string failure_count(std::string_view name, std::size_t count) {
     return std::to_string(count) + (name == "no_message" ? " without a message" : " " + std::string{name});
 }

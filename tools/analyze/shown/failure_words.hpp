@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "hpo/analysis/failure_totals.hpp"
 
 namespace hpo_analyze {
+
+/// All failed attempts, whatever the reason.
+[[nodiscard]] std::size_t failure_count(const hpo::analysis::FailureTotals& totals);
+/// The time of those of which it is known; 0 if there are none, nullopt if no time is known.
+[[nodiscard]] std::optional<double> lost_seconds(const hpo::analysis::FailureTotals& totals);
 
 /// "2 trainer_error", "52 without a message".
 [[nodiscard]] std::string failure_count(std::string_view name, std::size_t count);
