@@ -25,6 +25,7 @@ struct Tally {
 struct PeakUse {
     std::int64_t trial = 0;
     std::int64_t bytes = 0;
+    std::optional<std::int64_t> capacity_bytes{};  ///< of the device that it ran on
 };
 
 /// What failures cost a study. Every command of hpo-analyze prints these numbers.
@@ -42,6 +43,12 @@ struct FailureTotals : StudyCounts {
     std::size_t abandoned_running = 0;     ///< RUNNING trials of hpo's runs that are gone
     std::size_t unreported_prunes = 0;     ///< PRUNED by another program without a report
 
+    /// The share that the highest peak took of its device. If that device is not known, of the most frequent one.
+    [[nodiscard]] std::optional<double> peak_share() const {
+        const auto capacity = highest_peak && highest_peak->capacity_bytes ? highest_peak->capacity_bytes : capacity_bytes;
+        if (!highest_peak || !capacity || *capacity <= 0) return std::nullopt;
+        return static_cast<double>(highest_peak->bytes) / static_cast<double>(*capacity);
+    }
     /// True if trials ended or vanished without a message. Then it is not certain that none of them ran out of memory.
     [[nodiscard]] bool is_uncertain() const {
         return silent_failures + unexplained_infinite + penalised + killed_attempts + vanished_running + abandoned_running +

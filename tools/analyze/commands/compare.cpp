@@ -132,10 +132,8 @@ std::string oom_text(const Column& of) {
 
 std::string peak_text(const Column& of) {
     if (!of.summary.totals.highest_peak) return "-";
-    const std::int64_t bytes = of.summary.totals.highest_peak->bytes;
-    std::string text = hpo::format_bytes(bytes);
-    if (const auto& capacity = of.summary.totals.capacity_bytes; capacity && *capacity > 0)
-        text += " (" + percent(static_cast<double>(bytes) / static_cast<double>(*capacity)) + ")";
+    std::string text = hpo::format_bytes(of.summary.totals.highest_peak->bytes);
+    if (const auto share = of.summary.totals.peak_share()) text += " (" + percent(*share) + ")";
     return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/change_words.hpp"
+#include "analyze/shown/failed_devices.hpp"
 #include "analyze/shown/failure_words.hpp"
 #include "analyze/shown/log.hpp"
 #include "analyze/shown/overview.hpp"
@@ -66,6 +67,7 @@ Json report_json(const StudyData& data, const OomReport& report) {
     const auto& p = report.prediction;
     return {{"study", data.study.name},
             {"capacity_bytes", or_null(report.capacity_bytes)},
+            {"devices", FailedDevices{report}.json()},
             {"trials", report.trials},
             {"ended_trials", report.ended()},
             {"interrupted", report.interrupted},
@@ -138,10 +140,7 @@ void print_nothing(const Page& page, const StudyData& data, const OomReport& rep
     if (report.highest_peak) {
         text +=
             "; highest peak " + hpo::format_bytes(report.highest_peak->bytes) + " in trial " + std::to_string(report.highest_peak->trial);
-        if (report.capacity_bytes && *report.capacity_bytes > 0) {
-            text += ", " + percent(static_cast<double>(report.highest_peak->bytes) / static_cast<double>(*report.capacity_bytes)) +
-                    " of the device";
-        }
+        if (const auto share = report.peak_share()) text += ", " + percent(*share) + " of the device";
     }
     page.paragraph(text);
 }
@@ -368,7 +367,7 @@ void oom(const Query& query, const OomOptions& options) {
     cost += "; " + duration_or_dash(report.wasted_seconds) + " lost";
     if (report.wasted_seconds && report.total_seconds > 0)
         cost += " of " + duration(report.total_seconds) + " (" + percent(*report.wasted_seconds / report.total_seconds) + ")";
-    if (report.capacity_bytes) cost += "; device of " + hpo::format_bytes(*report.capacity_bytes);
+    if (const std::string devices = FailedDevices{report}.text(report.capacity_bytes); !devices.empty()) cost += "; " + devices;
     page.paragraph(cost, 2);
     if (const std::string told = log_text(log); !told.empty()) page.paragraph("  Not counted: " + told + ".", 2);
     print_changes(page, data, report);

@@ -105,9 +105,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     if (memory.highest_peak) {
         std::string text =
             "highest peak " + hpo::format_bytes(memory.highest_peak->bytes) + " in trial " + std::to_string(memory.highest_peak->trial);
-        if (memory.capacity_bytes && *memory.capacity_bytes > 0)
-            text += ", " + percent(static_cast<double>(memory.highest_peak->bytes) / static_cast<double>(*memory.capacity_bytes)) +
-                    " of the device";
+        if (const auto share = memory.peak_share()) text += ", " + percent(*share) + " of the device";
         entry("", text);
     }
     std::string failures;

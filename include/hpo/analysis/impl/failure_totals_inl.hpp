@@ -47,6 +47,17 @@ HPO_INLINE std::optional<std::int64_t> usual_capacity(std::span<const Trial> tri
     return most_frequent(std::move(capacities));
 }
 
+/// The capacity of the device of the attempt with the highest peak, or of the device that another program's trial told.
+[[nodiscard]] HPO_INLINE std::optional<std::int64_t> capacity_at_peak(const Trial& trial) {
+    const auto highest = std::ranges::max_element(trial.attempts, {}, [](const Attempt& attempt) { return peak_of(attempt); });
+    if (highest == trial.attempts.end()) {
+        const auto start = start_of(trial, nullptr);
+        return start ? start->capacity : std::nullopt;
+    }
+    if (!highest->memory.empty() && highest->memory.front().reading.capacity) return highest->memory.front().reading.capacity;
+    return highest->failure && highest->failure->memory.capacity ? highest->failure->memory.capacity : highest->capacity_bytes;
+}
+
 /// True for a complete trial whose value is no result: it is not finite, or another trial that caught an error has the same.
 [[nodiscard]] HPO_INLINE bool returned_penalty(const FailureCase& entry, std::span<const FailureCase> cases) {
     return !has_finite_values(*entry.trial) || std::ranges::any_of(cases, [&](const FailureCase& other) {
@@ -78,7 +89,7 @@ HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span
     for (const Trial& trial : trials) {
         totals.total_seconds += detail::trial_seconds(trial).value_or(0);
         if (const auto peak = peak_of(trial); peak && (!totals.highest_peak || *peak > totals.highest_peak->bytes))
-            totals.highest_peak = PeakUse{.trial = trial.number, .bytes = *peak};
+            totals.highest_peak = PeakUse{.trial = trial.number, .bytes = *peak, .capacity_bytes = detail::capacity_at_peak(trial)};
     }
     return totals;
 }
