@@ -142,6 +142,8 @@ TEST_CASE("compare refuses studies that optimise different things, says why, and
     CHECK(same.status == 0);
     CHECK_THAT(same.out, Contains("Studies (maximize accuracy) in") && Contains("  best accuracy ") && !Contains("Note"));
     CHECK(studies.analyze("compare two turned").status == 0);  // the order says nothing
+    const Studies unlike{{{.name = "a", .metric = "accuracy"}, {.name = "b", .metric = "f1"}}};
+    CHECK_THAT(unlike.analyze("compare").error, Contains("same metrics and directions; no two of this store have them\n"));
 }
 
 TEST_CASE("compare notes what is not known of the metrics, and what else differs") {

@@ -2,6 +2,7 @@
 #include "analyze/shown/comparable.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,9 +22,9 @@ namespace {
 using Named = std::multiset<std::pair<std::string, hpo::Direction>>;
 
 /// The objectives with their directions, whatever their order.
-Named named(const hpo::Study& study, const Objectives& objectives) {
+Named named(const Objectives& objectives) {
     Named all;
-    for (std::size_t i = 0; i < objectives.size(); ++i) all.emplace(objectives.names()[i], study.directions[i]);
+    for (std::size_t i = 0; i < objectives.size(); ++i) all.emplace(objectives.names()[i], objectives.directions()[i]);
     return all;
 }
 
@@ -32,32 +33,31 @@ bool has_same_names(const Objectives& a, const Objectives& b) {
 }
 
 /// Why the values of two studies cannot be compared; empty if they can.
-std::string difference(const hpo::Study& a, const hpo::Study& b) {
-    const Objectives of_a{a};
-    const Objectives of_b{b};
-    if (of_a.size() != of_b.size()) return "have different numbers of objectives";
-    if (of_a.names().empty() || of_b.names().empty())
-        return a.directions == b.directions ? std::string{} : "optimise in different directions";
-    if (named(a, of_a) == named(b, of_b)) return {};
-    return has_same_names(of_a, of_b) ? "optimise in different directions" : "have different metrics";
+std::string difference(const Objectives& a, const Objectives& b) {
+    if (a.size() != b.size()) return "have different numbers of objectives";
+    if (a.names().empty() || b.names().empty())
+        return a.directions() == b.directions() ? std::string{} : "optimise in different directions";
+    if (named(a) == named(b)) return {};
+    return has_same_names(a, b) ? "optimise in different directions" : "have different metrics";
 }
 
 std::string described(const hpo::Study& study) { return "'" + study.name + "' (" + Objectives{study}.text() + ")"; }
 
 /// The largest group of studies that can be compared, the first of its size. Of one study if no two can.
 std::vector<std::string> largest_group(std::span<const hpo::Study> known) {
-    std::vector<std::string> largest;
-    for (const hpo::Study& first : known) {
-        std::vector<const hpo::Study*> group{&first};
-        for (const hpo::Study& other : known) {
-            if (&other != &first && std::ranges::all_of(group, [&](const hpo::Study* in) { return difference(*in, other).empty(); }))
-                group.push_back(&other);
+    const std::vector<Objectives> objectives(known.begin(), known.end());
+    std::vector<std::size_t> largest;
+    for (std::size_t first = 0; first < known.size(); ++first) {
+        std::vector<std::size_t> group{first};
+        for (std::size_t other = 0; other < known.size(); ++other) {
+            const auto fits = [&](std::size_t in) { return difference(objectives[in], objectives[other]).empty(); };
+            if (other != first && std::ranges::all_of(group, fits)) group.push_back(other);
         }
-        if (group.size() <= largest.size()) continue;
-        largest.clear();
-        for (const hpo::Study* study : group) largest.push_back("'" + study->name + "'");
+        if (group.size() > largest.size()) largest = std::move(group);
     }
-    return largest;
+    std::vector<std::string> names;
+    for (const std::size_t index : largest) names.push_back("'" + known[index].name + "'");
+    return names;
 }
 
 using TextOf = std::function<std::optional<std::string>(const StudyData&)>;
@@ -142,10 +142,10 @@ void add_names(std::span<const StudyData> compared, std::vector<std::string>& no
 void require_comparable(const std::string& store, std::span<const StudyData> compared, std::span<const hpo::Study> known) {
     for (std::size_t i = 0; i < compared.size(); ++i) {
         for (std::size_t j = i + 1; j < compared.size(); ++j) {
-            const std::string why = difference(compared[i].study, compared[j].study);
+            const std::string why = difference(Objectives{compared[i].study}, Objectives{compared[j].study});
             if (why.empty()) continue;
             const auto group = largest_group(known);
-            const std::string some = group.size() < 2 ? "; no two of this store have" : ", such as " + hpo::join_names(group);
+            const std::string some = group.size() < 2 ? "; no two of this store have them" : ", such as " + hpo::join_names(group);
             throw hpo::bad_value("store '" + store + "'",
                                  "studies " + described(compared[i].study) + " and " + described(compared[j].study) + ", which " + why,
                                  "studies with the same metrics and directions" + some);

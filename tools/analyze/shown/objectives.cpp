@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "hpo/trainer/objectives.hpp"
 #include "support/metric_text.hpp"

@@ -22,6 +22,7 @@ public:
     [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
     /// The metric that the trainer reports after each step. Empty if it is not known: other programs than ours report what they like.
     [[nodiscard]] const std::string& reported() const noexcept { return reported_; }
+    [[nodiscard]] const std::vector<hpo::Direction>& directions() const noexcept { return directions_; }
     [[nodiscard]] std::size_t size() const noexcept { return directions_.size(); }
 
     /// "minimize loss, maximize accuracy"; without names "minimize, maximize".

@@ -2,6 +2,7 @@
 #include "tune/study_run/run_result.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -29,7 +30,8 @@ void print_front(const TuneResult& result, const Settings& settings) {
         return;
     }
     std::vector<std::string> head{"  trial"};
-    for (const std::string& metric : settings.objectives()) head.push_back(metric);
+    for (std::size_t i = 0; i < result.study.directions.size(); ++i)
+        head.push_back(std::string{to_text(result.study.directions[i])} + " " + settings.objectives()[i]);
     std::vector<std::vector<std::string>> rows;
     for (const Trial* trial : front) {
         rows.push_back({"  " + std::to_string(trial->number)});
