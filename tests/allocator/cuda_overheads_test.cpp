@@ -63,6 +63,22 @@ TEST_CASE("at a peak before the first forward pass there are no workspaces yet")
     CHECK(bytes_of(parts, "workspace") == 9000);
 }
 
+TEST_CASE("a workspace that was given back before the peak is no part of it") {
+    AllocationTrace trace;
+    trace.scopes.emplace_back(hpo::allocator::cublaslt_workspace_scope);
+    trace.enter("forward");
+    const std::int64_t workspace = trace.take({.bytes = 1000, .scope = 1});
+    static_cast<void>(trace.take({.bytes = 10}));
+    trace.enter("backward");
+    trace.give_back(workspace);
+    static_cast<void>(trace.take({.bytes = 5000}));
+    const TracePeak peak = requested_peak(trace);
+    CHECK(peak.bytes == 5010);
+    for (const auto& part : parts_with_cublas(trace, peak.event)) CHECK(part.bytes >= 0);
+    CHECK(sum(parts_with_cublas(trace, peak.event)) == peak.bytes);
+    CHECK(bytes_of(parts_with_cublas(trace, peak.event), "gradients") == 5000);
+}
+
 TEST_CASE("cuBLAS's workspace is larger on Hopper, and there alone") {
     using hpo::allocator::ComputeCapability;
     constexpr std::int64_t usual = 8'519'680;

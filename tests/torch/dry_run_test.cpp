@@ -18,6 +18,7 @@
 #include "hpo/torch/meta/onednn.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/prediction/dry_run.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/prediction_key.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "points.hpp"
@@ -321,7 +322,55 @@ TEST_CASE("what a dry run cannot run is named") {
     };
     TrainerJob job;
     job.params = {{"train.batch_size", std::int64_t{8}}, {"optim.lr", 0.1}};
-    CHECK_THROWS_WITH(predicted(trainer, job), Catch::Contains("aten::mode"));
+    CHECK_THROWS_WITH(predicted(trainer, job), Catch::StartsWith("in forward: ") && Catch::Contains("aten::mode"));
+}
+
+TEST_CASE("a training that mixes a GPU's tensors with host memory is told as one that cannot run on CUDA") {
+    struct Masked final : hpo::libtorch::Model {
+        struct Block final : torch::nn::Module {
+            torch::nn::Linear scores{register_module("scores", torch::nn::Linear{6, 3})};
+        };
+        std::shared_ptr<Block> block{register_module("block", std::make_shared<Block>())};
+        torch::nn::Linear head{register_module("head", torch::nn::Linear{3, 3})};
+        hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
+            const torch::Tensor half = torch::tensor(0.5);  // a single number may lie in host memory
+            const torch::Tensor scores = block->scores(batch.inputs.at(0)) * half;
+            return head(with_device ? scores + torch::arange(3, scores.device()) : scores + torch::arange(3));
+        }
+        bool with_device = false;
+    };
+    points::PointsTrainer trainer;
+    bool with_device = false;
+    trainer.change = [&](points::Points& task) {
+        task.make_model = [&] {
+            auto model = std::make_shared<Masked>();
+            model->with_device = with_device;
+            return model;
+        };
+        task.parts.clear();
+    };
+    TrainerJob job = points::job(8, 8);
+    CHECK_THROWS_AS(predicted(trainer, job), hpo::Error);  // a dry run cannot mix them either, but the CPU itself has one memory
+    try {
+        static_cast<void>(predicted(trainer, job));
+    } catch (const hpo::CannotRun&) {
+        FAIL("the CPU has one memory");
+    } catch (const hpo::Error&) {
+    }
+    job.plan.device = "cuda:0";
+    const auto why_not = [&] {
+        try {
+            static_cast<void>(predicted(trainer, job));
+        } catch (const hpo::CannotRun& error) {
+            return std::string{error.what()};
+        }
+        return std::string{};
+    };
+    CHECK_THAT(why_not(), Catch::StartsWith("in forward, after block.scores, aten::add gets a tensor of shape [3] in host memory"));
+    with_device = true;
+    CHECK(why_not() == "");
+    trainer.change = [](points::Points& task) { task.moves_inputs = false; };
+    CHECK_THAT(why_not(), Catch::Contains("in forward, in first, aten::addmm gets a tensor of shape [8, 6] in host memory"));
 }
 
 TEST_CASE("a probe predicts the peak from small real steps, with a share that it may be off") {
@@ -469,10 +518,58 @@ TEST_CASE("a trace that is kept says which module and operator took a block") {
     CHECK(has("segment1.linear aten::linear", 32 * 128 * 4));  // x A^T B^T and the frozen layer's
     CHECK((has("head aten::linear", 32 * 10 * 4) || has("head aten::addmm", 32 * 10 * 4)));
     CHECK(has("head AddmmBackward0", 128 * 10 * 4));
-    CHECK(has("head aten::zeros_like", 128 * 10 * 4));  // AdamW's moments
-    CHECK(has("aten::to", 32 * 784 * 4));               // a batch belongs to no module
+    CHECK(has("head optimizer aten::zeros_like", 128 * 10 * 4));  // AdamW's moments
+    CHECK(has("aten::to", 32 * 784 * 4));                         // a batch belongs to no module
     CHECK(std::none_of(trace.scopes.begin(), trace.scopes.end(),
                        [](const std::string& scope) { return scope.find("evaluate_function") != std::string::npos; }));
+}
+
+TEST_CASE("a trace tells what follows a submodule's call as its parent's, and what the optimizer takes as the optimizer's") {
+    struct Attention final : torch::nn::Module {
+        torch::nn::Linear query{register_module("query", torch::nn::Linear{6, 16})};
+        torch::nn::Linear key{register_module("key", torch::nn::Linear{6, 16})};
+        torch::nn::Linear out{register_module("out", torch::nn::Linear{8, 3})};
+        torch::Tensor forward(const torch::Tensor& x) {
+            const torch::Tensor shares = torch::softmax(query(x) * key(x), 1);
+            return out(torch::tanh(shares.slice(1, 0, 8)));
+        }
+    };
+    struct Network final : hpo::libtorch::Model {
+        std::shared_ptr<Attention> attention{register_module("attention", std::make_shared<Attention>())};
+        torch::nn::Linear head{register_module("head", torch::nn::Linear{3, 3})};
+        hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
+            return torch::sigmoid(head(torch::relu(attention->forward(batch.inputs.at(0)))));
+        }
+    };
+    points::PointsTrainer trainer;
+    trainer.change = [](points::Points& task) {
+        task.make_model = [] { return std::make_shared<Network>(); };
+        task.parts.clear();
+    };
+    const TemporaryDirectory place;
+    TrainerJob job = points::job(24, 24);
+    job.trace_file = place.file("trace");
+    static_cast<void>(predicted(trainer, job));
+    const auto trace = hpo::allocator::read_trace(job.trace_file);
+    const auto has = [&](const std::string& scope) {
+        return std::any_of(trace.blocks.begin(), trace.blocks.end(),
+                           [&](const auto& block) { return trace.scopes.at(block.scope) == scope; });
+    };
+    CHECK((has("attention.query aten::linear") || has("attention.query aten::addmm")));
+    CHECK(has("attention aten::softmax"));
+    CHECK(has("attention aten::tanh"));
+    CHECK(has("attention SoftmaxBackward0"));
+    CHECK(has("after attention.out aten::relu"));  // between attention.out and head lies the network itself
+    CHECK(has("after attention.out ReluBackward0"));
+    CHECK(has("after head aten::sigmoid"));
+    CHECK(has("head optimizer aten::zeros_like"));
+    CHECK(has("optimizer aten::sqrt"));
+    for (const auto& block : trace.blocks) {
+        const std::string& scope = trace.scopes.at(block.scope);
+        CAPTURE(scope);
+        CHECK_FALSE((scope.starts_with("attention.key ") && scope.find("oftmax") != std::string::npos));
+        CHECK_FALSE((scope.starts_with("head ") && scope.find("igmoid") != std::string::npos));
+    }
 }
 
 TEST_CASE("a recorded training takes what its dry run says") {

@@ -69,17 +69,17 @@ struct Points final : Task {
     [[nodiscard]] std::int64_t training_examples() const override { return x.size(0); }
     [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         const auto chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
-        return {{x.index_select(0, chosen).to(device)}, y.index_select(0, chosen).to(device)};
+        return {{x.index_select(0, chosen).to(moves_inputs ? device : torch::Device{torch::kCPU})}, y.index_select(0, chosen).to(device)};
     }
     [[nodiscard]] torch::Tensor loss_sum(const Outputs& outputs, const Batch& batch) const override {
         return torch::nn::functional::cross_entropy(outputs, batch.targets,
                                                     torch::nn::functional::CrossEntropyFuncOptions{}.reduction(torch::kSum)) *
                loss_factor;
     }
-    [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan&) const override {
+    [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override {
         if (scripted < script.size()) return {{"accuracy", script[scripted++]}};
-        const Batch all{{x}, y};
-        return {{"accuracy", model.forward(all).only().argmax(1).eq(y).to(torch::kDouble).mean().item<double>()}};
+        const Batch all{{x.to(plan.device)}, y.to(plan.device)};
+        return {{"accuracy", model.forward(all).only().argmax(1).eq(all.targets).to(torch::kDouble).mean().item<double>()}};
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return told_classes; }
     [[nodiscard]] bool mixes_examples() const override { return mixes; }
@@ -92,6 +92,7 @@ struct Points final : Task {
     double loss_factor = 1;
     std::int64_t told_classes = 3;
     bool mixes = false;
+    bool moves_inputs = true;
     std::vector<std::string> parts{"first", "second"};
     std::vector<double> script;  ///< what the first evaluations answer
     mutable std::size_t scripted = 0;

@@ -198,7 +198,7 @@ TEST_CASE("a question is given up when a stop is requested, and says nothing abo
 
 TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains on") {
     Noted noted;
-    noted.config.prediction_memory_bytes = std::int64_t{1} << 30U;
+    noted.config.question_memory_bytes = std::int64_t{1} << 30U;
     noted.config.prediction_timeout = 20'000ms;
     worker::Pool pool{noted.config};
     const auto begin = std::chrono::steady_clock::now();

@@ -15,6 +15,7 @@ struct MemoryEvidence {
     std::optional<Profile> profile;
     std::optional<PeakPrediction> prediction;
     std::optional<MemoryReading> device{};  ///< capacity, and `free`: what processes outside the study leave free now
+    bool cannot_run = false;                ///< the attempt ends in an error on its device, and `remark` says which
     std::string remark{};                   ///< why there is less evidence than was asked for; empty: there is not
 };
 

@@ -68,7 +68,7 @@ public:
     double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& so_far) override {
         for (const auto& [fixed_name, value] : fixed_) {
             if (fixed_name != name) continue;
-            const auto internal = to_internal(distribution, value);
+            const auto internal = to_internal_as_written(distribution, value);
             if (internal && within.admits(*internal)) return *internal;
             const Error wrong = bad_value("fixed parameter '" + name + "'",
                                           display_text(value) + (internal ? ", which this trial's narrowing leaves out" : ""),

@@ -18,6 +18,7 @@
 #include "hpo/core/value.hpp"
 #include "hpo/store/json_text.hpp"
 #include "hpo/testing/trainer_problems.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/info_problems.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/tuner/reserved_attributes.hpp"
@@ -232,11 +233,27 @@ private:
                 RecordingProgress progress;
                 const PeakPrediction prediction = trainer_->predict(job_, source, progress);
                 expect(prediction.need > 0, "predict", name + " predicts a need of " + std::to_string(prediction.need) + " bytes");
+                if (source == PeakSource::dry_run) check_cuda();
+            } catch (const CannotRun& error) {
+                expect(false, "predict", "it cannot run on " + job_.plan.device + ": " + error.what());
             } catch (const Error& error) {
                 const std::string what = error.what();
                 const bool missing = what == unimplemented(source) || what.find("unknown question '" + name + "'") != std::string::npos;
                 expect(!missing, "predict", "info() names the source " + name + ", which is not implemented");
             }
+        }
+    }
+
+    /// A trainer that has dry runs must not mix a GPU's tensors with host memory. No GPU is needed to see it.
+    void check_cuda() {
+        TrainerJob job = job_;
+        job.plan.device = "cuda:0";
+        try {
+            RecordingProgress progress;
+            static_cast<void>(trainer_->predict(job, PeakSource::dry_run, progress));
+        } catch (const CannotRun& error) {
+            expect(false, "predict", std::string{"it cannot run on CUDA: "} + error.what());
+        } catch (const Error&) {  // what a dry run cannot tell is no mistake
         }
     }
 

@@ -12,6 +12,7 @@
 #include "hpo/base/error.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/stack_frames.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/records.hpp"
@@ -128,6 +129,9 @@ private:
         } catch (const std::bad_alloc& error) {
             sink.write(sink.context, as_text(error.what()));
             return no_memory;
+        } catch (const CannotRun& error) {
+            sink.write(sink.context, as_text(error.what()));
+            return cannot_run;
         } catch (const Error& error) {  // its text is made for people, so its type is not added
             sink.write(sink.context, as_text(error.what()));
             return failed;

@@ -44,7 +44,8 @@ struct Host {
 enum Status : std::int32_t {
     done = 0,
     failed = 1,
-    no_memory = 2,  ///< failed because the host had no more memory
+    no_memory = 2,   ///< failed because the host had no more memory
+    cannot_run = 3,  ///< to a question for a prediction: the attempt ends in an error on its device, whatever memory that has
 };
 
 struct Entry {

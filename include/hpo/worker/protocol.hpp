@@ -35,7 +35,8 @@ struct Stop {  ///< the running attempt should end; also answers a report
 struct AskProfile {
     static constexpr std::string_view op = "profile";
     TrainerJob job;
-    std::int64_t id = 0;  ///< comes back with the answer
+    std::int64_t most_memory_bytes = 0;  ///< as for AskPeak
+    std::int64_t id = 0;                 ///< comes back with the answer
 };
 struct AskPeak {  ///< TrainerJob::trace_file; answered with a prediction or an error
     static constexpr std::string_view op = "predict";
@@ -47,7 +48,8 @@ struct AskPeak {  ///< TrainerJob::trace_file; answered with a prediction or an 
 struct AskCheck {
     static constexpr std::string_view op = "check";
     TrainerJob job;
-    std::int64_t id = 0;  ///< comes back with the answer
+    std::int64_t most_memory_bytes = 0;  ///< as for AskPeak
+    std::int64_t id = 0;                 ///< comes back with the answer
 };
 struct Quit {
     static constexpr std::string_view op = "quit";
@@ -96,6 +98,7 @@ struct Answered {  ///< to AskProfile, AskPeak and AskCheck
     std::vector<std::string> remarks;  ///< what the trainer logged while it checked
     std::optional<std::string> error;
     bool no_memory = false;                  ///< the error is that the allowed host memory did not suffice
+    bool cannot_run = false;                 ///< the error is CannotRun
     std::optional<std::int64_t> held_bytes;  ///< what the process held of the device afterwards, if the trainer marks it
 };
 using Event = std::variant<Ready, Refused, Started, Reported, Measured, Checkpointed, Ended, Answered>;

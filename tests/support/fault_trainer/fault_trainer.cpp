@@ -18,6 +18,7 @@
 
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/device/metered_device.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/plugin.hpp"
 #include "hpo/trainer/settings.hpp"
 #include "support/own_trainer_name.hpp"
@@ -202,6 +203,7 @@ public:
             if (fault.ends_with(place)) fault.resize(fault.size() - place.size());
         }
         if (fault == "throw") throw std::runtime_error("no meta kernel for aten::frob of trial " + std::to_string(job.trial));
+        if (fault == "mix_devices" && job.plan.device != "cpu") throw hpo::CannotRun{"in forward, aten::add gets a tensor in host memory"};
         if (fault == "say") throw hpo::Error{hpo::Errc::plugin, "trainer fault: ask: dry run: std::bad_alloc is what this is not"};
         if (fault == "hang") spin();
         if (fault == "segv") std::raise(SIGSEGV);
@@ -240,7 +242,15 @@ public:
     }
     [[nodiscard]] std::vector<hpo::TrainerProblem> stoppable_check(const TrainerJob& job, hpo::Progress& progress) override {
         progress.log("a trainer without data");
-        return check(job);
+        auto problems = check(job);
+        const std::string fault = problems.empty() ? hpo::Settings{info(), job}.text("fault") : "";
+        if (fault == "keep_in_check" || (fault == "keep_once_in_check" && kept_ == 0)) kept_ += 1000;
+        if (kept_ > 0) {
+            hpo::MemoryMark end{"end", 0, std::nullopt, {}};
+            end.reading.allocated = kept_;
+            progress.memory(end);
+        }
+        return problems;
     }
 
 private:

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <set>
 
-#include "hpo/device/host_memory.hpp"
-#include "hpo/failure/oom_message.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/store_rules.hpp"
 #include "hpo/trainer/info_problems.hpp"
-#include "hpo/worker/supervisor/pool.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
 #include "tune/device/shared_device.hpp"
 #include "tune/device/surroundings.hpp"
+#include "tune/display/cards.hpp"
 #include "tune/models/best_model.hpp"
-#include "tune/prediction/least_memory.hpp"
+#include "tune/prediction/trainer_look.hpp"
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/proposals.hpp"
 #include "tune/settings/stored_study.hpp"
@@ -50,74 +46,28 @@ private:
     std::vector<std::string> list_;
 };
 
-/// The problem without its figures and configuration, so that the same one under other values counts once.
-std::string kind_of(const std::string& problem) {
-    std::string text = problem.substr(0, problem.find("; configuration: "));
-    text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; }), text.end());
-    return text;
-}
-
 /// What a check has found: problems, and what the trainer says of its data.
 struct Findings {
     Lines problems;
     Lines remarks;
 };
 
-/// What a check may hold on the CPU: the device memory of the settings, and no more than most of what the host has free.
-std::optional<std::int64_t> check_budget(const Settings& settings) {
-    const auto given = device_budget(settings);
-    const auto host = device::host_memory();
-    if (!host) return given;
-    return std::min(given.value_or(host->available), host->available / 10 * 9);
-}
-
-/// Lets the trainer look at data, a batch and labels under some proposals; one worker, no training. A proposal that does not fit the
-/// memory is no mistake of the script: guards refuse it. That none fits is.
-void ask_trainer(const Settings& settings, const TrainerInfo& info, const std::string& device, const std::vector<ParamSet>& drawn,
-                 Findings& findings) {
-    constexpr std::size_t most = 20;
-    worker::PoolConfig config = pool_config(settings, info);
-    config.device = device;
-    config.device_budget_bytes = check_budget(settings);
-    worker::Pool pool{std::move(config)};
-    std::vector<ParamSet> asked = representatives(drawn);
-    for (std::size_t i = 0; i < drawn.size() && asked.size() < most; ++i) asked.push_back(drawn[i]);
-    std::set<std::string> kinds;
-    std::size_t looked_at = 0;
-    std::size_t too_large = 0;
-    std::string first_too_large;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-    for (const ParamSet& params : asked) {
-        const worker::CheckAnswer answer = pool.check(params, first_plan(settings, info, params, device));
-        ++looked_at;
-        for (const TrainerProblem& problem : answer.problems) {
-            const std::string text = problem.where + ": " + problem.what;
-            if (parse_oom_message(problem.what)) {
-                if (++too_large == 1) first_too_large = text;
-            } else if (kinds.insert(kind_of(text)).second) findings.problems.add("trainer " + info.name + ": " + text);
-        }
-        for (const std::string& remark : answer.remarks) findings.remarks.add(remark);
-        if (std::chrono::steady_clock::now() > deadline) break;  // the rest would find what these did
+/// The devices to look with. If the study asks for a GPU and this machine has none, steps are made on the CPU, and a remark says so.
+LookDevices look_devices(const Settings& settings, const TrainerInfo& info, Findings& findings) {
+    try {
+        const std::string device = chosen_device(settings, info);
+        return {device, device};
+    } catch (const Error& error) {
+        if (error.code() != Errc::no_device || !visible_cards().empty()) throw;
+        findings.remarks.add(
+            std::string{error.what()} +
+            ". The data, the labels and a step were looked at on the CPU, and CUDA by a dry run: " + "a step on a GPU was not tried");
+        return {"cpu", settings.text("device")};
     }
-    if (too_large == 0) {
-        const auto capacity = device_capacity(settings, device);
-        const auto note = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; };
-        const auto problem =
-            capacity ? nothing_fits(settings, info, pool, settings.policies().guard, {device, *capacity, {}, note}) : std::nullopt;
-        if (problem) findings.problems.add(*problem);
-        else if (capacity) {
-            const std::string share = share_refused(settings, info, pool, settings.policies().guard, {device, *capacity, {}, note}, drawn);
-            if (!share.empty()) findings.remarks.add(share);
-        }
-        return;
-    }
-    const std::string share = std::to_string(too_large) + " of " + tools::counted(looked_at, "proposal") +
-                              " looked at: a model and two examples do not fit the memory: " + first_too_large;
-    (too_large == looked_at ? findings.problems : findings.remarks).add(share);
 }
 
 /// Finds everything; what the settings are made of comes first, and each step needs those before it.
-void find_problems(const Settings& settings, Findings& findings) {
+void find_problems(Settings& settings, Findings& findings) {
     Lines& problems = findings.problems;
     problems.guard([&] { (void)settings.policies(); });
     if (!problems.guard([&] { (void)settings.plan(); })) return;
@@ -160,8 +110,9 @@ void find_problems(const Settings& settings, Findings& findings) {
             if (folder != "true") require_usable_model_folder(folder, model_of_study(settings, *info));
         });
     }
-    std::string device = "cpu";
-    problems.guard([&] { device = chosen_device(settings, *info); });
+    LookDevices devices{"cpu", "cpu"};
+    problems.guard([&] { devices = look_devices(settings, *info, findings); });
+    const std::string& device = devices.predictions;
     std::vector<ParamSet> drawn;
     problems.guard([&] {
         for (const std::string& remark : beyond_machine(settings, device)) findings.remarks.add(remark);
@@ -186,7 +137,12 @@ void find_problems(const Settings& settings, Findings& findings) {
     }
     for (const std::string& remark : rules.idle) findings.remarks.add(remark);
     // With names in order, the trainer can look for itself.
-    if (problems.list().empty()) problems.guard([&] { ask_trainer(settings, *info, device, drawn, findings); });
+    if (!problems.list().empty()) return;
+    problems.guard([&] {
+        const TrainerLook look = look_with_trainer(settings, *info, devices, drawn);
+        for (const std::string& problem : look.problems) problems.add(problem);
+        for (const std::string& remark : look.remarks) findings.remarks.add(remark);
+    });
 }
 
 int check(const StudyArguments& arguments, bool as_json) {

@@ -312,7 +312,7 @@ std::vector<Attempt> measured(const Settings& settings, const std::string& devic
 }
 
 int estimate(const StudyArguments& arguments, const EstimateOptions& options) {
-    const Settings settings{arguments};
+    Settings settings{arguments};
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);

@@ -93,7 +93,7 @@ void print_json(const Settings& settings, const SpaceCount& count, const Guarded
 }
 
 int space(const StudyArguments& arguments, const SpaceOptions& options) {
-    const Settings settings{arguments};
+    Settings settings{arguments};
     static_cast<void>(settings.plan());  // it is wrong or right whichever guard is asked
     const SpaceCount count = count_space(settings, options.by);
     const FixedValues fixed = settings.fixed();

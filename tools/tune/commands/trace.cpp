@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hpo/allocator/conf.hpp"
+#include "hpo/allocator/cuda_overheads.hpp"
 #include "hpo/allocator/snapshot/recording.hpp"
 #include "hpo/allocator/snapshot/write_snapshot.hpp"
 #include "hpo/allocator/trace_file.hpp"
@@ -119,7 +120,7 @@ void record_training_instead(worker::Pool& pool, const Job& job, const Settings&
 }
 
 ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) {
-    const Settings settings = load_script(arguments);
+    Settings settings = load_script(arguments);
     const TrainerInfo info = describe_trainer(settings);
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
@@ -164,6 +165,19 @@ ShownTrace record(const StudyArguments& arguments, const TraceOptions& options) 
     return shown;
 }
 
+/// What a replay for another LibTorch leaves as it was recorded; empty: nothing.
+std::string note_on_version(const ShownTrace& shown) {
+    const auto recorded = allocator::parse_libtorch_version(shown.trace.libtorch);
+    if (!recorded || *recorded == shown.settings.version) return {};
+    const allocator::LibTorchVersion& asked = shown.settings.version;
+    const std::string name = "LibTorch " + to_text(asked);
+    std::string text = "Only the allocator is that of " + name + ": the blocks are those that LibTorch " + shown.trace.libtorch +
+                       " asked for, and another version's operators may ask for others.";
+    if (asked.major >= 2 && recorded->major < 2 && allocator::usual_cuda_overheads(asked).cublas_workspace_bytes > 0)
+        text += " cuBLAS's workspaces, which " + name + " takes from the allocator, are not added.";
+    return text + "\n";
+}
+
 ShownTrace read(const StudyArguments& arguments, const TraceOptions& options) {
     require_nothing_to_record(arguments, options);
     ShownTrace shown;
@@ -171,6 +185,7 @@ ShownTrace read(const StudyArguments& arguments, const TraceOptions& options) {
     shown.trace = allocator::read_trace(arguments.script);
     shown.settings = allocator_of(options, shown.trace.libtorch, "");
     shown.conf = options.allocator;
+    shown.origin = note_on_version(shown);
     return shown;
 }
 

@@ -188,11 +188,12 @@ ChosenTrial chosen_trial(const Settings& settings, const TryOptions& options, co
 }
 
 int try_one(const StudyArguments& arguments, const TryOptions& options) {
-    const Settings settings{arguments};
-    const script::StudyDescription& study = settings.description();
+    Settings settings{arguments};
     const auto folders = plugin_folders(arguments.plugin_dirs);
     const worker::WorkerDescription described = describe_own_trainer(settings);
     const TrainerInfo& info = *described.plugins.front().info;
+    settings.take_types(info);
+    const script::StudyDescription& study = settings.description();
     require_known_to_trainer(settings, info);
     require_plan(settings, info);
     try {

@@ -56,7 +56,11 @@ worker::WorkerDescription describe_own_trainer(const Settings& settings) {
     return describe_one_trainer(settings.description().trainer, settings.arguments().plugin_dirs, settings.plugin_timeout());
 }
 
-TrainerInfo describe_trainer(const Settings& settings) { return std::move(*describe_own_trainer(settings).plugins.front().info); }
+TrainerInfo describe_trainer(Settings& settings) {
+    TrainerInfo info = std::move(*describe_own_trainer(settings).plugins.front().info);
+    settings.take_types(info);
+    return info;
+}
 
 namespace {
 

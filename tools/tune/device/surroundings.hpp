@@ -31,8 +31,8 @@ namespace hpo::tune {
 /// As describe_one_trainer, for the study's trainer.
 [[nodiscard]] worker::WorkerDescription describe_own_trainer(const Settings& settings);
 
-/// What the study's trainer says of itself. Throws as describe_own_trainer.
-[[nodiscard]] TrainerInfo describe_trainer(const Settings& settings);
+/// What the study's trainer says of itself; the settings take its types (Settings::take_types). Throws as describe_own_trainer.
+[[nodiscard]] TrainerInfo describe_trainer(Settings& settings);
 
 /// Throws for a metric or an option of the trainer that it does not have.
 void require_known_to_trainer(const Settings& settings, const TrainerInfo& info);

@@ -51,6 +51,8 @@ ExecutionPlan Estimator::plan(const ParamSet& params) const { return first_plan(
 Forecast Estimator::forecast(const ParamSet& params, const ExecutionPlan& plan) {
     const History history{.study = {}, .directions = {}, .trials = {}, .rejections = {}, .other_studies = measured_};
     const MemoryEvidence known = pool_ ? pool_->evidence(params, plan, guard_.evidence()) : MemoryEvidence{};
+    if (known.cannot_run)
+        throw Error{Errc::plugin, "trainer " + info_.name + ": this configuration cannot run on " + options_.device + ": " + known.remark};
     Forecast forecast{.estimate = guard_.estimate({.params = params,
                                                    .plan = plan,
                                                    .profile = known.profile ? &*known.profile : nullptr,

@@ -8,7 +8,7 @@
 
 namespace hpo::tune {
 
-GuardedCount count_guarded(const Settings& settings, const SpaceCount& count) {
+GuardedCount count_guarded(Settings& settings, const SpaceCount& count) {
     GuardedCount result;
     result.guard = settings.text("guard");
     result.capacity_bytes = device_budget(settings);

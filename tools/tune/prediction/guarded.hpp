@@ -29,6 +29,6 @@ struct GuardedCount {
 
 /// Asks the guard about each combination of a small space, else about random draws; a worker tells the model's shape where the
 /// guard wants it. Takes at most about half a minute.
-[[nodiscard]] GuardedCount count_guarded(const Settings& settings, const SpaceCount& count);
+[[nodiscard]] GuardedCount count_guarded(Settings& settings, const SpaceCount& count);
 
 }  // namespace hpo::tune

@@ -99,7 +99,8 @@ static_assert(Sampler<AroundFixed>);
 std::string trainer_hint(const Settings& settings, const std::pair<std::string, Value>& fixed, std::span<const std::string> in_space) {
     std::vector<std::string> options;
     try {
-        for (const TrainerParameter& parameter : describe_trainer(settings).parameters) options.push_back(parameter.name);
+        const worker::WorkerDescription described = describe_own_trainer(settings);
+        for (const TrainerParameter& parameter : described.plugins.front().info->parameters) options.push_back(parameter.name);
     } catch (const Error&) {  // what is wrong with the trainer is another story
         return {};
     }

@@ -11,6 +11,7 @@
 #include "hpo/core/plan_text.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/objectives.hpp"
+#include "hpo/trainer/parameter_type.hpp"
 #include "support/json.hpp"
 #include "tune/display/cards.hpp"
 #include "tune/display/text.hpp"
@@ -337,6 +338,18 @@ std::chrono::milliseconds require_timeout(const std::string& place, const std::s
     const double seconds = require_seconds(place, text);
     if (seconds < 0.001 || seconds > 24 * 3600) throw bad_value(place, "'" + text + "'", "a duration from 1ms to 24h");
     return std::chrono::milliseconds{std::llround(seconds * 1000)};
+}
+
+void Settings::take_types(const TrainerInfo& info) {
+    for (const std::string& assignment : arguments_.trainer_option) {
+        const auto [name, value] = parse_assignment("--trainer-option", assignment);
+        const auto parameter = std::ranges::find(info.parameters, name, &TrainerParameter::name);
+        if (parameter == info.parameters.end() || holds<std::string>(value)) continue;
+        const ParameterType::Kind kind = ParameterType::of(*parameter).kind;
+        if (kind != ParameterType::Kind::text && kind != ParameterType::Kind::choice) continue;
+        if (!typed_) typed_ = script_.description();
+        typed_->trainer_options.insert_or_assign(name, Value{assignment.substr(assignment.find('=') + 1)});
+    }
 }
 
 std::pair<std::string, Value> parse_assignment(const std::string& place, const std::string& text) {

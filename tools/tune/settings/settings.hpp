@@ -62,7 +62,9 @@ public:
     [[nodiscard]] Space probe_space() const { return silent_.space(); }
     /// The script loaded anew, silent: what is asked of it leaves the study's own untouched.
     [[nodiscard]] script::StudyScript fresh_script() const;
-    [[nodiscard]] const script::StudyDescription& description() const noexcept { return script_.description(); }
+    [[nodiscard]] const script::StudyDescription& description() const noexcept { return typed_ ? *typed_ : script_.description(); }
+    /// Reads the values of `--trainer-option` anew where the trainer wants a text: "2024" is then no number, and "true" no truth value.
+    void take_types(const TrainerInfo& info);
     [[nodiscard]] const StudyArguments& arguments() const noexcept { return arguments_; }
     [[nodiscard]] const std::map<std::string, Setting>& all() const noexcept { return settings_; }
     /// The place of a setting for error messages: "--trials", or the script's name and the word.
@@ -109,6 +111,7 @@ private:
     StudyArguments arguments_;
     script::StudyScript script_;
     script::StudyScript silent_;
+    std::optional<script::StudyDescription> typed_;  ///< the script's, after take_types has changed a value
     std::map<std::string, Setting> settings_;
 };
 

@@ -54,12 +54,12 @@ HPO_INLINE std::vector<EstimatePart> parts_with_cublas(const AllocationTrace& tr
     std::vector<EstimatePart> parts = parts_after(trace, event);
     const std::vector<TracePart> parts_of = parts_of_blocks(trace);
     for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
-        if (trace.events[i] < 0) continue;
-        const auto block = static_cast<std::size_t>(trace.events[i]);
+        const std::size_t block = AllocationTrace::block_of(trace.events[i]);
         const std::string& scope = trace.scopes[trace.blocks[block].scope];
         if (scope != cublas_workspace_scope && scope != cublaslt_workspace_scope) continue;
-        parts[static_cast<std::size_t>(parts_of[block])].bytes -= trace.blocks[block].bytes;
-        parts[static_cast<std::size_t>(TracePart::workspace)].bytes += trace.blocks[block].bytes;
+        const std::int64_t change = trace.change(trace.events[i]);
+        parts[static_cast<std::size_t>(parts_of[block])].bytes -= change;
+        parts[static_cast<std::size_t>(TracePart::workspace)].bytes += change;
     }
     return parts;
 }

@@ -93,6 +93,11 @@ HPO_INLINE std::optional<double> to_internal(const Distribution& distribution, c
     return number;
 }
 
+HPO_INLINE std::optional<double> to_internal_as_written(const Distribution& distribution, const Value& value) {
+    if (const auto internal = to_internal(distribution, value)) return internal;
+    return to_internal(distribution, Value{display_text(value)});
+}
+
 HPO_INLINE bool compatible(const Distribution& a, const Distribution& b) {
     if (a.kind() != b.kind()) return false;
     if (const auto* real = get_if<FloatDistribution>(&a)) return real->log == get<FloatDistribution>(b).log;

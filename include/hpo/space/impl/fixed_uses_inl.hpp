@@ -15,7 +15,7 @@ HPO_INLINE std::optional<double> FixedUses::draw(const std::string& name, const 
     for (std::size_t i = 0; i < fixed_.size(); ++i) {
         if (fixed_[i].first != name) continue;
         note(name, distribution, within);
-        const auto internal = to_internal(distribution, fixed_[i].second);
+        const auto internal = to_internal_as_written(distribution, fixed_[i].second);
         if (!internal || !within.admits(*internal)) {
             ++refusals_;
             throw OutsideFixed{{"a fixed value that this branch does not have"}};

@@ -20,6 +20,7 @@
 #include "hpo/torch/recording/random_reads.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
 #include "hpo/torch/torch_trainer.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 
 namespace hpo::libtorch {
 
@@ -47,7 +48,17 @@ HPO_INLINE PeakPrediction TorchTrainer::predict_on_virtual_card(const TrainerJob
             RunningAttempt attempt{settings, progress};
             const RandomReads random;
             const CardReads reads{attempt};
-            RecordedTraining recorded = record_training(ShortTask{task, plan, device}, Seed{job.seed}, attempt);
+            RecordedTraining recorded;
+            try {
+                recorded = record_training(ShortTask{task, plan, device}, Seed{job.seed}, attempt);
+            } catch (const c10::Error& error) {
+                const std::string what = error.what_without_backtrace();
+                if (what.find("Expected all tensors to be on the same device") != std::string::npos)
+                    throw CannotRun{"in " + std::string{attempt.phase()} + ": " + what.substr(0, what.find('\n'))};
+                rethrow_with_phase(attempt.phase());
+            } catch (...) {
+                rethrow_with_phase(attempt.phase());
+            }
             require_whole_training(recorded.outcome);
             for (const std::string& phase : {random.phase(), reads.phase()}) {
                 if (!phase.empty()) throw Error{Errc::plugin, ValueReads::refusal_of("in its phase " + phase)};
@@ -110,7 +121,11 @@ HPO_INLINE PeakPrediction TorchTrainer::predict_by_probe(const TrainerJob& job, 
     const ProbedTrace probed = apart([&] {
         const AttemptSettings settings;
         RunningAttempt attempt{settings, progress};
-        return Probe{with_length, Seed{job.seed}, target, attempt}.predict(!about.length_parameter.empty());
+        try {
+            return Probe{with_length, Seed{job.seed}, target, attempt}.predict(!about.length_parameter.empty());
+        } catch (...) {
+            rethrow_with_phase(attempt.phase());
+        }
     });
     MeteredAllocator::release_cache();
     PeakPrediction prediction = peak_of(probed.trace, job);

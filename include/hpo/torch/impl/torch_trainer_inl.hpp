@@ -172,11 +172,12 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, 
     PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
     std::vector<TrainerProblem> problems = build_problems(seed);
     if (!task.has_own_step()) {
-        attempt.enter("forward");
         const torch::NoGradGuard no_gradients;
         const auto few = std::span{order}.first(std::min<std::size_t>(2, order.size()));
+        attempt.enter("batch");
         const Batch batch = task.training_batch(few, attempt.device());
         check_count(batch, few.size());
+        attempt.enter("forward");
         const Outputs outputs = prepared.model->forward(batch);
         if (task.classes()) check_logits(outputs[0], batch, *task.classes());
         const torch::Tensor loss = task.loss_sum(outputs, batch);

@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -13,12 +14,17 @@
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/torch/failure_translation.hpp"
 #include "hpo/torch/recording/doubt.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 namespace hpo::libtorch::inline prediction {
 
 /// Says in one line why a dry run failed. Names an operator that has no meta kernel.
 [[nodiscard]] std::string dry_run_problem(const std::string& message);
+
+/// Call it inside a `catch` block. Throws the exception again. Where its text is not of this toolkit, an Error says in one line in which
+/// phase of the training it was thrown.
+[[noreturn]] void rethrow_with_phase(std::string_view phase);
 
 /// Runs `work()` in a thread of its own and returns its result. After a failure, autograd keeps tensors with the thread. They are freed
 /// when the thread ends. An exception becomes an Error of one line, or bad_alloc if the host ran out of memory.
@@ -34,6 +40,12 @@ template <class Work>
         }
     }}.join();
     if (error) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const CannotRun&) {
+            throw;
+        } catch (...) {  // translated below
+        }
         const Failure failure = translate_failure(error, "", {});
         if (failure.kind == FailureKind::host_out_of_memory) throw std::bad_alloc{};
         throw Error{Errc::plugin, dry_run_problem(failure.message)};

@@ -68,10 +68,10 @@ public:
     [[nodiscard]] std::shared_ptr<Model> build() override;
     [[nodiscard]] std::int64_t training_examples() const override { return examples_; }
     [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
-        return whole_.training_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device);
+        return moved(whole_.training_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device), device);
     }
     [[nodiscard]] Batch augmented_batch(std::span<const std::int64_t> examples, torch::Device device, const Epoch& epoch) const override {
-        return whole_.augmented_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device, epoch);
+        return moved(whole_.augmented_batch(whole_.heaviest_batch(static_cast<std::int64_t>(examples.size())), device, epoch), device);
     }
     [[nodiscard]] torch::Tensor loss_sum(const Outputs& outputs, const Batch& batch) const override {
         return whole_.loss_sum(outputs, batch);
@@ -96,6 +96,8 @@ private:
         const std::int64_t step = std::min(plan.effective_batch, whole_.training_examples());
         return {step, std::min(plan.micro_batch, step)};
     }
+    /// The workers of a loader move each batch to its device. A short training has none, so this does it for them.
+    [[nodiscard]] Batch moved(Batch batch, torch::Device device) const;
     template <class Evaluation>
     void spare(Model& model, const Evaluation& evaluation) const;
 
@@ -104,6 +106,7 @@ private:
     torch::Device device_;
     int evaluation_passes_;
     std::int64_t examples_ = 0;
+    bool moves_batches_ = false;
     bool names_scopes_ = false;
     std::unique_ptr<TraceScopes> scopes_;  ///< of the built model
 };

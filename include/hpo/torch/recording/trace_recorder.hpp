@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "hpo/allocator/allocation_trace.hpp"
 
@@ -42,6 +44,13 @@ public:
     void enter_scope(const std::string& name);
     /// Sets the scope of a block that was taken before.
     void name(Ticket ticket, const std::string& scope);
+    /// The number of blocks that were taken so far. 0 if no recording runs.
+    [[nodiscard]] std::size_t blocks() {
+        const std::lock_guard lock{mutex_};
+        return recording_ ? trace_.blocks.size() : 0;
+    }
+    /// Puts a text before the scopes of all blocks from number `first` on, but for those that `name` has named.
+    void put_before_scopes(std::size_t first, const std::string& text);
     /// Sets the phase of the blocks that follow.
     void enter(std::string_view phase);
     /// The number of the running recording. 0 if none is running.
@@ -70,6 +79,7 @@ private:
     std::int64_t recordings_ = 0;
     std::uint32_t scope_ = 0;
     std::unordered_map<std::string, std::uint32_t> scopes_;  ///< a scope's number in the trace
+    std::unordered_set<std::size_t> named_;                  ///< blocks
     Recorded recorded_ = Recorded::device;
     allocator::AllocationTrace trace_;
 };

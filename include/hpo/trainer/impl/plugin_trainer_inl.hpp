@@ -10,6 +10,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/plugin_trainer.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/records.hpp"
@@ -62,6 +63,7 @@ HPO_INLINE PeakPrediction PluginTrainer::predict(const TrainerJob& job, PeakSour
     const std::string question{to_text(source)};
     const Said said = put(question, job, progress);
     if (said.status == abi::no_memory) throw std::bad_alloc{};
+    if (said.status == abi::cannot_run) throw CannotRun{said.text};
     if (said.status != abi::done) throw Error{Errc::plugin, said.text};
     return read_record<PeakPrediction>(said.text, question);
 }

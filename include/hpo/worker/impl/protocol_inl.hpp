@@ -35,7 +35,9 @@ struct JsonMembers<worker::Stop> {
 };
 template <>
 struct JsonMembers<worker::AskProfile> {
-    static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}, JsonMember{"id", &worker::AskProfile::id}};
+    using R = worker::AskProfile;
+    static constexpr std::tuple list{JsonMember{"job", &R::job}, JsonMember{"most_memory_bytes", &R::most_memory_bytes},
+                                     JsonMember{"id", &R::id}};
 };
 template <>
 struct JsonMembers<worker::AskPeak> {
@@ -45,7 +47,9 @@ struct JsonMembers<worker::AskPeak> {
 };
 template <>
 struct JsonMembers<worker::AskCheck> {
-    static constexpr std::tuple list{JsonMember{"job", &worker::AskCheck::job}, JsonMember{"id", &worker::AskCheck::id}};
+    using R = worker::AskCheck;
+    static constexpr std::tuple list{JsonMember{"job", &R::job}, JsonMember{"most_memory_bytes", &R::most_memory_bytes},
+                                     JsonMember{"id", &R::id}};
 };
 template <>
 struct JsonMembers<worker::Quit> {
@@ -89,6 +93,7 @@ struct JsonMembers<worker::Answered> {
                                      JsonMember{"remarks", &worker::Answered::remarks},
                                      JsonMember{"error", &worker::Answered::error},
                                      JsonMember{"no_memory", &worker::Answered::no_memory},
+                                     JsonMember{"cannot_run", &worker::Answered::cannot_run},
                                      JsonMember{"held_bytes", &worker::Answered::held_bytes}};
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,8 @@ namespace hpo::worker::inline supervisor {
 struct CheckAnswer {
     std::vector<TrainerProblem> problems;
     std::vector<std::string> remarks;
+    std::optional<std::int64_t> held_bytes{};  ///< what the worker holds of the device afterwards, if the trainer marks it
+    bool in_time = true;                       ///< false: there is no answer, because the time that was given for it has passed
 };
 
 }  // namespace hpo::worker::supervisor

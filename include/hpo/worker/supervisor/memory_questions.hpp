@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job, const Ask& ask) {
         Rung& rung = rungs_.back();
         if (rung.given_up()) return std::nullopt;
-        const Reply reply = ask(AskProfile{job}, config_.profile_timeout);
+        const Reply reply = ask(AskProfile{job, config_.question_memory_bytes}, config_.profile_timeout);
         if (reply.interrupted) return std::nullopt;
         if (!reply.answer) {
             ++rung.losses;
@@ -56,23 +56,32 @@ public:
 
     /// A prediction, or why there is none.
     struct Told {
-        /// limit: the source cannot predict this. error: it threw for another reason. mishap: it gave no answer, or is no longer asked.
-        enum class Kind { limit, error, mishap };
+        /// limit: the source cannot predict this. error: it threw for another reason. mishap: it gave no answer. cannot_run: the attempt
+        /// ends in an error on its device. not_asked: the question was given up, or the source is no longer asked.
+        enum class Kind { limit, error, mishap, cannot_run, not_asked };
         std::optional<PeakPrediction> prediction;
         std::string why_not;
         Kind kind = Kind::limit;  ///< of why_not
     };
+    /// Notes each new reason for no prediction.
     template <class Ask>
     [[nodiscard]] Told predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
+        Told told = quietly_predict(job, source, ask);
+        if (!told.prediction && told.kind != Told::Kind::not_asked) note_reason(source, told);
+        return told;
+    }
+    /// The same without a note.
+    template <class Ask>
+    [[nodiscard]] Told quietly_predict(const TrainerJob& job, PeakSource source, const Ask& ask) {
         const std::string key = prediction_key(info_, predictor_, job, source, files_);
         if (auto known = job.trace_file.empty() ? known_.find(key) : std::nullopt) return {std::move(known), {}};
         Rung& rung = rung_of(source);
-        if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::mishap};
+        if (rung.given_up()) return {std::nullopt, rung.latest, Told::Kind::not_asked};
         if (!has(source)) return refuse(source, "the trainer has none");
         if (source == PeakSource::virtual_card && !config_.virtual_card) return refuse(source, config_.why_no_virtual_card);
         const Stopwatch watch;
-        const Reply reply = ask(AskPeak{job, source, config_.prediction_memory_bytes}, config_.prediction_timeout);
-        if (reply.interrupted) return {std::nullopt, reply.silence};
+        const Reply reply = ask(AskPeak{job, source, config_.question_memory_bytes}, config_.prediction_timeout);
+        if (reply.interrupted) return {std::nullopt, reply.silence, Told::Kind::not_asked};
         if (!reply.answer) {
             ++rung.losses;
             return refuse(source, reply.silence, Told::Kind::mishap);
@@ -80,6 +89,7 @@ public:
         if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
             constexpr double long_seconds = 1;
             rung.losses = watch.seconds() < long_seconds ? 0 : rung.losses + 1;
+            if (reply.answer->cannot_run) return refuse(source, problem, Told::Kind::cannot_run);
             const bool limit = reply.answer->no_memory || is_prediction_limit(problem);
             return refuse(source, problem, limit ? Told::Kind::limit : Told::Kind::error);
         }
@@ -99,6 +109,11 @@ public:
             if (told.prediction) {
                 if (!instead.empty()) told.prediction->remark += (told.prediction->remark.empty() ? "" : "; ") + instead;
                 evidence.prediction = std::move(told.prediction);
+                return evidence;
+            }
+            if (told.kind == Told::Kind::cannot_run) {
+                evidence.remark = told.why_not;
+                evidence.cannot_run = true;
                 return evidence;
             }
             instead = instead_of(source) + without(told);
@@ -137,7 +152,12 @@ private:
     [[nodiscard]] static std::string without(const Told& told) {
         return (told.kind == Told::Kind::limit ? "; no action is needed (" : " (") + told.why_not + ")";
     }
-    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::limit);
+    Told refuse(PeakSource source, const std::string& why, Told::Kind what = Told::Kind::limit) {
+        rung_of(source).latest = why;
+        return {std::nullopt, why, what};
+    }
+    /// Notes it, unless the same reason was noted with other numbers.
+    void note_reason(PeakSource source, const Told& told);
     [[nodiscard]] std::string problem_in(const Answered& answer) const;
     /// The profile is per example, so the micro-batch does not change it. If a guard tries several micro-batches, it is asked only once.
     template <class Ask>

@@ -73,12 +73,18 @@ public:
         return questions_.profile(unlimited_job(params, plan), Asker{*this});
     }
     /// The prediction of a dry run. The worker writes the trace from which it predicts to a file.
+    /// The prediction of one source, without a note if there is none.
+    [[nodiscard]] MemoryQuestions::Told prediction(const ParamSet& params, const ExecutionPlan& plan, PeakSource source) {
+        return questions_.quietly_predict(unlimited_job(params, plan), source, Asker{*this});
+    }
     [[nodiscard]] MemoryQuestions::Told trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& file);
     [[nodiscard]] std::int64_t predictions_made() const { return questions_.made(); }  ///< by workers; known ones do not count
     /// @}
 
-    /// What the trainer finds with these parameters without training. Throws Error{plugin} if it cannot say.
-    [[nodiscard]] CheckAnswer check(const ParamSet& params, const ExecutionPlan& plan);
+    /// What the trainer finds with these parameters without training. Throws Error{plugin} if it cannot say, and also if it does not
+    /// answer in PoolConfig::check_timeout. If `timeout` is given, a late answer is none.
+    [[nodiscard]] CheckAnswer check(const ParamSet& params, const ExecutionPlan& plan,
+                                    std::optional<std::chrono::milliseconds> timeout = {});
 
 private:
     struct Asker {
@@ -132,7 +138,7 @@ private:
             return {.answer = std::exchange(answer_, std::nullopt)};
         }
         if (!let_go(asked) && !stop) return {.silence = "no answer: " + latest_death_.message};
-        return stop ? Reply::given_up() : Reply{.silence = "no answer within " + seconds_text(timeout)};
+        return stop ? Reply::given_up() : Reply{.silence = "no answer within " + seconds_text(timeout), .late = true};
     }
     /// Ends an idle worker. Returns false if it is gone already.
     bool let_go(const std::shared_ptr<RemoteWorker>& worker);

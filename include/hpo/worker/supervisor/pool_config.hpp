@@ -47,10 +47,10 @@ struct PoolConfig {
     /// For the answer to a profile. The event loop waits for it. So keep it below the time after which a store counts a study without
     /// heartbeats as dead.
     std::chrono::milliseconds profile_timeout{20'000};
-    std::chrono::milliseconds prediction_timeout{10'000};           ///< for the answer of a dry run or a probe; the event loop waits too
-    std::int64_t prediction_memory_bytes = std::int64_t{4} << 30U;  ///< more host memory that a worker may take for a prediction
-    std::chrono::milliseconds stop_grace{10'000};                   ///< from a request to stop until SIGTERM
-    std::chrono::milliseconds kill_grace{2'000};                    ///< from SIGTERM until SIGKILL
+    std::chrono::milliseconds prediction_timeout{10'000};         ///< for the answer of a dry run or a probe; the event loop waits too
+    std::int64_t question_memory_bytes = std::int64_t{4} << 30U;  ///< more host memory that a worker may take to answer a question
+    std::chrono::milliseconds stop_grace{10'000};                 ///< from a request to stop until SIGTERM
+    std::chrono::milliseconds kill_grace{2'000};                  ///< from SIGTERM until SIGKILL
 
     /// They keep predictions longer than the pool lives, as text by key. Both may be empty. If a recalled text cannot be read, the
     /// prediction is made again.

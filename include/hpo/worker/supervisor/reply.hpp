@@ -12,6 +12,7 @@ namespace hpo::worker::inline supervisor {
 struct Reply {
     std::optional<Answered> answer;
     std::string silence;
+    bool late = false;         ///< true if the time for the answer has passed
     bool interrupted = false;  ///< true if PoolConfig::stop_requested ended the wait for the answer
 
     [[nodiscard]] static Reply given_up() { return {.answer = std::nullopt, .silence = "the question was given up", .interrupted = true}; }

@@ -23,6 +23,7 @@
 #include "hpo/torch/checks/mixed_examples.hpp"
 #include "hpo/torch/checks/task_checks.hpp"
 #include "hpo/torch/failure_translation.hpp"
+#include "hpo/torch/recording/other_threads.hpp"
 #include "hpo/torch/training/batch_checks.hpp"
 #include "hpo/torch/training/batch_loader.hpp"
 #include "hpo/torch/training/loss_scale.hpp"
@@ -60,7 +61,13 @@ HPO_INLINE void TaskChecks::check_training() {
     Outputs outputs;
     {
         const Autocast autocast{attempt_.device(), plan_.precision};
+        const OtherThreads others;
         outputs = model_.forward(batch);
+        if (others.ran_operators()) {
+            attempt_.progress().log(
+                "forward computes in a thread of its own, where the training's precision and its mode without gradients do not hold; "
+                "expected the calling thread");
+        }
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const std::string name = outputs.size() == 1 ? "outputs" : "output " + std::to_string(i);

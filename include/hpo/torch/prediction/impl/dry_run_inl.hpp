@@ -14,9 +14,13 @@
 #include "hpo/torch/meta/device.hpp"
 #include "hpo/torch/meta/host.hpp"
 #include "hpo/torch/prediction/dry_run.hpp"
+#include "hpo/torch/prediction/predict_peak.hpp"
+#include "hpo/torch/prediction/trace_scopes.hpp"
+#include "hpo/torch/recording/mixed_devices.hpp"
 #include "hpo/torch/recording/random_reads.hpp"
 #include "hpo/torch/recording/value_reads.hpp"
 #include "hpo/torch/training/loop.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 
 namespace hpo::libtorch::inline prediction {
 
@@ -44,19 +48,37 @@ HPO_INLINE DryRun dry_run(Task& task, const TrainingPlan& plan, Seed seed, const
     if (plan.precision != Precision::fp32) Doubt::note(0.01, "autocast");
     const AttemptSettings settings{.device = torch::Device{torch::kMeta}};
     RunningAttempt attempt{settings, progress};
-    const auto record = [&] {
+    const auto record_with = [&](TraceDetail wanted) {
         const std::int64_t refusals_before = ValueReads::refusals();
         ShortTask shortened{task, plan, attempt.device()};
-        if (detail == TraceDetail::scopes) shortened.name_scopes();
+        if (wanted == TraceDetail::scopes) shortened.name_scopes();
         const RandomReads random;
-        auto trace =
-            trace_training(std::move(shortened), seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device, attempt);
+        std::optional<MixedDevices> mixed;
+        if (target == MetaTarget::cuda) mixed.emplace(&TraceScopes::place);
+        allocator::AllocationTrace trace;
+        try {
+            trace = trace_training(std::move(shortened), seed, target == MetaTarget::cpu ? Recorded::device_and_host : Recorded::device,
+                                   attempt);
+        } catch (...) {
+            if (mixed && !mixed->problem().empty()) throw CannotRun{mixed->problem()};
+            rethrow_with_phase(attempt.phase());
+        }
+        if (mixed && !mixed->problem().empty()) throw CannotRun{mixed->problem()};
         if (ValueReads::refusals() != refusals_before) throw Error{Errc::plugin, ValueReads::refusal("and goes on where that fails")};
         if (!random.phase().empty()) {
             throw Error{Errc::plugin, "the training reads numbers that it has drawn at random (in its phase " + random.phase() +
                                           "), and its memory may hang on them: only a probe tells it"};
         }
         return trace;
+    };
+    const auto record = [&] {
+        try {
+            return record_with(detail);
+        } catch (const CannotRun&) {
+            if (detail == TraceDetail::scopes) throw;
+            static_cast<void>(record_with(TraceDetail::scopes));  // throws again, and names the module
+            throw;
+        }
     };
     std::int64_t evaluation_reads = 0;
     allocator::AllocationTrace trace = [&] {

@@ -4,7 +4,9 @@
 #include <torch/version.h>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "hpo/allocator/capacity_need.hpp"
@@ -35,6 +37,14 @@ HPO_INLINE std::string dry_run_problem(const std::string& message) {
         name = line.substr(0, end);
     }
     return name.empty() ? line : "LibTorch has no meta kernel for " + name;
+}
+
+HPO_INLINE void rethrow_with_phase(std::string_view phase) {
+    const std::exception_ptr error = std::current_exception();
+    const Failure failure = translate_failure(error, phase, {});
+    if (failure.type == "hpo::Error" || failure.kind == FailureKind::host_out_of_memory || failure.kind == FailureKind::out_of_memory)
+        std::rethrow_exception(error);
+    throw Error{Errc::plugin, "in " + std::string{phase} + ": " + dry_run_problem(failure.message)};
 }
 
 HPO_INLINE void add_doubt(PeakPrediction& prediction, const Doubt& doubt) {

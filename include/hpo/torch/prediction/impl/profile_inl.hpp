@@ -23,8 +23,10 @@ HPO_INLINE std::int64_t measure_activations(const Task& task, Model& model, Prec
     std::vector<std::int64_t> chosen(static_cast<std::size_t>(examples));
     std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
     const auto before = read_memory(attempt.device()).allocated.value_or(0);
+    attempt.enter("batch");
     const Batch batch = task.training_batch(chosen, attempt.device());
     check_count(batch, chosen.size());
+    attempt.enter("forward");
     Outputs outputs;
     {
         const Autocast autocast{attempt.device(), precision};
@@ -50,7 +52,6 @@ HPO_INLINE Profile measure_profile(Task& task, const TrainingPlan& plan, const S
     for (const torch::Tensor& buffer : model->buffers()) profile.weight_bytes += static_cast<std::int64_t>(buffer.nbytes());
 
     const std::int64_t most = std::min<std::int64_t>(4, task.training_examples());
-    attempt.enter("forward");
     static_cast<void>(measure_activations(task, *model, plan.precision, most, attempt));  // so that the library's workspaces exist
     const std::int64_t few = std::max<std::int64_t>(1, most / 2);
     const std::int64_t bytes_few = measure_activations(task, *model, plan.precision, few, attempt);

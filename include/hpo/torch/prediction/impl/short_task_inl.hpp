@@ -83,9 +83,17 @@ HPO_INLINE ShortTask::ShortTask(Task& whole, const TrainingPlan& plan, torch::De
     : whole_{whole}, plan_{plan}, device_{device}, evaluation_passes_{evaluation_passes} {
     plan_.epochs = std::min<std::int64_t>(plan.epochs, 2);
     plan_.reports_per_epoch = plan.epochs > 1 ? 1 : std::min<std::int64_t>(plan.reports_per_epoch, 2);
+    moves_batches_ = plan_.loader_workers > 0;
     plan_.loader_workers = 0;
     plan_.checkpoints = {};
     plan_.model_folder.clear();
+}
+
+HPO_INLINE Batch ShortTask::moved(Batch batch, torch::Device device) const {
+    if (!moves_batches_) return batch;
+    for (torch::Tensor& input : batch.inputs) input = input.to(device);
+    if (batch.targets.defined()) batch.targets = batch.targets.to(device);
+    return batch;
 }
 
 template <class Evaluation>

@@ -3,6 +3,7 @@
 
 #include <ATen/record_function.h>
 #include <torch/torch.h>
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -12,22 +13,8 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/torch/meta/allocator.hpp"
 #include "hpo/torch/prediction/trace_scopes.hpp"
+#include "hpo/torch/recording/operator_inputs.hpp"
 #include "hpo/torch/recording/trace_recorder.hpp"
-
-namespace hpo::libtorch::detail {
-
-/// The inputs of an operator that is about to run. Design note: in debug builds LibTorch's own accessor asserts a flag that only a debug
-/// build of LibTorch sets. An explicit instantiation may name a private member, so this reads it directly.
-[[nodiscard]] c10::ArrayRef<const c10::IValue> inputs_of(const at::RecordFunction& function);
-
-template <auto inputs>
-struct OpenedRecordFunction {
-    friend c10::ArrayRef<const c10::IValue> inputs_of(const at::RecordFunction& function) { return function.*inputs; }
-};
-
-template struct OpenedRecordFunction<&at::RecordFunction::inputs_>;
-
-}  // namespace hpo::libtorch::detail
 
 namespace hpo::libtorch::inline prediction {
 
@@ -44,40 +31,87 @@ HPO_INLINE TraceScopes::~TraceScopes() {
     current() = before_;
 }
 
-HPO_INLINE void TraceScopes::end(const at::RecordFunction& /*function*/, at::ObserverContext* /*context*/) {
-    if (current() && --current()->depth_ == 0) TraceRecorder::instance().enter_scope(current()->module_);
-}
-
 HPO_INLINE void TraceScopes::begin(const at::RecordFunction& function) {
+    follow_phase();
     const bool backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
-    if (std::exchange(phases_, TraceRecorder::instance().phases()) != TraceRecorder::instance().phases()) module_.clear();
-    if (backward) {
-        if (const auto found = forward_.find(function.seqNr()); found != forward_.end()) module_ = found->second;
-    } else {
-        for (const c10::IValue& input : detail::inputs_of(function)) {
-            if (input.isTensor()) use(input.toTensor());
-        }
-        if (function.seqNr() >= 0) forward_[function.seqNr()] = module_;
+    Frame frame;
+    if (!frames_.empty()) frame = frames_.back();
+    else if (optimizes_) frame = {.known = true, .module = "optimizer"};
+    const bool was_known = frame.known && !frames_.empty();
+    find_module(function, frame);
+    if (frames_.empty() || backward) frame.outermost = short_name(function.name());
+    if (frame.known && !was_known) end_gap(frame.module);
+    if (!backward && function.seqNr() >= 0) {
+        if (frame.known) forward_[function.seqNr()] = frame.module;
+        else gap_nodes_.push_back(function.seqNr());
     }
-    if (depth_++ == 0 || backward) outermost_ = short_name(function.name());
-    TraceRecorder::instance().enter_scope(module_.empty() ? outermost_ : module_ + " " + outermost_);
+    frames_.push_back(std::move(frame));
+    show_scope();
 }
 
-HPO_INLINE std::string_view TraceScopes::short_name(std::string_view name) {
-    for (const std::string_view prefix : {"autograd::engine::evaluate_function: ", "torch::autograd::"}) {
-        if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+HPO_INLINE void TraceScopes::leave() {
+    if (frames_.empty()) return;  // it began before the scopes did
+    const Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    if (frame.known && (frames_.empty() || !frames_.back().known)) {
+        last_module_ = frame.module.substr(frame.module.starts_with(after) ? after.size() : 0);
+        gap_begin_ = TraceRecorder::instance().blocks();
     }
-    return name;
+    show_scope();
 }
 
-HPO_INLINE void TraceScopes::use(const torch::Tensor& tensor) {
-    if (!tensor.defined() || !tensor.has_storage()) return;
+HPO_INLINE void TraceScopes::show_scope() {
+    if (frames_.empty()) return TraceRecorder::instance().enter_scope("");
+    const Frame& frame = frames_.back();
+    TraceRecorder::instance().enter_scope(frame.module.empty() ? frame.outermost : frame.module + " " + frame.outermost);
+}
+
+HPO_INLINE void TraceScopes::follow_phase() {
+    TraceRecorder& recorder = TraceRecorder::instance();
+    if (std::exchange(phases_, recorder.phases()) == recorder.phases()) return;
+    end_gap("");
+    last_module_.clear();
+    const std::string phase = recorder.phase();
+    optimizes_ = phase == "step" || phase == "update";
+}
+
+HPO_INLINE void TraceScopes::find_module(const at::RecordFunction& function, Frame& frame) {
+    if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) {
+        const auto found = forward_.find(function.seqNr());
+        frame.known = found != forward_.end();
+        frame.module = frame.known ? found->second : "";
+        return;
+    }
+    detail::each_input_tensor(function, [&](const torch::Tensor& tensor) { find_module(tensor, frame); });
+}
+
+HPO_INLINE void TraceScopes::find_module(const torch::Tensor& tensor, Frame& frame) {
+    if (!tensor.has_storage()) return;
     auto found = modules_.find(storage_of(tensor));
     if (found == modules_.end() && tensor.is_leaf() && tensor.requires_grad()) {
         look_at_parameters();
         found = modules_.find(storage_of(tensor));
     }
-    if (found != modules_.end()) module_ = found->second;
+    if (found == modules_.end()) return;
+    frame.known = true;
+    frame.module = found->second + (optimizes_ ? " optimizer" : "");
+}
+
+HPO_INLINE std::string TraceScopes::place() {
+    if (!current()) return {};
+    for (const Frame& frame : current()->frames_) {
+        if (frame.known && !frame.module.empty()) return "in " + frame.module;
+    }
+    return current()->last_module_.empty() ? "" : std::string{after} + current()->last_module_;
+}
+
+HPO_INLINE void TraceScopes::end_gap(const std::string& next_module) {
+    std::string place = common_module(last_module_, next_module);
+    if (place.empty() && !last_module_.empty()) place = std::string{after} + last_module_;
+    if (!place.empty()) TraceRecorder::instance().put_before_scopes(gap_begin_, place + " ");
+    for (const std::int64_t node : gap_nodes_) forward_[node] = place;
+    gap_nodes_.clear();
+    gap_begin_ = TraceRecorder::instance().blocks();
 }
 
 HPO_INLINE void TraceScopes::look_at_parameters() {
@@ -89,6 +123,22 @@ HPO_INLINE void TraceScopes::look_at_parameters() {
         if (!modules_.emplace(storage_of(parameter.value()), module).second) continue;
         TraceRecorder::instance().name(MetaAllocator::ticket_of(parameter.value().storage().data_ptr()), module + " weights");
     }
+}
+
+HPO_INLINE std::string_view TraceScopes::short_name(std::string_view name) {
+    for (const std::string_view prefix : {"autograd::engine::evaluate_function: ", "torch::autograd::"}) {
+        if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    }
+    return name;
+}
+
+HPO_INLINE std::string TraceScopes::common_module(std::string_view a, std::string_view b) {
+    const std::string first = std::string{a} + '.';
+    const std::string second = std::string{b} + '.';
+    const auto differ = std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first;
+    const std::string both{first.begin(), differ};
+    const std::size_t dot = both.rfind('.');
+    return dot == std::string::npos ? "" : both.substr(0, dot);
 }
 
 }  // namespace hpo::libtorch::prediction

@@ -36,6 +36,17 @@ HPO_INLINE void TraceRecorder::name(Ticket ticket, const std::string& scope) {
     if (ticket.recording == 0 || ticket.recording != recording_) return;
     const std::lock_guard lock{mutex_};
     trace_.blocks[static_cast<std::size_t>(ticket.block)].scope = number_of(scope);
+    named_.insert(static_cast<std::size_t>(ticket.block));
+}
+
+HPO_INLINE void TraceRecorder::put_before_scopes(std::size_t first, const std::string& text) {
+    if (!recording_) return;
+    const std::lock_guard lock{mutex_};
+    for (std::size_t block = first; block < trace_.blocks.size(); ++block) {
+        if (named_.contains(block)) continue;
+        std::uint32_t& scope = trace_.blocks[block].scope;
+        scope = number_of(text + trace_.scopes[scope]);
+    }
 }
 
 HPO_INLINE void TraceRecorder::enter(std::string_view phase) {
@@ -58,6 +69,7 @@ HPO_INLINE Recording::Recording(Recorded recorded) {
     recorder_.trace_ = {};
     recorder_.scope_ = 0;
     recorder_.scopes_ = {{"", 0}};
+    recorder_.named_.clear();
     recorder_.recording_ = ++recorder_.recordings_;
 }
 

@@ -18,6 +18,7 @@
 #include <variant>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/trainer/cannot_run.hpp"
 #include "hpo/trainer/objectives.hpp"
 #include "hpo/worker/child/host_memory_limit.hpp"
 #include "hpo/worker/child/worker_loop.hpp"
@@ -90,7 +91,10 @@ HPO_INLINE void WorkerLoop::obey(EvaluateModel& request) {
 
 HPO_INLINE void WorkerLoop::obey(AskProfile& request) {
     begin([this, request = std::move(request)] {
-        answer(request.id, [&](Answered& to, Progress& progress) { to.profile = trainer_.stoppable_profile(request.job, progress); });
+        answer(request.id, [&](Answered& to, Progress& progress) {
+            const HostMemoryLimit limit{request.most_memory_bytes};
+            to.profile = trainer_.stoppable_profile(request.job, progress);
+        });
     });
 }
 
@@ -106,6 +110,7 @@ HPO_INLINE void WorkerLoop::obey(AskPeak& request) {
 HPO_INLINE void WorkerLoop::obey(AskCheck& request) {
     begin([this, request = std::move(request)] {
         answer(request.id, [&](Answered& to, QuestionProgress& progress) {
+            const HostMemoryLimit limit{request.most_memory_bytes};
             to.problems = trainer_.stoppable_check(request.job, progress);
             to.remarks = progress.take_lines();
         });
@@ -158,6 +163,9 @@ void WorkerLoop::answer(std::int64_t id, F&& fill) {
     } catch (const std::bad_alloc& error) {
         answered.error = error.what();
         answered.no_memory = true;
+    } catch (const CannotRun& error) {
+        answered.error = error.what();
+        answered.cannot_run = true;
     } catch (const std::exception& error) {
         answered.error = error.what();
     }

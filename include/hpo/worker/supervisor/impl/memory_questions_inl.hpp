@@ -50,23 +50,22 @@ HPO_INLINE std::string MemoryQuestions::instead_of(PeakSource missing) const {
 }
 
 HPO_INLINE std::string MemoryQuestions::note_of(PeakSource source, const std::string& why, Told::Kind kind, bool given_up) const {
+    if (kind == Told::Kind::cannot_run) return "this configuration cannot run on " + config_.device + ": " + why;
     return (next_after(source) ? "this configuration is " : "") + instead_of(source) +
            without({.prediction = {}, .why_not = why, .kind = given_up ? Told::Kind::mishap : kind}) +
            (given_up ? "; it is not asked any more" : "");
 }
 
-HPO_INLINE MemoryQuestions::Told MemoryQuestions::refuse(PeakSource source, const std::string& why, Told::Kind what) {
+HPO_INLINE void MemoryQuestions::note_reason(PeakSource source, const Told& told) {
     Rung& rung = rung_of(source);
-    rung.latest = why;
-    std::string kind = why;
+    std::string kind = told.why_not;
     std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
-    if (rung.given_up() || rung.told.insert(std::move(kind)).second) note(note_of(source, why, what, rung.given_up()));
-    return {std::nullopt, why, what};
+    if (rung.given_up() || rung.told.insert(std::move(kind)).second) note(note_of(source, told.why_not, told.kind, rung.given_up()));
 }
 
 HPO_INLINE std::string MemoryQuestions::problem_in(const Answered& answer) const {
     if (answer.no_memory) {
-        const std::int64_t most = config_.prediction_memory_bytes;
+        const std::int64_t most = config_.question_memory_bytes;
         return "more host memory was asked for than " +
                (most > 0 ? "the " + format_bytes(most) + " that a prediction may take" : "there is");
     }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "tune/prediction/trainer_look.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/time.hpp"
+#include "hpo/device/host_memory.hpp"
+#include "hpo/failure/classify.hpp"
+#include "hpo/worker/supervisor/pool.hpp"
+#include "support/text.hpp"
+#include "tune/device/surroundings.hpp"
+#include "tune/display/text.hpp"
+#include "tune/prediction/least_memory.hpp"
+#include "tune/settings/proposals.hpp"
+
+namespace hpo::tune {
+namespace {
+
+/// A plan for at most two examples.
+ExecutionPlan of_two_examples(ExecutionPlan plan) {
+    if (const auto micro = plan.effective_micro_batch()) plan.effective_batch = plan.micro_batch = std::min<std::int64_t>(2, *micro);
+    return plan;
+}
+
+std::string in_words(const ParamSet& params) {
+    std::string text;
+    for (const Param& param : params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
+    return text;
+}
+
+/// The problem without its figures and configuration, so that the same one under other values counts once.
+std::string kind_of(const std::string& problem) {
+    std::string text = problem.substr(0, problem.find("; configuration: "));
+    std::erase_if(text, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; });
+    return text;
+}
+
+/// A proposal, and what its shapes say.
+struct LookedAt {
+    ParamSet params;
+    ShapesAnswer shapes;
+};
+
+class Look {
+public:
+    Look(const Settings& settings, const TrainerInfo& info, const LookDevices& devices)
+        : settings_{settings}, info_{info}, devices_{devices}, given_{device_budget(settings)} {}
+
+    TrainerLook at(const std::vector<ParamSet>& drawn) {
+        constexpr std::size_t most = 20;
+        std::vector<ParamSet> asked = representatives(drawn);
+        for (std::size_t i = 0; i < drawn.size() && asked.size() < most; ++i) asked.push_back(drawn[i]);
+        worker::PoolConfig config = question_config(settings_, info_, devices_.predictions);
+        config.device_budget_bytes = given_;
+        worker::Pool questions{std::move(config)};
+        std::vector<LookedAt> proposals;
+        for (const ParamSet& params : asked) {
+            const auto shapes_on = [&](const std::string& device) {
+                return look_at_shapes(questions, params, first_plan(settings_, info_, params, device));
+            };
+            LookedAt each{params, shapes_on(devices_.predictions)};
+            if (devices_.steps != devices_.predictions) each.shapes.need_bytes = shapes_on(devices_.steps).need_bytes;
+            proposals.push_back(std::move(each));
+        }
+        for (const LookedAt& each : proposals) {
+            if (!each.shapes.cannot_run.empty()) add_problem("cannot run on " + devices_.predictions + ": " + each.shapes.cannot_run);
+        }
+        std::ranges::stable_sort(proposals, {}, [](const LookedAt& each) { return each.shapes.need_bytes.value_or(0); });
+        make_real_steps(proposals);
+        if (too_large_ == 0) tell_fit(questions, drawn);
+        else tell_too_large();
+        return std::move(found_);
+    }
+
+private:
+    void add_problem(const std::string& text) {
+        if (kinds_.insert(kind_of(text)).second) found_.problems.push_back("trainer " + info_.name + ": " + text);
+    }
+    void add_remark(const std::string& text) {
+        if (std::ranges::find(found_.remarks, text) == found_.remarks.end()) found_.remarks.push_back(text);
+    }
+
+    /// The smallest first, so that the bounds allow as many as possible.
+    void make_real_steps(const std::vector<LookedAt>& proposals) {
+        worker::PoolConfig config = pool_config(settings_, info_);
+        config.device = devices_.steps;
+        config.question_memory_bytes = bounds_.bytes;
+        config.device_budget_bytes = std::min(given_.value_or(bounds_.bytes), bounds_.bytes);
+        worker::Pool pool{std::move(config)};
+        const Stopwatch watch;
+        const auto whole = std::chrono::duration<double>{bounds_.seconds}.count();
+        for (std::size_t i = 0; i < proposals.size(); ++i) {
+            const LookedAt& each = proposals[i];
+            const std::int64_t need = each.shapes.need_bytes.value_or(0);
+            if (std::min(need, given_.value_or(need)) > bounds_.bytes) {
+                return tell_by_shapes(
+                    proposals, i,
+                    "a step of two examples takes " + format_bytes(need) + ", and check takes at most " + format_bytes(bounds_.bytes));
+            }
+            const std::string late = "real steps took the " + std::to_string(bounds_.seconds.count()) + " s that check has for them";
+            const double left = whole - watch.seconds();
+            if (i > 0 && left <= 0) return tell_by_shapes(proposals, i, late);
+            const auto timeout = i == 0 ? std::nullopt
+                                        : std::optional{std::min(settings_.plugin_timeout(),
+                                                                 std::chrono::milliseconds{static_cast<std::int64_t>(left * 1000) + 1})};
+            const worker::CheckAnswer answer = pool.check(each.params, first_plan(settings_, info_, each.params, devices_.steps), timeout);
+            if (!answer.in_time) return tell_by_shapes(proposals, i, late + ", and this one had not ended");
+            if (i == 0 && answer.held_bytes.value_or(0) > 0) look_for_leak(pool, each, *answer.held_bytes);
+            ++real_steps_;
+            for (const TrainerProblem& problem : answer.problems) see(each, problem);
+            for (const std::string& remark : answer.remarks) add_remark(remark);
+        }
+    }
+
+    /// The same step again in the same worker: what is held once may be kept for good, what is held again is kept for each trial.
+    void look_for_leak(worker::Pool& pool, const LookedAt& proposal, std::int64_t held) {
+        const auto again = pool.check(proposal.params, first_plan(settings_, info_, proposal.params, devices_.steps), bounds_.seconds);
+        const std::int64_t more = again.held_bytes.value_or(0) - held;
+        if (more <= 0) return;
+        add_remark("trainer " + info_.name + " keeps memory between trials: its process held " + format_bytes(held) +
+                   " of the device after one step and " + format_bytes(held + more) +
+                   " after the same step again. A run replaces such a worker; expected to give back what a trial takes");
+    }
+
+    void see(const LookedAt& proposal, const TrainerProblem& problem) {
+        const std::string text = problem.where + ": " + problem.what;
+        if (!is_memory(classify_text({.message = problem.what}).kind)) return add_problem(text);
+        if (given_ && *given_ <= bounds_.bytes) {
+            if (++too_large_ == 1) first_too_large_ = text;
+            return;
+        }
+        add_remark("a real step of this proposal ended early, because check takes at most " + format_bytes(bounds_.bytes) + " for it (" +
+                   in_words(proposal.params) + ")");
+    }
+
+    /// Says that the proposals from `first` on made no real step, and what their shapes say.
+    void tell_by_shapes(const std::vector<LookedAt>& proposals, std::size_t first, const std::string& why) {
+        const std::size_t rest = proposals.size() - first;
+        add_remark(std::to_string(rest) + " of " + tools::counted(proposals.size(), "proposal") + (rest == 1 ? " was" : " were") +
+                   " looked at by the shapes alone: " + why + " (" + in_words(proposals[first].params) + ")");
+        std::set<std::string> told;
+        for (std::size_t i = first; i < proposals.size(); ++i) {
+            const std::string& error = proposals[i].shapes.error;
+            if (error.empty() || !told.insert(kind_of(error)).second) continue;
+            add_remark("a training without numbers ended with an error: " + error + " (" + in_words(proposals[i].params) + ")");
+        }
+    }
+
+    void tell_fit(worker::Pool& questions, const std::vector<ParamSet>& drawn) {
+        const auto capacity = device_capacity(settings_, devices_.predictions);
+        if (!capacity || !found_.problems.empty()) return;
+        const registry::AnyMemoryGuard guard = settings_.policies().guard;
+        const FitQuestion question{
+            devices_.predictions, *capacity, {}, [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << "\n"; }};
+        if (const auto problem = nothing_fits(settings_, info_, questions, guard, question)) {
+            found_.problems.push_back(*problem);
+            return;
+        }
+        const std::string share = share_refused(settings_, info_, questions, guard, question, drawn);
+        if (!share.empty()) add_remark(share);
+    }
+
+    void tell_too_large() {
+        const std::string share = std::to_string(too_large_) + " of " + tools::counted(real_steps_, "proposal") +
+                                  " looked at: a model and two examples do not fit the memory: " + first_too_large_;
+        (too_large_ == real_steps_ ? found_.problems : found_.remarks).push_back(share);
+    }
+
+    const Settings& settings_;
+    const TrainerInfo& info_;
+    const LookDevices& devices_;
+    std::optional<std::int64_t> given_;  ///< the study's memory
+    const RealStepBounds bounds_ = real_step_bounds();
+    TrainerLook found_;
+    std::set<std::string> kinds_;  ///< of problems
+    std::size_t real_steps_ = 0;
+    std::size_t too_large_ = 0;
+    std::string first_too_large_;
+};
+
+}  // namespace
+
+RealStepBounds real_step_bounds() {
+    constexpr std::int64_t most = std::int64_t{4} << 30U;
+    const auto host = device::host_memory();
+    return {.bytes = host ? std::min(most, host->available / 2) : most};
+}
+
+ShapesAnswer look_at_shapes(worker::Pool& pool, const ParamSet& params, ExecutionPlan plan) {
+    using Kind = worker::MemoryQuestions::Told::Kind;
+    const auto told = pool.prediction(params, of_two_examples(std::move(plan)), PeakSource::dry_run);
+    if (told.prediction) return {.need_bytes = told.prediction->need};
+    if (told.kind == Kind::cannot_run) return {.cannot_run = told.why_not};
+    return {.error = told.kind == Kind::error ? told.why_not : ""};
+}
+
+TrainerLook look_with_trainer(const Settings& settings, const TrainerInfo& info, const LookDevices& devices,
+                              const std::vector<ParamSet>& drawn) {
+    return Look{settings, info, devices}.at(drawn);
+}
+
+}  // namespace hpo::tune
