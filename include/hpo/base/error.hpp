@@ -19,6 +19,7 @@ enum class Errc {
     store_schema,  ///< a store of another kind, or of a newer schema
     no_device,     ///< no device that satisfies the request
     plugin,        ///< a trainer plugin that is missing, foreign or broken
+    breaker,       ///< a run that its breaker ended, because trials failed in the same way again and again
     interrupted,   ///< the user asked to stop
 };
 
@@ -33,6 +34,7 @@ enum class Errc {
         case Errc::store:
         case Errc::store_schema: return 3;
         case Errc::no_device: return 4;
+        case Errc::breaker: return 5;
         case Errc::plugin: return 6;
         case Errc::interrupted: return 130;
     }

@@ -27,7 +27,9 @@ public:
     [[nodiscard]] const Study& study() const noexcept { return study_; }
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
     [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, other_studies_}; }
-    [[nodiscard]] TuneResult result(bool interrupted) const { return {study_, trials_, interrupted}; }
+    [[nodiscard]] TuneResult result(bool interrupted, std::optional<BreakerTrip> broken) const {
+        return {study_, trials_, interrupted, std::move(broken)};
+    }
 
     /// Reads the attempts of other studies on a device of this name, for History::other_studies.
     void read_other_studies(const std::string& device_name) { other_studies_ = attempts_of_other_studies(store_, study_.id, device_name); }

@@ -29,6 +29,7 @@ public:
         const Stopwatch watch;
         while (books_.done() < options_.trials) {
             if (options_.stop_requested && options_.stop_requested()) return true;
+            if (breaker_.trip()) break;
             if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
             if (const auto number = begin()) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
@@ -38,6 +39,9 @@ public:
         books_.settle_lost();
         return false;
     }
+
+    /// Why the breaker ended the run, after `run`.
+    [[nodiscard]] const std::optional<BreakerTrip>& broken() const noexcept { return breaker_.trip(); }
 
 private:
     /// Begins a lost trial again with its parameters, or a new trial. Returns nullopt when the wanted number is done or running, or when
@@ -164,6 +168,7 @@ private:
         books_.end_attempt(number);
         add_source_attributes(trial);
         books_.finish(number);
+        breaker_.see(books_.trial(number));
     }
 
     Policies<S, P, G, R>& policies_;
@@ -171,6 +176,7 @@ private:
     const TuneOptions& options_;
     TuneObserver& observer_;
     EnqueuedValues enqueued_;
+    Breaker breaker_{options_.breaker};
 };
 
 }  // namespace hpo::tuner

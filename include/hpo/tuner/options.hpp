@@ -14,6 +14,7 @@
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/store/store.hpp"
+#include "hpo/tuner/breaker.hpp"
 
 namespace hpo {
 
@@ -42,6 +43,8 @@ struct TuneOptions {
     /// How often in a row a configuration may end the process that runs the study before it wrote a checkpoint. After that it is not run
     /// again, and its trial fails.
     int max_losses = 3;
+    /// So many trials of this run that fail in the same way one after another end it (Breaker). 0: never.
+    std::int64_t breaker = 10;
     std::function<bool()> stop_requested{};  ///< asked between events; if true, running trials end as interrupted and the call returns
     /// Returns an existing folder for the checkpoints of a trial's attempts. Called before each attempt. If not set, no checkpoints are
     /// kept.
@@ -65,6 +68,7 @@ struct TuneResult {
     Study study;
     std::vector<Trial> trials;
     bool interrupted = false;
+    std::optional<BreakerTrip> broken{};  ///< why the breaker ended the run before all trials were done
 
     /// The best complete and feasible trial. Null if there is none, or if the study has several objectives.
     [[nodiscard]] const Trial* best() const { return study.directions.size() == 1 ? best_trial(trials, study.directions[0]) : nullptr; }

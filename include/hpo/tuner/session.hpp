@@ -33,8 +33,8 @@ public:
             TuneObserver& observer)
         : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options}, observer_{observer} {}
 
-    /// Runs until the asked number of trials is done, time is up or a stop is requested. Returns true if it was a stop. If something
-    /// throws, the running trials first end as interrupted.
+    /// Runs until the asked number of trials is done, time is up, the breaker trips or a stop is requested. Returns true if it was a stop.
+    /// If something throws, the running trials first end as interrupted.
     bool run() {
         try {
             loop();
@@ -51,6 +51,9 @@ public:
         return stopping_;
     }
 
+    /// Why the breaker ended the run, after `run`.
+    [[nodiscard]] const std::optional<BreakerTrip>& broken() const noexcept { return breaker_.trip(); }
+
 private:
     static constexpr double poll_seconds = 0.1;
 
@@ -65,10 +68,10 @@ private:
                     WaitingAttempt retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
                     go_on(std::move(retry));
-                } else if (out_of_time() || !(go_on_with_lost() || begin_trial())) break;
+                } else if (out_of_time() || breaker_.trip() || !(go_on_with_lost() || begin_trial())) break;
             }
             if (!running_.empty()) executor_.wait(*this, poll_seconds);
-            else if (stopping_ || out_of_time() || !wait_for_others()) break;
+            else if (stopping_ || out_of_time() || breaker_.trip() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
         }
@@ -276,6 +279,7 @@ private:
         prune_reasons_.erase(number);
         std::erase(running_, number);
         books_.finish(number);
+        breaker_.see(books_.trial(number));
     }
 
     Policies<S, P, G, R>& policies_;
@@ -293,6 +297,7 @@ private:
     LostTrials lost_trials_{books_, space_, options_, observer_};
     EnqueuedValues enqueued_;
     std::map<std::int64_t, std::string> prune_reasons_;
+    Breaker breaker_{options_.breaker};
     bool stopping_ = false;
     bool waiting_ = false;  ///< true once the observer was told that other processes run the missing trials
 };

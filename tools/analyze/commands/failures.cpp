@@ -15,7 +15,7 @@
 #include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/failure_totals.hpp"
-#include "support/failure_line.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 

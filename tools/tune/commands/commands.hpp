@@ -40,7 +40,7 @@ void begin_on_asked_card(std::vector<std::string> words);
 /// For the end of a command's help.
 inline constexpr const char* exit_codes =
     "Exit codes: 0 done, 1 a check or every trial failed, 2 wrong use, script or configuration, 3 store, 4 no device,\n"
-    "            6 plugin, 130 interrupted";
+    "            5 the run was ended by its breaker, 6 plugin, 130 interrupted";
 
 // One file for each subcommand.
 void add_run(CLI::App& app, Actions& actions);

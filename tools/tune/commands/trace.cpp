@@ -12,11 +12,11 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/allocator/trace_timeline.hpp"
 #include "hpo/base/new_file.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "hpo/sampler/random.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
-#include "support/failure_line.hpp"
 #include "support/options.hpp"
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
@@ -99,7 +99,7 @@ void record_training(worker::Pool& pool, const Job& job, const std::string& trai
     TrainingEnd training;
     pool.submit(job, training);
     while (!training.ended) pool.wait(training, 1);
-    if (const auto& failure = training.ended->failure) throw Error{Errc::plugin, trainer + ": training: " + tools::failure_line(*failure)};
+    if (const auto& failure = training.ended->failure) throw Error{Errc::plugin, trainer + ": training: " + failure_line(*failure)};
     shown.measured = std::move(training.ended);
     require_trace(job, trainer, "training");
 }

@@ -13,9 +13,9 @@
 #include "hpo/core/history.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/study.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/trainer/objectives.hpp"
-#include "support/failure_line.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {
@@ -42,9 +42,7 @@ std::string unquoted(const std::string& json) {
 }
 
 /// The kind, and the line of what was said that tells it.
-std::string message_of(const Failure& failure) {
-    return std::string{analysis::failure_name(failure)} + ": " + tools::failure_line(failure);
-}
+std::string message_of(const Failure& failure) { return std::string{analysis::failure_name(failure)} + ": " + failure_line(failure); }
 
 /// "12.25 MiB refused with 125.71 MiB in use in forward"; empty when not known.
 std::string figures_of(const Failure& failure) {

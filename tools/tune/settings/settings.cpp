@@ -46,6 +46,8 @@ constexpr Word known_words[] = {
     {"guard", "auto", "auto|NAME[:key=value,...]",
      "see hpo-tune policies guard; auto: calibrated if the device's memory is known, else unlimited"},
     {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
+    {"breaker", "10", "N",
+     "end the run after so many trials that failed in the same way one after another, or half of 5 times as many; 0: never"},
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
     {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; without a folder beside the store"},
     {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},

@@ -12,6 +12,8 @@
 #include "hpo/analysis/best.hpp"
 #include "hpo/analysis/changed_params.hpp"
 #include "hpo/analysis/study_counts.hpp"
+#include "hpo/failure/failure_line.hpp"
+#include "hpo/failure/traits.hpp"
 #include "support/counts_text.hpp"
 #include "support/json.hpp"
 #include "tune/display/text.hpp"
@@ -53,6 +55,16 @@ std::string explaining_tool(const TuneResult& result, const analysis::StudyCount
     if (counts.oom_attempts > 0 && counts.oom_attempts >= otherwise) return "explain: hpo-analyze oom";
     if (otherwise > 0) return "explain: hpo-analyze failures";
     return "look closer: hpo-analyze summary";
+}
+
+/// Why the breaker ended the run, and what was tried.
+std::string trip_text(const BreakerTrip& trip) {
+    const bool row = trip.failures == trip.of;
+    return "the run was ended, because " + std::to_string(trip.failures) +
+           (row ? " trials in a row" : " of the latest " + std::to_string(trip.of) + " trials") +
+           " failed in the same way: " + std::string{to_text(trip.latest.kind)} +
+           (trip.latest.where.empty() ? "" : " in " + trip.latest.where) + ": " + failure_line(trip.latest) + " (trial " +
+           std::to_string(trip.trial) + (trip.tried.empty() ? "" : "; recovery: " + trip.tried) + "); --breaker 0 goes on whatever fails";
 }
 
 bool is_done(const TuneResult& result, const analysis::StudyCounts& counts, const Settings& settings) {
@@ -138,12 +150,23 @@ Json model_json(const std::optional<KeptModel>& kept) {
     return {{"folder", kept->folder.string()}, {"trial", kept->manifest->trial}};
 }
 
+Json trip_json(const std::optional<BreakerTrip>& trip) {
+    if (!trip) return nullptr;
+    return {{"failures", trip->failures},
+            {"of", trip->of},
+            {"signature", trip->signature},
+            {"kind", std::string{to_text(trip->latest.kind)}},
+            {"blame", std::string{to_text(traits_of(trip->latest).blame)}},
+            {"latest_trial", trip->trial}};
+}
+
 void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     const Trial* best = result.best();
     Json json{{"study", result.study.name},
               {"store", settings.text("store")},
               {"interrupted", result.interrupted},
+              {"breaker", trip_json(result.broken)},
               {"next_command", next_command(result, counts, settings)},
               {"complete", counts.complete},
               {"pruned", counts.pruned},
@@ -172,6 +195,11 @@ void print_result(const TuneResult& result, const Settings& settings, const std:
 
 int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) {
     if (result.interrupted) return exit_code(Errc::interrupted);
+    if (result.broken) {
+        std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": "
+                  << tools::on_one_line(trip_text(*result.broken)) << "\n";
+        return exit_code(Errc::breaker);
+    }
     if (kept && !kept->problem.empty() && result.best() && !kept->is_of(result.best())) {
         std::cerr << "hpo-tune: error: the model of the best trial is not kept: " << tools::on_one_line(kept->problem) << "\n";
         return exit_code(Errc::store);

@@ -102,7 +102,8 @@ StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options)
             .seed = static_cast<std::uint64_t>(settings_.whole("seed", 0)),
             .time_seconds = settings_.time_seconds(),
             .fixed = settings_.fixed(),
-            .plan = settings_.plan()} {}
+            .plan = settings_.plan(),
+            .breaker = settings_.whole("breaker", 0)} {}
 
 StudyRun::~StudyRun() {
     if (progress_) progress_->finish();

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include "support/failure_line.hpp"
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
+#include "hpo/base/inline.hpp"
+#include "hpo/failure/failure_line.hpp"
 #include "hpo/failure/message_families.hpp"
 #include "hpo/failure/python_error.hpp"
 
-namespace hpo::tools {
-
-namespace {
+namespace hpo::detail {
 
 /// The first line that is not blank.
-std::string first_line(std::string_view text) {
+HPO_INLINE std::string first_filled_line(std::string_view text) {
     const auto begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
     text.remove_prefix(begin);
     text = text.substr(0, text.find('\n'));
@@ -22,25 +23,27 @@ std::string first_line(std::string_view text) {
 }
 
 /// "ValueError: a bad batch": what the text's last traceback ends with; empty if it has none.
-std::string last_exception(std::string_view text) {
+HPO_INLINE std::string last_exception(std::string_view text) {
     const auto chain = exceptions_in(text);
     if (chain.empty()) return {};
-    const std::string message = first_line(chain.back().message);
+    const std::string message = first_filled_line(chain.back().message);
     return chain.back().type + (message.empty() ? "" : ": " + message);
 }
 
-}  // namespace
+}  // namespace hpo::detail
 
-std::string failure_line(const Failure& failure) {
-    const std::string first = first_line(failure.message);
+namespace hpo {
+
+HPO_INLINE std::string failure_line(const Failure& failure) {
+    const std::string first = detail::first_filled_line(failure.message);
     if (failure.message.find('\n') != std::string::npos) {
         const auto part = find_telling_part(failure.type, failure.message);
         if (part && part->kind == failure.kind && !part->line.empty()) return std::string{part->line};
-        if (std::string exception = last_exception(failure.message); !exception.empty()) return exception;
+        if (std::string exception = detail::last_exception(failure.message); !exception.empty()) return exception;
     }
     if (!failure.exit_status) return first;
-    const std::string exception = last_exception(failure.traceback);
+    const std::string exception = detail::last_exception(failure.traceback);
     return exception.empty() || first.find(exception) != std::string::npos ? first : first + ": " + exception;
 }
 
-}  // namespace hpo::tools
+}  // namespace hpo

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/failure/signature.hpp"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/failure/traits.hpp"
+#include "support/catch.hpp"
+
+using hpo::Blame;
+using hpo::Failure;
+using hpo::FailureKind;
+using hpo::OomCause;
+using hpo::Recurrence;
+using hpo::signature;
+
+TEST_CASE("numbers, addresses and paths are no part of a signature") {
+    const std::vector<std::pair<std::string, std::string>> lines{
+        {"Target 12 is out of bounds.", "Target N is out of bounds."},
+        {"got -1.5e-07 after 3 steps", "got N after N steps"},
+        {"free(): invalid pointer 0x7f12ab00", "free(): invalid pointer 0xN"},
+        {"cannot open '/data/set/train-3.csv': No such file", "cannot open 'PATH': No such file"},
+        {"./runs/a.txt: empty", "PATH: empty"},
+        {"a 3x4 matrix and a 5x4 matrix", "a NxN matrix and a NxN matrix"},
+        {"and/or is no path, nor is /tmp", "and/or is no path, nor is /tmp"},
+        {"batch-2 of run-13", "batch-N of run-N"},
+        {"", ""},
+        {"0x is no address", "Nx is no address"},
+    };
+    for (const auto& [line, expected] : lines) CHECK(hpo::without_details(line) == expected);
+}
+
+TEST_CASE("equal failures have one signature, others have not") {
+    const Failure first{.kind = FailureKind::trainer_error,
+                        .message = "label 7 is out of range; configuration: lr = 0.1",
+                        .type = "std::runtime_error",
+                        .where = "batch"};
+    Failure second = first;
+    second.message = "label 12 is out of range; configuration: lr = 0.002, width = 3";
+    CHECK(signature(first) == "trainer_error, batch, std::runtime_error: label N is out of range");
+    CHECK(signature(first) == signature(second));
+    second.where = "forward";
+    CHECK(signature(first) != signature(second));
+    second = first;
+    second.kind = FailureKind::data;
+    CHECK(signature(first) != signature(second));
+    const Failure traceback{.message =
+                                "Traceback (most recent call last):\n  File \"/home/a/train.py\", line 3, in <module>\nKeyError: 'x'"};
+    CHECK(signature(traceback) == "trainer_error: KeyError: 'x'");
+}
+
+TEST_CASE("a failure's traits follow from its kind, cause and code") {
+    const auto traits = [](Failure failure) { return hpo::traits_of(failure); };
+    CHECK(traits({.kind = FailureKind::out_of_memory, .cause = OomCause::neighbour}).blame == Blame::neighbour);
+    CHECK(traits({.kind = FailureKind::out_of_memory, .cause = OomCause::neighbour}).recurrence == Recurrence::transient);
+    CHECK(traits({.kind = FailureKind::out_of_memory, .cause = OomCause::capacity}).recurrence == Recurrence::deterministic);
+    CHECK(traits({.kind = FailureKind::out_of_memory, .cause = OomCause::leak}).recurrence == Recurrence::transient);
+    CHECK(traits({.kind = FailureKind::host_out_of_memory}).blame == Blame::host);
+    CHECK(traits({.kind = FailureKind::cuda_sticky}).sticky);
+    CHECK(traits({.kind = FailureKind::cuda_sticky}).recurrence == Recurrence::unknown);
+    CHECK(traits({.kind = FailureKind::cuda_sticky, .code = 710}).recurrence == Recurrence::deterministic);
+    CHECK(traits({.kind = FailureKind::hardware}).blame == Blame::device);
+    CHECK(traits({.kind = FailureKind::environment}).blame == Blame::host);
+    CHECK_FALSE(traits({.kind = FailureKind::trainer_error}).follows_parameters);
+    CHECK(traits({.kind = FailureKind::non_finite}).follows_parameters);
+    for (std::size_t i = 0; i < hpo::failure_kind_names.size(); ++i) {
+        const auto kind = static_cast<FailureKind>(i);
+        CAPTURE(hpo::to_text(kind));
+        if (hpo::is_memory(kind)) CHECK(traits({.kind = kind}).follows_parameters);
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+
+TEST_CASE("a run of a trainer that always throws ends by its breaker, with status 5, what failed and what was tried") {
+    const Workshop workshop;
+    const auto run = [&](const std::string& members, std::vector<std::string> words) {
+        workshop.write(
+            "s.lua",
+            "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = { \"fault\", fault = \"throw\" }, " + members +
+                " objective = { metric = \"value\", direction = \"minimize\" }, sampler = \"random\", pruner = \"none\", workers = 1,\n"
+                "  space = function(trial) trial:float(\"x\", -5, 5) end }\n");
+        words.insert(words.begin(),
+                     {tool("hpo-tune"), "run", "s.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress", "none"});
+        return run_command(workshop, words);
+    };
+    const auto ended = run("", {"--trials", "100"});
+    CHECK(ended.status == 5);
+    CHECK_THAT(ended.out, Contains("study s: 10 failed"));
+    CHECK(ended.error ==
+          "hpo-tune: error: study s: the run was ended, because 10 trials in a row failed in the same way: trainer_error: asked to throw "
+          "(trial 9; recovery: trainer_error); --breaker 0 goes on whatever fails\n");
+    const auto again = run("breaker = 3,", {"--trials", "100", "--json"});  // it begins to count anew
+    CHECK(again.status == 5);
+    CHECK_THAT(again.out, Contains("\"failed\": 13") && Contains("\"signature\": \"trainer_error, std::logic_error: asked to throw\"") &&
+                              Contains("\"latest_trial\": 12"));
+    const auto never = run("", {"--trials", "30", "--breaker", "0"});
+    CHECK(never.status == 1);
+    CHECK_THAT(never.out, Contains("30 failed"));
+    const auto wrong = run("", {"--breaker", "-1"});
+    CHECK(wrong.status == 2);
+    CHECK_THAT(wrong.error, Contains("--breaker: got '-1'; expected a whole number of at least 0"));
+}
