@@ -74,8 +74,9 @@ TEST_CASE("check makes no real step of a proposal that takes more than check may
                                   "trial:categorical(\"model.kind\", { \"mlp\" }) trial:categorical(\"model.width\", { 16, 60000 })"));
     const auto checked = tune(workshop, {"check"});
     CHECK(checked.status == 0);
-    CHECK_THAT(checked.out, Contains(" of 20 proposals were looked at by the shapes alone: a step of two examples takes ") &&
-                                Contains("and check takes at most ") && Contains("model.width=60000"));
+    CHECK_THAT(checked.out, Contains("20 proposals looked at, of them ") &&
+                                Contains(" by the shapes alone: a step of two examples takes ") && Contains("and check takes at most ") &&
+                                Contains("model.width=60000"));
 }
 
 TEST_CASE("a text that looks like a number is a text where the trainer or the space wants one") {
@@ -90,7 +91,11 @@ TEST_CASE("a text that looks like a number is a text where the trainer or the sp
         CHECK(tune(workshop, {"run", "--trainer-option", "fault=" + text, "--store", text + ".db", "--progress", "none"}).status == 0);
     }
     CHECK_THAT(tune(workshop, {"check", "--trainer-option", "steps=soon"}).error, Contains("steps") && Contains("expected"));
-    workshop.write("s.lua", study("\"fault\"", metric, "trial:categorical(\"fault\", { \"2024\", \"true\" })"));
-    for (const std::string text : {"2024", "true"}) CHECK(tune(workshop, {"check", "--fix", "fault=" + text}).status == 0);
+    workshop.write("s.lua", study("\"fault\"", metric, "trial:categorical(\"fault\", { \"2024\", \"true\", \"007\", \"1e3\", \"2.0\" })"));
+    for (const std::string text : {"2024", "true", "007", "1e3", "2.0"})
+        CHECK(tune(workshop, {"check", "--fix", "fault=" + text}).status == 0);
     CHECK(tune(workshop, {"check", "--fix", "fault=2025"}).status == 2);
+    workshop.write("s.lua", study("\"fault\"", metric, "trial:float(\"x\", 0, 5)"));
+    CHECK(tune(workshop, {"check", "--fix", "x=1e-3"}).status == 0);
+    CHECK(tune(workshop, {"check", "--fix", "x=soon"}).status == 2);
 }

@@ -9,12 +9,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/allocator/trace_peak.hpp"
 #include "hpo/device/metered_device.hpp"
+#include "hpo/testing/trainer_contract.hpp"
 #include "hpo/torch/meta/onednn.hpp"
 #include "hpo/torch/metered_allocator.hpp"
 #include "hpo/torch/prediction/dry_run.hpp"
@@ -369,8 +371,93 @@ TEST_CASE("a training that mixes a GPU's tensors with host memory is told as one
     CHECK_THAT(why_not(), Catch::StartsWith("in forward, after block.scores, aten::add gets a tensor of shape [3] in host memory"));
     with_device = true;
     CHECK(why_not() == "");
+    with_device = false;
+    const auto make = [&] {
+        auto made = std::make_unique<points::PointsTrainer>();
+        made->change = trainer.change;
+        return made;
+    };
+    TrainerJob short_job = points::job(8, 8);
+    short_job.options["epochs"] = std::int64_t{1};
+    const auto broken = hpo::testing::trainer_contract_violations(make, short_job);
+    CHECK(std::any_of(broken.begin(), broken.end(), [](const hpo::TrainerProblem& problem) {
+        return problem.what.starts_with("it cannot run on CUDA: in forward, after block.scores, aten::add gets a tensor of shape [3]");
+    }));
     trainer.change = [](points::Points& task) { task.moves_inputs = false; };
     CHECK_THAT(why_not(), Catch::Contains("in forward, in first, aten::addmm gets a tensor of shape [8, 6] in host memory"));
+}
+
+TEST_CASE("an index may lie in host memory, the values that it sets may not") {
+    struct Indexed final : hpo::libtorch::Model {
+        torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
+        bool values_on_device = true;
+        hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
+            torch::Tensor sums = layer(batch.inputs.at(0)).clone();
+            const torch::Tensor rows = torch::tensor({0, 1}, torch::kLong);
+            const torch::Tensor picked = sums.index({rows});
+            const torch::NoGradGuard no_gradients;
+            torch::Tensor mask = torch::ones_like(sums);
+            mask.index_put_({rows}, values_on_device ? torch::zeros({1, 3}, mask.device()) : torch::zeros({1, 3}));
+            return sums;
+        }
+    };
+    points::PointsTrainer trainer;
+    bool values_on_device = true;
+    trainer.change = [&](points::Points& task) {
+        task.make_model = [&] {
+            auto model = std::make_shared<Indexed>();
+            model->values_on_device = values_on_device;
+            return model;
+        };
+        task.parts.clear();
+    };
+    TrainerJob job = points::job(8, 8);
+    job.plan.device = "cuda:0";
+    CHECK(predicted(trainer, job).need > 0);
+    values_on_device = false;
+    CHECK_THROWS_WITH(predicted(trainer, job), Catch::StartsWith("in forward, after layer, aten::index_put_ gets a tensor of shape [3]"));
+}
+
+TEST_CASE("check says that another thread computed while forward ran") {
+    struct Threaded final : hpo::libtorch::Model {
+        torch::nn::Linear layer{register_module("layer", torch::nn::Linear{6, 3})};
+        bool in_a_thread = true;
+        hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
+            torch::Tensor out;
+            const auto compute = [&] { out = layer(batch.inputs.at(0)); };
+            if (in_a_thread) std::thread{compute}.join();
+            else compute();
+            return out;
+        }
+    };
+    for (const bool in_a_thread : {true, false}) {
+        points::PointsTrainer trainer;
+        trainer.change = [&](points::Points& task) {
+            task.make_model = [&] {
+                auto model = std::make_shared<Threaded>();
+                model->in_a_thread = in_a_thread;
+                return model;
+            };
+            task.parts.clear();
+        };
+        points::Recorder recorder;
+        CHECK(trainer.stoppable_check(points::job(8, 8), recorder).empty());
+        const bool told = std::any_of(recorder.lines.begin(), recorder.lines.end(), [](const std::string& line) {
+            return line.starts_with("another thread computed while forward ran");
+        });
+        CHECK(told == in_a_thread);
+    }
+}
+
+TEST_CASE("errors of predictions say in which phase they came") {
+    points::PointsTrainer trainer;
+    trainer.change = [](points::Points& task) { task.throws_in_batch = true; };
+    points::Recorder nobody;
+    for (const PeakSource source : {PeakSource::dry_run, PeakSource::probe})
+        CHECK_THROWS_WITH(trainer.predict(points::job(8, 8), source, nobody), Catch::Contains("in batch: no such example"));
+    const auto problems = trainer.stoppable_check(points::job(8, 8), nobody);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].where == "batch");
 }
 
 TEST_CASE("a probe predicts the peak from small real steps, with a share that it may be off") {
@@ -531,7 +618,8 @@ TEST_CASE("a trace tells what follows a submodule's call as its parent's, and wh
         torch::nn::Linear out{register_module("out", torch::nn::Linear{8, 3})};
         torch::Tensor forward(const torch::Tensor& x) {
             const torch::Tensor shares = torch::softmax(query(x) * key(x), 1);
-            return out(torch::tanh(shares.slice(1, 0, 8)));
+            return out(torch::tanh(out(torch::erf(out(torch::tanh(shares.slice(1, 0, 8))).sum() + shares.slice(1, 0, 8))).sum() +
+                                   shares.slice(1, 0, 8)));
         }
     };
     struct Network final : hpo::libtorch::Model {
@@ -558,6 +646,7 @@ TEST_CASE("a trace tells what follows a submodule's call as its parent's, and wh
     CHECK((has("attention.query aten::linear") || has("attention.query aten::addmm")));
     CHECK(has("attention aten::softmax"));
     CHECK(has("attention aten::tanh"));
+    CHECK(has("after attention.out aten::erf"));  // between two calls of one module
     CHECK(has("attention SoftmaxBackward0"));
     CHECK(has("after attention.out aten::relu"));  // between attention.out and head lies the network itself
     CHECK(has("after attention.out ReluBackward0"));

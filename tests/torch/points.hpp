@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,7 @@ struct Points final : Task {
     std::shared_ptr<Model> build() override { return make_model(); }
     [[nodiscard]] std::int64_t training_examples() const override { return x.size(0); }
     [[nodiscard]] Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
+        if (throws_in_batch) throw std::runtime_error{"no such example"};
         const auto chosen = torch::tensor(std::vector<std::int64_t>(examples.begin(), examples.end()), torch::kLong);
         return {{x.index_select(0, chosen).to(moves_inputs ? device : torch::Device{torch::kCPU})}, y.index_select(0, chosen).to(device)};
     }
@@ -93,6 +95,7 @@ struct Points final : Task {
     std::int64_t told_classes = 3;
     bool mixes = false;
     bool moves_inputs = true;
+    bool throws_in_batch = false;
     std::vector<std::string> parts{"first", "second"};
     std::vector<double> script;  ///< what the first evaluations answer
     mutable std::size_t scripted = 0;

@@ -95,7 +95,7 @@ template <class T>
 /// The internal value of what a person wrote. Returns nullopt if the distribution does not contain it. A whole number is accepted for a
 /// real one, and a real number without a fraction for a whole one. Choices must match in type, but numbers are compared by value.
 [[nodiscard]] std::optional<double> to_internal(const Distribution& distribution, const Value& value);
-/// The same for a value from a command line, which does not tell the text "2024" from the number: a choice that is a text may be meant.
+/// The same for a value as somebody wrote it. A text may be a number ("1e-3"), and a number, true or false may be the text of a choice.
 [[nodiscard]] std::optional<double> to_internal_as_written(const Distribution& distribution, const Value& value);
 
 /// True if a study may have both for one parameter. By Optuna's rule, the kind and the log scale must agree. Ranges of numbers may differ,

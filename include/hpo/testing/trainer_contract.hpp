@@ -229,11 +229,11 @@ private:
         for (const PeakSource source : peak_sources) {
             const std::string name{to_text(source)};
             if (std::find(info.peak_sources.begin(), info.peak_sources.end(), name) == info.peak_sources.end()) continue;
+            if (source == PeakSource::dry_run) check_cuda();
             try {
                 RecordingProgress progress;
                 const PeakPrediction prediction = trainer_->predict(job_, source, progress);
                 expect(prediction.need > 0, "predict", name + " predicts a need of " + std::to_string(prediction.need) + " bytes");
-                if (source == PeakSource::dry_run) check_cuda();
             } catch (const CannotRun& error) {
                 expect(false, "predict", "it cannot run on " + job_.plan.device + ": " + error.what());
             } catch (const Error& error) {

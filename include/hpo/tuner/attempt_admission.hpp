@@ -78,6 +78,10 @@ public:
             copy_effective_batch(params, options_, plan);
             Admission admission = admission_of(params, plan, options_.target_share);
             if (stop()) return {};  // a stop may have cut the answer short
+            if (!cannot_run_.empty()) {
+                books_.set_params(number, std::move(params));
+                return {.unlaunchable = Unlaunchable{Failure{.message = "cannot run on " + plan.device + ": " + cannot_run_}}};
+            }
             if (admission.answer != Admission::Answer::infeasible) {
                 books_.set_params(number, std::move(params));
                 Attempt attempt;
@@ -146,11 +150,13 @@ private:
         if (!std::exchange(has_read_other_studies_, true) && carries(policies_.guard))
             books_.read_other_studies(executor_.runs_on().device_name);
         History history = books_.history();
+        cannot_run_.clear();
         return admit(policies_.guard,
                      AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint,
                                     executor_.runs_on(), target_share},
                      [&](const ExecutionPlan& tried) {
                          MemoryEvidence evidence = executor_.evidence(params, tried, evidence_wanted(params, tried, history));
+                         cannot_run_ = evidence.cannot_run ? evidence.remark : std::string{};
                          if (looks(policies_.guard)) evidence.device = seen_ = executor_.device_now();
                          books_.heartbeat();          // an answer may take long
                          history = books_.history();  // the heartbeat may have changed it, and guards learn from it
@@ -178,6 +184,7 @@ private:
     const TuneOptions& options_;
     bool has_read_other_studies_ = false;
     std::optional<MemoryReading> seen_;  ///< of the device, from the latest evidence
+    std::string cannot_run_;             ///< MemoryEvidence::cannot_run of the latest question: why; empty: it can
 };
 
 }  // namespace hpo::tuner

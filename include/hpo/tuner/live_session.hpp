@@ -149,9 +149,7 @@ private:
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
         books_.keep_log(number, outcome.log);
-        attempt.seconds = outcome.seconds;
-        attempt.outcome = outcome.kind;
-        attempt.failure = std::move(outcome.failure);
+        keep_outcome(attempt, outcome);
         if (outcome.kind == OutcomeKind::stopped) {
             settle_pruned(trial, prune_reason);
         } else if (outcome.kind == OutcomeKind::complete) {

@@ -141,16 +141,13 @@ private:
             give_up(number);
             throw;
         }
-        if (proposal.unlaunchable) return end_unlaunched(number, *proposal.unlaunchable);
+        if (proposal.unlaunchable) {
+            settle_unlaunchable(books_.trial(number), *proposal.unlaunchable);
+            return finish(number);
+        }
         if (!proposal.attempt) return give_up(number);
         for (const std::string& what : enqueued_.not_used(books_.trial(number))) observer_.left_out(books_.trial(number), what);
         start({number, std::move(*proposal.attempt)});
-    }
-
-    void end_unlaunched(std::int64_t number, const Unlaunchable& why) {
-        settle_unlaunchable(books_.trial(number), why);
-        std::erase(running_, number);
-        books_.finish(number);
     }
 
     /// Starts an attempt that was chosen without the guard: a retry, or one that goes on with a lost trial.
@@ -216,14 +213,7 @@ private:
         Trial& trial = books_.trial(number);
         for (const auto& dropped : attach(trial, outcome, books_.store())) observer_.attribute_dropped(trial, dropped);
         Attempt& attempt = trial.attempts.back();
-        attempt.seconds = outcome.seconds;
-        attempt.outcome = outcome.kind;
-        attempt.failure = std::move(outcome.failure);
-        attempt.peak_allocated = outcome.peak_allocated;
-        attempt.peak_reserved = outcome.peak_reserved;
-        attempt.approximate = outcome.approximate;
-        if (outcome.worker_pid != 0) attempt.worker_pid = outcome.worker_pid;
-
+        keep_outcome(attempt, outcome);
         switch (outcome.kind) {
             case OutcomeKind::interrupted: books_.end_attempt(number); return give_up(number);
             case OutcomeKind::stopped: settle_pruned(trial, prune_reasons_[number]); break;
@@ -277,6 +267,10 @@ private:
         if (!trial.attempts.back().failure) settle_feasible(trial, executor_.capacity_bytes());
         add_source_attributes(trial);
         prune_reasons_.erase(number);
+        finish(number);
+    }
+
+    void finish(std::int64_t number) {
         std::erase(running_, number);
         books_.finish(number);
         breaker_.see(books_.trial(number));

@@ -33,6 +33,9 @@ void settle_pruned(Trial& trial, const std::string& reason);
 /// failed of such causes.
 void settle_failed(Trial& trial, const Failure& failure, const Recovery& recovery, std::optional<std::int64_t> capacity_bytes);
 
+/// How the reason begins if a trial has had all its attempts.
+inline constexpr const char* given_up = "given up after ";
+
 /// Turns a retry that is not allowed into the trial's end. A retry is not allowed if the trial has had all its attempts, or if the trainer
 /// refuses the plan or the parameters.
 void bound_retry(Recovery& recovery, const Attempt& attempt, const TuneOptions& options);
@@ -65,6 +68,9 @@ template <class CanKeep>
 
 /// Adds a trainer's attributes to the trial, and returns those that cannot be kept.
 [[nodiscard]] std::vector<DroppedAttribute> attach(Trial& trial, AttemptOutcome& outcome, const Store& store);
+
+/// Moves what an attempt's end tells of itself into the attempt. The outcome's values and attributes are the trial's.
+void keep_outcome(Attempt& attempt, AttemptOutcome& outcome);
 
 /// Finds the cause of a memory failure from its figures and from the memory reading at the attempt's start.
 void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes);

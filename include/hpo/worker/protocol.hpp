@@ -35,8 +35,7 @@ struct Stop {  ///< the running attempt should end; also answers a report
 struct AskProfile {
     static constexpr std::string_view op = "profile";
     TrainerJob job;
-    std::int64_t most_memory_bytes = 0;  ///< as for AskPeak
-    std::int64_t id = 0;                 ///< comes back with the answer
+    std::int64_t id = 0;  ///< comes back with the answer
 };
 struct AskPeak {  ///< TrainerJob::trace_file; answered with a prediction or an error
     static constexpr std::string_view op = "predict";

@@ -29,15 +29,15 @@ std::string gpu_in(std::string_view message) {
 }
 
 FailedDevice device_of(const hpo::analysis::FailureCase& failed) {
-    FailedDevice device{.place = {}, .name = {}, .least = failed.failure.memory.capacity, .most = {}, .attempts = 1};
+    FailedDevice device{.place = {}, .name = {}, .least_bytes = failed.failure.memory.capacity, .most_bytes = {}, .attempts = 1};
     if (failed.attempt) {
         device.place = failed.attempt->plan.device == "cuda" ? "cuda:0" : failed.attempt->plan.device;
         device.name = failed.attempt->device_name;
-        if (!device.least) device.least = failed.attempt->capacity_bytes;
+        if (!device.least_bytes) device.least_bytes = failed.attempt->capacity_bytes;
     } else {
         device.place = gpu_in(failed.failure.message);
     }
-    device.most = device.least;
+    device.most_bytes = device.least_bytes;
     return device;
 }
 
@@ -47,7 +47,7 @@ bool is_known(const FailedDevice& device) { return !device.place.empty() || !dev
 bool is_same(const FailedDevice& a, const FailedDevice& b) {
     if (a.place != b.place || a.name != b.name) return false;
     const bool by_name = !a.name.empty() || a.place == "cpu";
-    return by_name || !a.most || !b.most || is_about(*a.most, *b.most);
+    return by_name || !a.most_bytes || !b.most_bytes || is_about(*a.most_bytes, *b.most_bytes);
 }
 
 std::string capacity_text(std::int64_t least, std::int64_t most) {
@@ -57,7 +57,7 @@ std::string capacity_text(std::int64_t least, std::int64_t most) {
 }  // namespace
 
 std::string FailedDevice::text() const {
-    const std::string capacity = most ? capacity_text(*least, *most) : "";
+    const std::string capacity = most_bytes ? capacity_text(*least_bytes, *most_bytes) : "";
     if (place.empty() && name.empty()) return "a device of " + capacity;
     if (place.empty()) return name + (capacity.empty() ? "" : " (" + capacity + ")");
     const std::string details = name + (name.empty() || capacity.empty() ? "" : ", ") + capacity;
@@ -68,11 +68,12 @@ FailedDevices::FailedDevices(const hpo::analysis::OomReport& report) {
     std::vector<FailedDevice> all;
     for (const hpo::analysis::OomCase& entry : report.cases) {
         if (entry.failed.failure.kind == hpo::FailureKind::out_of_memory) all.push_back(device_of(entry.failed));
+        else if (entry.failed.failure.kind == hpo::FailureKind::host_out_of_memory) ++on_host;
     }
-    std::ranges::stable_partition(all, [](const FailedDevice& device) { return device.most.has_value(); });
+    std::ranges::stable_partition(all, [](const FailedDevice& device) { return device.most_bytes.has_value(); });
     const bool some_are_known = std::ranges::any_of(all, is_known);
     for (const FailedDevice& device : all) {
-        if (some_are_known ? !is_known(device) : !device.most) {
+        if (some_are_known ? !is_known(device) : !device.most_bytes) {
             ++unknown;
             continue;
         }
@@ -82,28 +83,29 @@ FailedDevices::FailedDevices(const hpo::analysis::OomReport& report) {
             devices.push_back(device);
             continue;
         }
-        if (!device.most && std::any_of(found + 1, devices.end(), same)) {
+        if (!device.most_bytes && std::any_of(found + 1, devices.end(), same)) {
             ++unknown;
             continue;
         }
         ++found->attempts;
-        if (!device.most) continue;
-        found->least = std::min(*found->least, *device.least);
-        found->most = std::max(*found->most, *device.most);
+        if (!device.most_bytes) continue;
+        found->least_bytes = std::min(*found->least_bytes, *device.least_bytes);
+        found->most_bytes = std::max(*found->most_bytes, *device.most_bytes);
     }
     std::ranges::stable_sort(devices, std::greater{}, &FailedDevice::attempts);
 }
 
 std::string FailedDevices::text(std::optional<std::int64_t> usual) const {
     if (devices.size() < 2) {
-        const bool differs = !devices.empty() && devices[0].most && !is_about(*devices[0].least, *devices[0].most);
-        if (differs) return "device of " + capacity_text(*devices[0].least, *devices[0].most);
+        const bool differs = !devices.empty() && devices[0].most_bytes && !is_about(*devices[0].least_bytes, *devices[0].most_bytes);
+        if (differs) return "device of " + capacity_text(*devices[0].least_bytes, *devices[0].most_bytes);
         return usual ? "device of " + hpo::format_bytes(*usual) : "";
     }
     std::string text = "on " + std::to_string(devices.size()) + " devices: ";
     for (std::size_t i = 0; i < devices.size(); ++i)
         text += (i == 0 ? "" : ", ") + std::to_string(devices[i].attempts) + " on " + devices[i].text();
-    return text + (unknown == 0 ? "" : ", " + std::to_string(unknown) + " on a device that is not known");
+    if (unknown > 0) text += ", " + std::to_string(unknown) + " on a device that is not known";
+    return text + (on_host == 0 ? "" : ", " + std::to_string(on_host) + " in host memory");
 }
 
 Json FailedDevices::json() const {
@@ -111,7 +113,7 @@ Json FailedDevices::json() const {
     for (const FailedDevice& device : devices) {
         list.push_back({{"device", text_or_null(device.place)},
                         {"name", text_or_null(device.name)},
-                        {"capacity_bytes", or_null(device.most)},
+                        {"capacity_bytes", or_null(device.most_bytes)},
                         {"oom_attempts", device.attempts}});
     }
     return list;

@@ -14,10 +14,10 @@ namespace hpo_analyze {
 
 /// A device on which attempts ran out of memory.
 struct FailedDevice {
-    std::string place;                  ///< "cuda:1" of hpo's plan, "GPU 1" of PyTorch's message; empty: not known
-    std::string name;                   ///< "NVIDIA H100 80GB HBM3"; empty: not known
-    std::optional<std::int64_t> least;  ///< its capacity, which may differ from run to run
-    std::optional<std::int64_t> most;
+    std::string place;                        ///< "cuda:1" of hpo's plan, "GPU 1" of PyTorch's message; empty: not known
+    std::string name;                         ///< "NVIDIA H100 80GB HBM3"; empty: not known
+    std::optional<std::int64_t> least_bytes;  ///< its capacity, which may differ from run to run
+    std::optional<std::int64_t> most_bytes;
     std::size_t attempts = 0;
 
     /// "cuda:1 (NVIDIA H100 80GB HBM3, 79.11 GiB)", "a device of 23.56 GiB".
@@ -29,6 +29,7 @@ struct FailedDevice {
 struct FailedDevices {
     std::vector<FailedDevice> devices;
     std::size_t unknown = 0;  ///< attempts whose device is not known
+    std::size_t on_host = 0;  ///< attempts that ran out of host memory
 
     explicit FailedDevices(const hpo::analysis::OomReport& report);
 

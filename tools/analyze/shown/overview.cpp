@@ -126,10 +126,10 @@ void print_overview(const Query& query, Overview of) {
                            hpo::join_names(uncertain) + ": what some trials left gives no reason for how they ended.",
                        2);
     }
-    if (!has_something(lines.front(), of)) return;
+    if (lines.empty() || !has_something(lines.front(), of)) return;
     const std::string command = std::string{"hpo-analyze "} + (of == Overview::oom ? "oom" : "failures") + " --store " +
                                 shell_quoted(query.store) + " --study " + shell_quoted(lines.front().study);
-    const bool most = lines.front().count(of) > lines[1].count(of);
+    const bool most = lines.size() < 2 || lines.front().count(of) > lines[1].count(of);
     page.line("  Look first at " + lines.front().study + (most ? ", which has most: " : ": ") + command);
 }
 

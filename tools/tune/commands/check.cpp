@@ -59,9 +59,8 @@ LookDevices look_devices(const Settings& settings, const TrainerInfo& info, Find
         return {device, device};
     } catch (const Error& error) {
         if (error.code() != Errc::no_device || !visible_cards().empty()) throw;
-        findings.remarks.add(
-            std::string{error.what()} +
-            ". The data, the labels and a step were looked at on the CPU, and CUDA by a dry run: " + "a step on a GPU was not tried");
+        findings.remarks.add(std::string{error.what()} +
+                             ". CUDA is looked at by a dry run, and all else on the CPU: a step on a GPU was not tried");
         return {"cpu", settings.text("device")};
     }
 }

@@ -74,7 +74,7 @@ public:
             refuse_with(Error{Errc::bad_value, trial_ + " has no parameter '" + name + "'; " + script_ + " asks for it: " +
                                                    describe(distribution) + "; --fix " + name + "=VALUE gives it a value"});
         }
-        const auto internal = to_internal(distribution, given->second.value);
+        const auto internal = to_internal_as_written(distribution, given->second.value);
         if (internal && within.admits(*internal)) return *internal;
         const std::string got = display_text(given->second.value) + (internal ? ", which the trial's narrowing leaves out" : "");
         refuse_with(bad_value(given->second.place, got, describe(distribution) + ", as in " + script_));

@@ -16,6 +16,7 @@
 #include "hpo/failure/failure_line.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/trainer/objectives.hpp"
+#include "hpo/tuner/verdicts.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {
@@ -272,9 +273,13 @@ void Progress::trial_finished(const Trial& trial) {
     } else if (trial.state == TrialState::pruned) {
         text += (trial.feasible() ? "pruned" : "pruned, infeasible");
         const auto reason = trial.user_attributes.find("prune_reason");
-        if (reason != trial.user_attributes.end()) text += ": " + unquoted(reason->second);
-        else if (!trial.attempts.empty() && trial.attempts.back().failure && !trial.attempts.back().decision.empty())
-            text += ": " + trial.attempts.back().decision;
+        const bool failed = !trial.attempts.empty() && trial.attempts.back().failure;
+        const std::string decision = failed ? trial.attempts.back().decision : std::string{};
+        if (reason != trial.user_attributes.end()) {
+            text += ": " + unquoted(reason->second) + (decision.starts_with(tuner::given_up) ? "; " + decision : "");
+        } else if (!decision.empty()) {
+            text += ": " + decision;
+        }
     } else {
         text += "failed, " + reason_of(trial);
     }

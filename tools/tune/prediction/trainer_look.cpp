@@ -6,12 +6,14 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/time.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/failure/classify.hpp"
+#include "hpo/worker/leak_watch.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "support/text.hpp"
 #include "tune/device/surroundings.hpp"
@@ -59,19 +61,22 @@ public:
         worker::PoolConfig config = question_config(settings_, info_, devices_.predictions);
         config.device_budget_bytes = given_;
         worker::Pool questions{std::move(config)};
+        const Stopwatch watch;
         std::vector<LookedAt> proposals;
         for (const ParamSet& params : asked) {
             const auto shapes_on = [&](const std::string& device) {
-                return look_at_shapes(questions, params, first_plan(settings_, info_, params, device));
+                return watch.seconds() > look_seconds.count()
+                           ? ShapesAnswer{}
+                           : look_at_shapes(questions, params, first_plan(settings_, info_, params, device));
             };
             LookedAt each{params, shapes_on(devices_.predictions)};
             if (devices_.steps != devices_.predictions) each.shapes.need_bytes = shapes_on(devices_.steps).need_bytes;
-            proposals.push_back(std::move(each));
+            if (each.shapes.cannot_run.empty()) proposals.push_back(std::move(each));
+            else add_problem("cannot run on " + devices_.predictions + ": " + each.shapes.cannot_run);
         }
-        for (const LookedAt& each : proposals) {
-            if (!each.shapes.cannot_run.empty()) add_problem("cannot run on " + devices_.predictions + ": " + each.shapes.cannot_run);
-        }
-        std::ranges::stable_sort(proposals, {}, [](const LookedAt& each) { return each.shapes.need_bytes.value_or(0); });
+        // Whose need is not known comes last, because it may be large.
+        std::ranges::stable_sort(
+            proposals, {}, [](const LookedAt& each) { return each.shapes.need_bytes.value_or(std::numeric_limits<std::int64_t>::max()); });
         make_real_steps(proposals);
         if (too_large_ == 0) tell_fit(questions, drawn);
         else tell_too_large();
@@ -90,37 +95,49 @@ private:
     void make_real_steps(const std::vector<LookedAt>& proposals) {
         worker::PoolConfig config = pool_config(settings_, info_);
         config.device = devices_.steps;
-        config.question_memory_bytes = bounds_.bytes;
-        config.device_budget_bytes = std::min(given_.value_or(bounds_.bytes), bounds_.bytes);
+        config.device_budget_bytes = on_gpu_ ? given_ : std::min(given_.value_or(most_), most_);
         worker::Pool pool{std::move(config)};
-        const Stopwatch watch;
-        const auto whole = std::chrono::duration<double>{bounds_.seconds}.count();
+        const std::string limit = std::to_string(look_seconds.count()) + " s that check has for real steps";
+        Stopwatch watch;  // of the steps after the first
         for (std::size_t i = 0; i < proposals.size(); ++i) {
             const LookedAt& each = proposals[i];
-            const std::int64_t need = each.shapes.need_bytes.value_or(0);
-            if (std::min(need, given_.value_or(need)) > bounds_.bytes) {
-                return tell_by_shapes(
-                    proposals, i,
-                    "a step of two examples takes " + format_bytes(need) + ", and check takes at most " + format_bytes(bounds_.bytes));
+            if (const std::int64_t need = each.shapes.need_bytes.value_or(0); !on_gpu_ && std::min(need, given_.value_or(need)) > most_) {
+                return tell_rest(proposals, i,
+                                 "a step of two examples takes " + format_bytes(need) + ", and check takes at most " + format_bytes(most_));
             }
-            const std::string late = "real steps took the " + std::to_string(bounds_.seconds.count()) + " s that check has for them";
-            const double left = whole - watch.seconds();
-            if (i > 0 && left <= 0) return tell_by_shapes(proposals, i, late);
-            const auto timeout = i == 0 ? std::nullopt
-                                        : std::optional{std::min(settings_.plugin_timeout(),
-                                                                 std::chrono::milliseconds{static_cast<std::int64_t>(left * 1000) + 1})};
-            const worker::CheckAnswer answer = pool.check(each.params, first_plan(settings_, info_, each.params, devices_.steps), timeout);
-            if (!answer.in_time) return tell_by_shapes(proposals, i, late + ", and this one had not ended");
-            if (i == 0 && answer.held_bytes.value_or(0) > 0) look_for_leak(pool, each, *answer.held_bytes);
+            const std::chrono::milliseconds left{static_cast<std::int64_t>(1000 * (look_seconds.count() - watch.seconds()))};
+            if (i > 0 && left.count() <= 0) return tell_rest(proposals, i, "the " + limit + " were over");
+            const bool first = i == 0;
+            const worker::CheckAnswer answer =
+                make_real_step(pool, each.params, first ? settings_.plugin_timeout() : std::min(left, settings_.plugin_timeout()));
+            if (first) watch = Stopwatch{};
+            if (!answer.in_time) {
+                return tell_rest(proposals, i,
+                                 left < settings_.plugin_timeout() ? "the " + limit + " were over, and this one had not ended"
+                                                                   : "this one had not ended within --plugin-timeout");
+            }
             ++real_steps_;
+            if (answer.no_memory) tell_bound(each);
+            if (first && answer.held_bytes.value_or(0) > 0) look_for_leak(pool, each, *answer.held_bytes);
             for (const TrainerProblem& problem : answer.problems) see(each, problem);
             for (const std::string& remark : answer.remarks) add_remark(remark);
         }
     }
 
+    /// A first step that does not end in time throws: nothing could be looked at.
+    worker::CheckAnswer make_real_step(worker::Pool& pool, const ParamSet& params, std::chrono::milliseconds timeout) {
+        const ExecutionPlan plan = first_plan(settings_, info_, params, devices_.steps);
+        return real_steps_ == 0 ? pool.check(params, plan) : pool.check(params, plan, timeout);
+    }
+
     /// The same step again in the same worker: what is held once may be kept for good, what is held again is kept for each trial.
     void look_for_leak(worker::Pool& pool, const LookedAt& proposal, std::int64_t held) {
-        const auto again = pool.check(proposal.params, first_plan(settings_, info_, proposal.params, devices_.steps), bounds_.seconds);
+        if (held > worker::LeakWatch::most_one_time(given_)) {  // its worker is gone already
+            add_remark("trainer " + info_.name + " keeps memory between trials: its process held " + format_bytes(held) +
+                       " of the device after one step. A run replaces such a worker; expected to give back what a trial takes");
+            return;
+        }
+        const auto again = pool.check(proposal.params, first_plan(settings_, info_, proposal.params, devices_.steps), look_seconds);
         const std::int64_t more = again.held_bytes.value_or(0) - held;
         if (more <= 0) return;
         add_remark("trainer " + info_.name + " keeps memory between trials: its process held " + format_bytes(held) +
@@ -131,24 +148,35 @@ private:
     void see(const LookedAt& proposal, const TrainerProblem& problem) {
         const std::string text = problem.where + ": " + problem.what;
         if (!is_memory(classify_text({.message = problem.what}).kind)) return add_problem(text);
-        if (given_ && *given_ <= bounds_.bytes) {
+        if (on_gpu_ || (given_ && *given_ <= most_)) {
             if (++too_large_ == 1) first_too_large_ = text;
             return;
         }
-        add_remark("a real step of this proposal ended early, because check takes at most " + format_bytes(bounds_.bytes) + " for it (" +
+        tell_bound(proposal);
+    }
+
+    void tell_bound(const LookedAt& proposal) {
+        add_remark("a real step of this proposal ended early, because check takes at most " + format_bytes(most_) + " for it (" +
                    in_words(proposal.params) + ")");
     }
 
     /// Says that the proposals from `first` on made no real step, and what their shapes say.
-    void tell_by_shapes(const std::vector<LookedAt>& proposals, std::size_t first, const std::string& why) {
-        const std::size_t rest = proposals.size() - first;
-        add_remark(std::to_string(rest) + " of " + tools::counted(proposals.size(), "proposal") + (rest == 1 ? " was" : " were") +
-                   " looked at by the shapes alone: " + why + " (" + in_words(proposals[first].params) + ")");
+    void tell_rest(const std::vector<LookedAt>& proposals, std::size_t first, const std::string& why) {
+        const std::span<const LookedAt> rest = std::span{proposals}.subspan(first);
+        const auto looked = static_cast<std::size_t>(std::ranges::count_if(rest, [](const LookedAt& each) { return each.shapes.looked; }));
+        std::string parts;
+        const auto add = [&](std::size_t count, const std::string& how) {
+            if (count > 0) parts += (parts.empty() ? "" : ", ") + std::to_string(count) + how;
+        };
+        add(looked, " by the shapes alone");
+        add(rest.size() - looked, " not at all");
+        add_remark(tools::counted(proposals.size(), "proposal") + " looked at, of them " + parts + ": " + why + " (" +
+                   in_words(rest.front().params) + ")");
         std::set<std::string> told;
-        for (std::size_t i = first; i < proposals.size(); ++i) {
-            const std::string& error = proposals[i].shapes.error;
+        for (const LookedAt& each : rest) {
+            const std::string& error = each.shapes.error;
             if (error.empty() || !told.insert(kind_of(error)).second) continue;
-            add_remark("a training without numbers ended with an error: " + error + " (" + in_words(proposals[i].params) + ")");
+            add_remark("a training without numbers ended with an error: " + error + " (" + in_words(each.params) + ")");
         }
     }
 
@@ -175,8 +203,9 @@ private:
     const Settings& settings_;
     const TrainerInfo& info_;
     const LookDevices& devices_;
-    std::optional<std::int64_t> given_;  ///< the study's memory
-    const RealStepBounds bounds_ = real_step_bounds();
+    std::optional<std::int64_t> given_;            ///< the study's memory
+    const bool on_gpu_ = devices_.steps != "cpu";  ///< whose own memory bounds a step
+    const std::int64_t most_ = most_real_step_bytes();
     TrainerLook found_;
     std::set<std::string> kinds_;  ///< of problems
     std::size_t real_steps_ = 0;
@@ -186,18 +215,18 @@ private:
 
 }  // namespace
 
-RealStepBounds real_step_bounds() {
+std::int64_t most_real_step_bytes() {
     constexpr std::int64_t most = std::int64_t{4} << 30U;
     const auto host = device::host_memory();
-    return {.bytes = host ? std::min(most, host->available / 2) : most};
+    return host ? std::min(most, host->available / 2) : most;
 }
 
 ShapesAnswer look_at_shapes(worker::Pool& pool, const ParamSet& params, ExecutionPlan plan) {
     using Kind = worker::MemoryQuestions::Told::Kind;
     const auto told = pool.prediction(params, of_two_examples(std::move(plan)), PeakSource::dry_run);
-    if (told.prediction) return {.need_bytes = told.prediction->need};
-    if (told.kind == Kind::cannot_run) return {.cannot_run = told.why_not};
-    return {.error = told.kind == Kind::error ? told.why_not : ""};
+    if (told.prediction) return {.need_bytes = told.prediction->need, .looked = true};
+    if (told.kind == Kind::cannot_run) return {.cannot_run = told.why_not, .looked = true};
+    return {.error = told.kind == Kind::error ? told.why_not : "", .looked = told.kind == Kind::error};
 }
 
 TrainerLook look_with_trainer(const Settings& settings, const TrainerInfo& info, const LookDevices& devices,

@@ -153,6 +153,8 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
     const History nothing{study.name, {}, {}, {}};
     RuleProblems problems;
     std::set<std::string> errors;
+    std::map<FailureKind, std::set<std::string>> idle;  // notes
+    std::set<FailureKind> changed;                      // of which some failure is answered with a change
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{5};
     const auto ask = [&](const ParamSet& params, const ExecutionPlan& plan, const Failure& failure) {
         if (std::chrono::steady_clock::now() > deadline) return;  // of rules that need their whole time, a few answers are enough
@@ -171,7 +173,8 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
                                         error.what());
         }
         if (!answer || answer->action != Recovery::Action::retry) return;
-        if (!answer->note.empty()) problems.idle.insert(answer->note);
+        if (answer->note.empty()) changed.insert(failure.kind);
+        else idle[failure.kind].insert(answer->note);
         if (const auto missing = missing_lever(plan, answer->plan, info.levers)) {
             problems.impossible.insert(trainer_place(settings, info) +
                                        "a rule of the script retries with a change of the plan: " + *missing);
@@ -193,6 +196,10 @@ RuleProblems rule_problems(const Settings& settings, const TrainerInfo& info, co
             ask(params, whole, failure);
             ask(params, least, failure);
         }
+    }
+    // A rule that halves the micro-batch changes nothing at 1, which is no mistake.
+    for (const auto& [kind, notes] : idle) {
+        if (!changed.contains(kind)) problems.idle.insert(notes.begin(), notes.end());
     }
     return problems;
 }

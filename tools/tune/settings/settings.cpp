@@ -266,6 +266,8 @@ std::vector<std::pair<std::string, Value>> Settings::fixed() const {
     std::vector<std::pair<std::string, Value>> fixed;
     for (const std::string& assignment : arguments_.fix) {
         auto given = parse_assignment("--fix", assignment);
+        const std::string written = assignment.substr(assignment.find('=') + 1);
+        if (display_text(given.second) != written) given.second = Value{written};  // "007" may be a choice: to_internal_as_written
         const auto earlier = std::find_if(fixed.begin(), fixed.end(), [&](const auto& each) { return each.first == given.first; });
         if (earlier != fixed.end())
             throw bad_value("--fix " + given.first, display_text(earlier->second) + " and " + display_text(given.second), "one value");

@@ -2,6 +2,7 @@
 #include "tune/study_run/run_result.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -205,7 +206,10 @@ int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept) 
         return exit_code(Errc::store);
     }
     const analysis::StudyCounts counts = analysis::count(result.trials);
-    const auto is_usable = [](const Trial& trial) { return trial.state == TrialState::complete && trial.feasible(); };
+    const auto is_usable = [](const Trial& trial) {
+        const auto is_finite = [](double value) { return std::isfinite(value); };
+        return trial.state == TrialState::complete && trial.feasible() && std::ranges::any_of(trial.values, is_finite);
+    };
     if (std::ranges::any_of(result.trials, is_usable)) return 0;
     const std::size_t all = counts.ended();
     std::cerr << "hpo-tune: error: study " << tools::on_one_line(result.study.name) << ": "

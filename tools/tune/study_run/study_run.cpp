@@ -63,13 +63,13 @@ Study open_same_study(Store& store, const Settings& settings) {
 }
 
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
-/// that does not suffice is no reason to stop: each trial has its guard and its recovery. A proposal that is too large for RealStepBounds
-/// is looked at by its shapes alone.
+/// that does not suffice is no reason to stop: each trial has its guard and its recovery. A proposal that is too large for
+/// most_real_step_bytes is looked at by its shapes alone.
 std::vector<std::string> problems_before_start(worker::Pool& pool, const std::string& trainer, const ParamSet& params,
                                                const ExecutionPlan& plan) {
     const ShapesAnswer shapes = look_at_shapes(pool, params, plan);
     if (!shapes.cannot_run.empty()) return {"trainer " + trainer + ": cannot run on " + plan.device + ": " + shapes.cannot_run};
-    if (shapes.need_bytes > real_step_bounds().bytes) return {};
+    if (shapes.need_bytes > most_real_step_bytes()) return {};
     std::vector<TrainerProblem> found;
     try {
         found = pool.check(params, plan).problems;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
@@ -95,7 +97,12 @@ HPO_INLINE std::optional<double> to_internal(const Distribution& distribution, c
 
 HPO_INLINE std::optional<double> to_internal_as_written(const Distribution& distribution, const Value& value) {
     if (const auto internal = to_internal(distribution, value)) return internal;
-    return to_internal(distribution, Value{display_text(value)});
+    const std::string text = display_text(value);
+    if (!holds<std::string>(value)) return to_internal(distribution, Value{text});
+    double number = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = status == std::errc{} && end == text.data() + text.size();
+    return is_number ? to_internal(distribution, Value{number}) : std::nullopt;
 }
 
 HPO_INLINE bool compatible(const Distribution& a, const Distribution& b) {

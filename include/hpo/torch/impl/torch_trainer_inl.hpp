@@ -162,6 +162,7 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, 
     std::vector<std::int64_t> order(static_cast<std::size_t>(task.training_examples()));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     constexpr std::size_t stride = 1024;
+    attempt.enter("batch");
     for (std::size_t start = 0; task.classes() && start < order.size(); start += stride) {
         const Unmetered outside;
         const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));

@@ -61,6 +61,7 @@ public:
     [[nodiscard]] ProbedTrace predict(bool over_length) {
         Whole whole;
         with_task_(std::nullopt, [&](Task& task, const TrainingPlan& plan) {
+            attempt_.enter("batch");
             whole.size = {std::min(plan.micro_batch, task.training_examples()), example_length(task)};
             whole.evaluated = plan.evaluation_batch;
         });

@@ -63,7 +63,7 @@ private:
     /// The same, if the tensor is a parameter.
     void find_module(const torch::Tensor& tensor, Frame& frame);
     /// Gives the blocks and the nodes of unknown module, since the last one that was known, to the module that holds both that and the
-    /// next. If only the model itself does, they are "after" the last one.
+    /// next. If only the model itself does, or if both are one module, they are "after" the last one.
     void end_gap(const std::string& next_module);
     void look_at_parameters();
 

@@ -17,15 +17,16 @@ struct OpenedRecordFunction {
 
 template struct OpenedRecordFunction<&at::RecordFunction::inputs_>;
 
-/// Calls `look(tensor)` for each defined tensor among the inputs, also for those in lists.
+/// Calls `look(tensor, is_in_list)` for each defined tensor among the inputs, also for those in lists, whose members may be missing.
 template <class Look>
 void each_input_tensor(const at::RecordFunction& function, const Look& look) {
+    const auto look_if_defined = [&](const c10::IValue& value, bool is_in_list) {
+        if (value.isTensor() && value.toTensor().defined()) look(value.toTensor(), is_in_list);
+    };
     for (const c10::IValue& input : inputs_of(function)) {
-        if (input.isTensor() && input.toTensor().defined()) look(input.toTensor());
-        if (!input.isTensorList()) continue;
-        for (const torch::Tensor& tensor : input.toTensorVector()) {
-            if (tensor.defined()) look(tensor);
-        }
+        look_if_defined(input, false);
+        if (!input.isList()) continue;
+        for (const c10::IValue& member : input.toListRef()) look_if_defined(member, true);
     }
 }
 

@@ -10,36 +10,36 @@
 
 namespace hpo::libtorch::inline recording {
 
-/// While it lives, it counts the operators that other threads than its own run. Modes such as autocast and no-gradient hold for one thread,
-/// so those operators do not follow the attempt's. One at a time in a process: operators of anybody count.
+/// Says whether another thread of this process has run an operator since this object was made. Modes such as autocast and no-gradient hold
+/// for one thread, so they do not hold for those operators. One at a time in a process.
 class OtherThreads {
 public:
-    OtherThreads() : before_{current().exchange(this)} {
+    OtherThreads() {
+        owner() = std::this_thread::get_id();
+        operators() = 0;
         callback_ = at::addGlobalCallback(at::RecordFunctionCallback{&start, nullptr}.scopes({at::RecordScope::FUNCTION}));
     }
-    ~OtherThreads() {
-        at::removeCallback(callback_);
-        current() = before_;
-    }
+    ~OtherThreads() { at::removeCallback(callback_); }
     OtherThreads(const OtherThreads&) = delete;
     OtherThreads& operator=(const OtherThreads&) = delete;
 
-    [[nodiscard]] bool ran_operators() const { return operators_ > 0; }
+    [[nodiscard]] bool ran_operators() const { return operators() > 0; }
 
 private:
-    static std::atomic<OtherThreads*>& current() {
-        static std::atomic<OtherThreads*> current{nullptr};
-        return current;
+    // They outlive the object, because another thread may be inside `start` when the object ends.
+    static std::atomic<std::thread::id>& owner() {
+        static std::atomic<std::thread::id> owner;
+        return owner;
+    }
+    static std::atomic<std::int64_t>& operators() {
+        static std::atomic<std::int64_t> operators{0};
+        return operators;
     }
     static std::unique_ptr<at::ObserverContext> start(const at::RecordFunction& /*function*/) {
-        OtherThreads* const here = current();
-        if (here && std::this_thread::get_id() != here->own_) ++here->operators_;
+        if (std::this_thread::get_id() != owner().load()) ++operators();
         return nullptr;
     }
 
-    const std::thread::id own_ = std::this_thread::get_id();
-    OtherThreads* before_;
-    std::atomic<std::int64_t> operators_{0};
     at::CallbackHandle callback_{};
 };
 

@@ -87,7 +87,7 @@ HPO_INLINE void bound_retry(Recovery& recovery, const Attempt& attempt, const Tu
     const auto wrong = options.refuses_params && recovery.params ? options.refuses_params(*recovery.params) : std::nullopt;
     if (missing) refuse(*missing);
     else if (wrong) refuse(*wrong);
-    else if (attempt.index + 1 >= options.max_attempts) refuse("given up after " + std::to_string(options.max_attempts) + " attempts");
+    else if (attempt.index + 1 >= options.max_attempts) refuse(given_up + std::to_string(options.max_attempts) + " attempts");
 }
 
 HPO_INLINE void settle_feasible(Trial& trial, std::optional<std::int64_t> capacity_bytes) {
@@ -114,6 +114,16 @@ HPO_INLINE std::vector<DroppedAttribute> attach(Trial& trial, AttemptOutcome& ou
         drop_attributes(outcome.attributes, [&](std::string_view json) { return store.can_keep(json); });
     for (auto& [name, json] : outcome.attributes) trial.user_attributes[name] = std::move(json);
     return dropped;
+}
+
+HPO_INLINE void keep_outcome(Attempt& attempt, AttemptOutcome& outcome) {
+    attempt.seconds = outcome.seconds;
+    attempt.outcome = outcome.kind;
+    attempt.failure = std::move(outcome.failure);
+    attempt.peak_allocated = outcome.peak_allocated;
+    attempt.peak_reserved = outcome.peak_reserved;
+    attempt.approximate = outcome.approximate;
+    if (outcome.worker_pid != 0) attempt.worker_pid = outcome.worker_pid;
 }
 
 HPO_INLINE void explain(Attempt& attempt, std::optional<std::int64_t> capacity_bytes) {

@@ -35,9 +35,7 @@ struct JsonMembers<worker::Stop> {
 };
 template <>
 struct JsonMembers<worker::AskProfile> {
-    using R = worker::AskProfile;
-    static constexpr std::tuple list{JsonMember{"job", &R::job}, JsonMember{"most_memory_bytes", &R::most_memory_bytes},
-                                     JsonMember{"id", &R::id}};
+    static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}, JsonMember{"id", &worker::AskProfile::id}};
 };
 template <>
 struct JsonMembers<worker::AskPeak> {

@@ -22,7 +22,7 @@
 namespace hpo::worker::inline supervisor {
 
 /// Asks workers how much memory an attempt will take: on a virtual card, by a dry run, by a probe, then by the model's shape, until one
-/// answers. It begins with the source that is wanted. If a worker
+/// answers. It begins with the source that is wanted. If one finds that the attempt cannot run (CannotRun), no other is asked. If a worker
 /// dies of a question, does not answer in time, or is slow to say that it cannot, only time is lost. After the second such loss in a row,
 /// that source is no longer asked, because every trial would wait for it. Each kind of trouble is noted once. Known predictions are not
 /// asked again.
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::optional<Profile> profile(const TrainerJob& job, const Ask& ask) {
         Rung& rung = rungs_.back();
         if (rung.given_up()) return std::nullopt;
-        const Reply reply = ask(AskProfile{job, config_.question_memory_bytes}, config_.profile_timeout);
+        const Reply reply = ask(AskProfile{job}, config_.profile_timeout);
         if (reply.interrupted) return std::nullopt;
         if (!reply.answer) {
             ++rung.losses;
@@ -51,6 +51,7 @@ public:
             return std::nullopt;
         }
         rung.losses = 0;
+        if (reply.answer->error && rung.told.insert("error").second) note("profile: " + *reply.answer->error);
         return reply.answer->profile;
     }
 
@@ -88,7 +89,7 @@ public:
         }
         if (const std::string problem = problem_in(*reply.answer); !problem.empty()) {
             constexpr double long_seconds = 1;
-            rung.losses = watch.seconds() < long_seconds ? 0 : rung.losses + 1;
+            rung.losses = reply.answer->cannot_run || watch.seconds() < long_seconds ? 0 : rung.losses + 1;
             if (reply.answer->cannot_run) return refuse(source, problem, Told::Kind::cannot_run);
             const bool limit = reply.answer->no_memory || is_prediction_limit(problem);
             return refuse(source, problem, limit ? Told::Kind::limit : Told::Kind::error);

@@ -72,11 +72,11 @@ public:
     [[nodiscard]] std::optional<Profile> profile(const ParamSet& params, const ExecutionPlan& plan) {
         return questions_.profile(unlimited_job(params, plan), Asker{*this});
     }
-    /// The prediction of a dry run. The worker writes the trace from which it predicts to a file.
     /// The prediction of one source, without a note if there is none.
     [[nodiscard]] MemoryQuestions::Told prediction(const ParamSet& params, const ExecutionPlan& plan, PeakSource source) {
         return questions_.quietly_predict(unlimited_job(params, plan), source, Asker{*this});
     }
+    /// The prediction of a dry run. The worker writes the trace from which it predicts to a file.
     [[nodiscard]] MemoryQuestions::Told trace(const ParamSet& params, const ExecutionPlan& plan, const std::filesystem::path& file);
     [[nodiscard]] std::int64_t predictions_made() const { return questions_.made(); }  ///< by workers; known ones do not count
     /// @}

@@ -65,8 +65,9 @@ HPO_INLINE void TaskChecks::check_training() {
         outputs = model_.forward(batch);
         if (others.ran_operators()) {
             attempt_.progress().log(
-                "forward computes in a thread of its own, where the training's precision and its mode without gradients do not hold; "
-                "expected the calling thread");
+                "another thread computed while forward ran; if that is forward's own, the training's precision and its mode without "
+                "gradients "
+                "do not hold there: expected the calling thread");
         }
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {

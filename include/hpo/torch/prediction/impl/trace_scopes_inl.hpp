@@ -82,7 +82,7 @@ HPO_INLINE void TraceScopes::find_module(const at::RecordFunction& function, Fra
         frame.module = frame.known ? found->second : "";
         return;
     }
-    detail::each_input_tensor(function, [&](const torch::Tensor& tensor) { find_module(tensor, frame); });
+    detail::each_input_tensor(function, [&](const torch::Tensor& tensor, bool /*is_in_list*/) { find_module(tensor, frame); });
 }
 
 HPO_INLINE void TraceScopes::find_module(const torch::Tensor& tensor, Frame& frame) {
@@ -100,13 +100,14 @@ HPO_INLINE void TraceScopes::find_module(const torch::Tensor& tensor, Frame& fra
 HPO_INLINE std::string TraceScopes::place() {
     if (!current()) return {};
     for (const Frame& frame : current()->frames_) {
-        if (frame.known && !frame.module.empty()) return "in " + frame.module;
+        if (frame.known && !frame.module.empty()) return (frame.module.starts_with(after) ? "" : "in ") + frame.module;
     }
     return current()->last_module_.empty() ? "" : std::string{after} + current()->last_module_;
 }
 
 HPO_INLINE void TraceScopes::end_gap(const std::string& next_module) {
-    std::string place = common_module(last_module_, next_module);
+    // Between two calls of one module lies what holds it, but which module that is remains unknown.
+    std::string place = last_module_ == next_module ? std::string{} : common_module(last_module_, next_module);
     if (place.empty() && !last_module_.empty()) place = std::string{after} + last_module_;
     if (!place.empty()) TraceRecorder::instance().put_before_scopes(gap_begin_, place + " ");
     for (const std::int64_t node : gap_nodes_) forward_[node] = place;

@@ -28,11 +28,15 @@ HPO_INLINE MixedDevices::~MixedDevices() {
 }
 
 HPO_INLINE void MixedDevices::look(const at::RecordFunction& function) {
+    static constexpr std::array<std::string_view, 4> indexing{"aten::index", "aten::index_put_", "aten::index_put",
+                                                              "aten::_index_put_impl_"};
+    const bool indexes = std::ranges::find(indexing, std::string_view{function.name()}) != indexing.end();
     bool on_device = false;
     std::string host_shape;
-    detail::each_input_tensor(function, [&](const torch::Tensor& tensor) {
+    detail::each_input_tensor(function, [&](const torch::Tensor& tensor, bool is_in_list) {
         on_device = on_device || tensor.is_meta();
         if (!tensor.is_cpu() || tensor.dim() == 0 || !host_shape.empty()) return;
+        if (indexes && is_in_list) return;  // an index may lie in host memory
         for (const std::int64_t size : tensor.sizes()) host_shape += (host_shape.empty() ? "" : ", ") + std::to_string(size);
         host_shape = '[' + host_shape + ']';
     });
@@ -49,14 +53,7 @@ HPO_INLINE void MixedDevices::tell() {
 }
 
 HPO_INLINE bool MixedDevices::needs_one_device(const at::RecordFunction& function) {
-    static constexpr std::array<std::string_view, 9> take_both{"aten::copy_",
-                                                               "aten::_to_copy",
-                                                               "aten::index",
-                                                               "aten::index_put_",
-                                                               "aten::_index_put_impl_",
-                                                               "aten::set_source",
-                                                               "aten::_pack_padded_sequence",
-                                                               "aten::set_",
+    static constexpr std::array<std::string_view, 5> take_both{"aten::copy_", "aten::_to_copy", "aten::_pack_padded_sequence", "aten::set_",
                                                                "aten::resize_as_"};
     if (std::ranges::find(take_both, std::string_view{function.name()}) != take_both.end()) return false;
     const auto name = function.operator_name();

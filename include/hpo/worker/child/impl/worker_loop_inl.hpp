@@ -91,10 +91,7 @@ HPO_INLINE void WorkerLoop::obey(EvaluateModel& request) {
 
 HPO_INLINE void WorkerLoop::obey(AskProfile& request) {
     begin([this, request = std::move(request)] {
-        answer(request.id, [&](Answered& to, Progress& progress) {
-            const HostMemoryLimit limit{request.most_memory_bytes};
-            to.profile = trainer_.stoppable_profile(request.job, progress);
-        });
+        answer(request.id, [&](Answered& to, Progress& progress) { to.profile = trainer_.stoppable_profile(request.job, progress); });
     });
 }
 

@@ -83,8 +83,9 @@ HPO_INLINE MemoryQuestions::Told Pool::trace(const ParamSet& params, const Execu
 HPO_INLINE CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& plan, std::optional<std::chrono::milliseconds> timeout) {
     Reply reply = ask(AskCheck{trainer_job(Job{.params = params, .plan = plan}), config_.question_memory_bytes},
                       timeout.value_or(config_.check_timeout));
-    if (timeout && reply.late) return {.problems = {}, .remarks = {}, .held_bytes = {}, .in_time = false};
+    if (timeout && reply.late) return {.in_time = false};
     if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + reply.silence};
+    if (reply.answer->no_memory) return {.no_memory = true};
     if (reply.answer->error) throw Error{Errc::plugin, "trainer " + config_.trainer + ": check: " + *reply.answer->error};
     return {
         .problems = std::move(reply.answer->problems), .remarks = std::move(reply.answer->remarks), .held_bytes = reply.answer->held_bytes};
