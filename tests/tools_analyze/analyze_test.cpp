@@ -487,7 +487,7 @@ TEST_CASE("the time of a trial whose run was killed is not known, and no command
     const json failures = json::parse(analyze("failures --json" + arguments).out);
     CHECK(failures["failures"][0]["failure"] == "lost_worker");
     CHECK(failures["failures"][0]["seconds"].is_null());
-    CHECK_THAT(analyze("failures" + arguments).out, Catch::Matches("(.|\n)*lost_worker +1 +- +trial 0(.|\n)*"));
+    CHECK_THAT(analyze("failures" + arguments).out, Catch::Matches("(.|\n)*1 +- +0 +unknown +lost_worker(.|\n)*"));
     CHECK(json::parse(analyze("trials --json" + arguments).out)["trials"][0]["seconds"].is_null());
     CHECK(json::parse(analyze("trial 0 --json" + arguments).out)["seconds"].is_null());
     for (const std::string command : {"failures", "trials", "trial 0", "summary"}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,12 +10,16 @@
 
 namespace hpo {
 
+/// Says why the trainer cannot change from one plan to another, or nullopt if it can. Not set: it obeys every plan.
+using PlanRefusal = std::function<std::optional<std::string>(const ExecutionPlan& from, const ExecutionPlan& to)>;
+
 /// An attempt that failed, with its trial and the study's history.
 struct FailedAttempt {
     const Trial& trial;  ///< its `attempts` end with `attempt`
     const Attempt& attempt;
     const Failure& failure;
     const History& history;
+    const PlanRefusal* refuses_plan = nullptr;  ///< null: the trainer obeys every plan
 };
 
 /// The answer to a failure.

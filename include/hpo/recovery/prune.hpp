@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "hpo/core/field.hpp"
 #include "hpo/recovery/concept.hpp"
+#include "hpo/recovery/rungs/rung.hpp"
 
 namespace hpo::recovery {
 
@@ -23,8 +25,10 @@ public:
         const auto action = is_memory(failed.failure.kind) ? Recovery::Action::prune : Recovery::Action::fail;
         return {.action = action, .plan = failed.attempt.plan, .reason = std::string{to_text(failed.failure.kind)}};
     }
+    /// As a rung, it ends the trial.
+    [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const { return recover(failed); }
 };
 
-static_assert(RecoveryPolicy<Prune> && Configurable<Prune>);
+static_assert(RecoveryPolicy<Prune> && Configurable<Prune> && RecoveryRung<Prune>);
 
 }  // namespace hpo::recovery

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "hpo/core/field.hpp"
 #include "hpo/recovery/concept.hpp"
+#include "hpo/recovery/rungs/rung.hpp"
 
 namespace hpo::recovery {
 
@@ -31,12 +34,18 @@ public:
     explicit ShrinkMicroBatch(Config config);
 
     [[nodiscard]] Recovery recover(const FailedAttempt& failed) const;
+    /// As a rung, it only halves the micro-batch, and leaves to others what that cannot help.
+    [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
+        if (!device_refused_memory(failed.failure)) return std::nullopt;
+        Recovery answer = recover(failed);
+        return answer.action == Recovery::Action::retry ? std::optional{std::move(answer)} : std::nullopt;
+    }
 
 private:
     Config config_;
 };
 
-static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch>);
+static_assert(RecoveryPolicy<ShrinkMicroBatch> && Configurable<ShrinkMicroBatch> && RecoveryRung<ShrinkMicroBatch>);
 
 }  // namespace hpo::recovery
 

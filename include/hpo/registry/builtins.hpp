@@ -13,6 +13,7 @@
 #include "hpo/pruner/none.hpp"
 #include "hpo/pruner/percentile.hpp"
 #include "hpo/recovery/fail.hpp"
+#include "hpo/recovery/ladder.hpp"
 #include "hpo/recovery/prune.hpp"
 #include "hpo/recovery/shrink_micro_batch.hpp"
 #include "hpo/registry/any_memory_guard.hpp"
@@ -50,7 +51,8 @@ using BuiltinMemoryGuards = TypeList<
 using BuiltinRecoveries = TypeList<
     recovery::Fail,
     recovery::Prune,
-    recovery::ShrinkMicroBatch>;
+    recovery::ShrinkMicroBatch,
+    recovery::Ladder<>>;
 // clang-format on
 
 /// The four registries that a tool starts with. A program may add its own policies to them.

@@ -49,11 +49,13 @@ requires RecoveryPolicy<std::invoke_result_t<Make>>
                         auto moved = std::move(twin);
                         report.expect(same(moved.recover(failed), answer), "the same failure gives the same answer" + place);
                         report.expect(!answer.reason.empty(), "an answer has its reason" + place);
+                        attempt.decision = answer.reason;
                         if (answer.action != Recovery::Action::retry) break;
                         report.expect(answer.plan.effective_batch == batch || answer.params, "a retry keeps the effective batch" + place);
                         const auto micro = answer.plan.effective_micro_batch();
                         report.expect(!micro || *micro >= 1, "a micro-batch is at least 1" + place);
-                        report.expect(answer.plan != plan || answer.params || answer.fresh_worker || !is_memory(attempt.failure->kind),
+                        report.expect(answer.plan != plan || answer.params || answer.fresh_worker || answer.wait_seconds || answer.alone ||
+                                          !is_memory(attempt.failure->kind),
                                       "a retry after a memory failure changes something" + place);
                         plan = answer.plan;
                     } while (trial.attempts.size() < too_many);

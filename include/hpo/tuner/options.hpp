@@ -13,6 +13,7 @@
 #include "hpo/core/reservations.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
+#include "hpo/recovery/concept.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/tuner/breaker.hpp"
 
@@ -33,9 +34,8 @@ struct TuneOptions {
     double target_share = 1;                             ///< if a plan has to be shrunk: the share of the device that it should keep to
     /// Proposals that the guard may refuse in a row before the study gives up.
     int max_rejections = 1000;
-    /// Says why the trainer cannot change from one plan to another, or nullopt if it can. A refused retry ends its trial, with the reason.
-    /// If not set, the trainer obeys every plan. trainer/levers.hpp has the answer for a trainer that names its levers.
-    std::function<std::optional<std::string>(const ExecutionPlan& from, const ExecutionPlan& to)> refuses_plan{};
+    /// A refused retry ends its trial, with the reason. trainer/levers.hpp has the answer for a trainer that names its levers.
+    PlanRefusal refuses_plan{};
     /// Says why the trainer refuses the parameters of a retry (an unknown name, a value that it does not take), or nullopt if it takes
     /// them. A refused retry ends its trial, with the reason. If not set, the trainer takes all parameters.
     std::function<std::optional<std::string>(const ParamSet& params)> refuses_params{};

@@ -240,9 +240,10 @@ private:
         explain(attempt, executor_.capacity_bytes());
         const bool anew = failed_to_go_on(trial, attempt);
         const bool more = !anew && reserved && exceeded_reservation(attempt, *reserved, attempt.capacity_bytes);
-        Recovery recovery = anew   ? begin_anew(attempt)
-                            : more ? ask_for_more(attempt, *reserved)
-                                   : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history()});
+        Recovery recovery =
+            anew   ? begin_anew(attempt)
+            : more ? ask_for_more(attempt, *reserved)
+                   : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history(), &options_.refuses_plan});
         bound_retry(recovery, attempt, options_);
         attempt.decision = recovery.reason;
         books_.note_once(number, recovery.note);

@@ -11,11 +11,14 @@
 #include "analyze/shown/failure_words.hpp"
 #include "analyze/shown/log.hpp"
 #include "analyze/shown/overview.hpp"
+#include "analyze/shown/rung_table.hpp"
 #include "analyze/shown/silent_page.hpp"
 #include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/analysis/cases/history_cause.hpp"
 #include "hpo/analysis/failure_totals.hpp"
 #include "hpo/failure/failure_line.hpp"
+#include "hpo/failure/signature.hpp"
+#include "hpo/failure/traits.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -27,13 +30,14 @@ namespace {
 
 using hpo::analysis::FailureCase;
 
-/// Failures of the same kind whose telling lines are the same, figures apart.
+/// Failures of one signature; of memory that ran out, those of one cause.
 struct FailureGroup {
     std::string name;
     std::string line;  ///< the line of its first message that tells
     std::size_t count = 0;
     std::optional<double> seconds;  ///< of those whose time is known
     const FailureCase* first = nullptr;
+    const FailureCase* last = nullptr;
 };
 
 std::string kind_name(const FailureCase& entry) {
@@ -41,31 +45,19 @@ std::string kind_name(const FailureCase& entry) {
     return std::string{to_text(entry.failure.kind)} + (entry.failure.cause ? " (" + std::string{to_text(*entry.failure.cause)} + ")" : "");
 }
 
-/// The line with each number as "N", so that messages which differ in figures alone stand together.
-std::string without_figures(const std::string& line) {
-    std::string text;
-    bool in_number = false;
-    for (const char c : line) {
-        const bool digit = c >= '0' && c <= '9';
-        if (!digit) text += c;
-        else if (!in_number) text += 'N';
-        in_number = digit;
-    }
-    return text;
-}
-
 std::vector<FailureGroup> grouped(const std::vector<FailureCase>& cases) {
     std::map<std::pair<std::string, std::string>, FailureGroup> groups;
     for (const FailureCase& entry : cases) {
         const std::string name = kind_name(entry);
         std::string line = failure_line(entry.failure);
-        const std::string key = entry.is_oom() ? std::string{} : without_figures(line);
+        const std::string key = entry.is_oom() ? std::string{} : hpo::signature(entry.failure);
         FailureGroup& group = groups[{name, key}];
         if (group.count++ == 0) {
             group.name = name;
             group.first = &entry;
             group.line = std::move(line);
         }
+        group.last = &entry;
         hpo::analysis::add_known(group.seconds, entry.seconds);
     }
     std::vector<FailureGroup> sorted;
@@ -91,6 +83,10 @@ void failures(const Query& query) {
                             {"count", group.count},
                             {"seconds", or_null(group.seconds)},
                             {"first_trial", group.first->trial->number},
+                            {"last_trial", group.last->trial->number},
+                            {"blame", std::string{to_text(hpo::traits_of(group.first->failure).blame)}},
+                            {"recurrence", std::string{to_text(hpo::traits_of(group.first->failure).recurrence)}},
+                            {"signature", hpo::signature(group.first->failure)},
                             {"message", text_or_null(group.first->failure.message)},
                             {"line", text_or_null(group.line)},
                             {"told_in", text_or_null(group.first->told_in)}});
@@ -98,6 +94,7 @@ void failures(const Query& query) {
         print({{"study", data.study.name},
                {"trials", data.trials.size()},
                {"failures", std::move(list)},
+               {"rungs", rung_json(rung_lines(data.trials))},
                {"without_message", silent_json(silent)},
                {"log", log_json(query.logs, log)}});
         return;
@@ -109,14 +106,22 @@ void failures(const Query& query) {
         page.heading("Failures of study " + data.study.name + ": " + std::to_string(cases.size()) + " in " +
                      counted(data.trials.size(), "trial"));
         using Align = Table::Align;
-        Table table{{{"failure"}, {"count", Align::right}, {"lost", Align::right}, {"first", Align::right}, {"message"}}};
+        Table table{{{"count", Align::right}, {"lost", Align::right}, {"trials", Align::right}, {"blame"}, {"failure"}}};
         for (const FailureGroup& group : groups) {
-            const std::string line = one_line(group.line, 300);
-            table.row({group.name, std::to_string(group.count), duration_or_dash(group.seconds),
-                       "trial " + std::to_string(group.first->trial->number), line.empty() ? "none was kept" : line});
+            const std::int64_t first = group.first->trial->number;
+            const std::int64_t last = group.last->trial->number;
+            table.row({std::to_string(group.count), duration_or_dash(group.seconds),
+                       std::to_string(first) + (last == first ? "" : " to " + std::to_string(last)),
+                       std::string{to_text(hpo::traits_of(group.first->failure).blame)}, group.name});
         }
         table.print(page, 2);
+        page.heading("What they say");
+        for (const FailureGroup& group : groups) {
+            const std::string line = one_line(group.line, group.first->is_oom() ? 100 : 300);  // hpo-analyze oom says more
+            page.paragraph("  " + group.name + ": " + (line.empty() ? "none was kept" : line), 6);
+        }
     }
+    print_rungs(page, rung_lines(data.trials));
     print_silent(page, silent, Objectives{data.study});
     print_log_match(page, query.logs, log);
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hpo/core/history.hpp"
+#include "hpo/recovery/concept.hpp"
+
+namespace hpo::recovery::inline rungs {
+
+/// One way to answer a failure, for a Ladder. `offer` returns nullopt if it cannot help with this failure, or has been tried often enough
+/// in this trial. `name` is its word on a command line and in the post-mortem.
+template <class R>
+concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, const FailedAttempt& failed) {
+    { R::name } -> std::convertible_to<std::string_view>;
+    { rung.offer(failed) } -> std::same_as<std::optional<Recovery>>;
+};
+
+/// What an attempt's decision says if a rung answered: "fresh_worker: the worker died".
+[[nodiscard]] inline std::string decision_of(std::string_view rung, std::string_view reason) {
+    return std::string{rung} + ": " + std::string{reason};
+}
+[[nodiscard]] inline bool is_decision_of(std::string_view rung, std::string_view decision) {
+    return decision.size() > rung.size() + 1 && decision.starts_with(rung) && decision.substr(rung.size()).starts_with(": ");
+}
+
+/// How often a rung was the answer in a trial's earlier attempts.
+[[nodiscard]] inline int uses_of(std::string_view rung, const Trial& trial) {
+    return static_cast<int>(
+        std::ranges::count_if(trial.attempts, [&](const Attempt& attempt) { return is_decision_of(rung, attempt.decision); }));
+}
+
+/// A retry under the failed attempt's plan.
+[[nodiscard]] inline Recovery retry_of(const FailedAttempt& failed, std::string reason) {
+    return {.action = Recovery::Action::retry, .plan = failed.attempt.plan, .reason = std::move(reason)};
+}
+
+/// True if the device refused memory, so that an attempt that takes less of it may fit.
+[[nodiscard]] inline bool device_refused_memory(const Failure& failure) {
+    return failure.kind == FailureKind::out_of_memory && failure.cause != OomCause::host;
+}
+
+}  // namespace hpo::recovery::rungs

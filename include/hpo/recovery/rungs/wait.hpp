@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "hpo/recovery/rungs/rung.hpp"
+
+namespace hpo::recovery::inline rungs {
+
+/// Retries when enough of the device is free, or after ten minutes, if other processes held the memory. Up to three times in a trial.
+struct Wait {
+    static constexpr std::string_view name = "wait";
+    static constexpr std::string_view summary = "retries when enough of the device is free, if other processes held the memory";
+
+    [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
+        constexpr int most = 3;
+        const bool neighbour = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::neighbour;
+        if (!neighbour || uses_of(name, failed.trial) >= most) return std::nullopt;
+        Recovery retry = retry_of(failed, "other processes held the memory: retry when enough of the device is free");
+        retry.wait_seconds = 600;
+        return retry;
+    }
+};
+
+static_assert(RecoveryRung<Wait>);
+
+}  // namespace hpo::recovery::rungs

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "hpo/recovery/ladder.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hpo/testing/recovery_contract.hpp"
+#include "support/catch.hpp"
+
+using namespace hpo::recovery;
+using hpo::Attempt;
+using hpo::ExecutionPlan;
+using hpo::Failure;
+using hpo::FailureKind;
+using hpo::OomCause;
+using hpo::Recovery;
+using hpo::Trial;
+
+namespace {
+
+Failure out_of_memory(OomCause cause) {
+    Failure failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .where = "backward"};
+    failure.cause = cause;
+    return failure;
+}
+
+/// Lets a trial fail in one way until a policy ends it. Returns its decisions.
+template <class Policy>
+std::vector<std::string> decisions(const Policy& policy, const Failure& failure, ExecutionPlan plan, const std::vector<Trial>& before = {},
+                                   const hpo::PlanRefusal& refuses = {}) {
+    hpo::History history{};
+    history.trials = before;
+    Trial trial;
+    std::vector<std::string> decided;
+    while (true) {
+        Attempt& attempt = trial.attempts.emplace_back();
+        attempt.index = static_cast<int>(trial.attempts.size()) - 1;
+        attempt.plan = plan;
+        attempt.failure = failure;
+        const Recovery answer = policy.recover({trial, attempt, *attempt.failure, history, &refuses});
+        attempt.decision = answer.reason;
+        decided.push_back(answer.reason);
+        REQUIRE(decided.size() < 50);
+        if (answer.action != Recovery::Action::retry) return decided;
+        plan = answer.plan;
+    }
+}
+
+std::vector<std::string> names(const std::vector<std::string>& decided) {
+    std::vector<std::string> found;
+    for (const std::string& decision : decided) found.push_back(decision.substr(0, decision.find(':')));
+    return found;
+}
+
+ExecutionPlan plan_of(std::int64_t batch, const std::string& device = "cuda:0") {
+    ExecutionPlan plan;
+    plan.effective_batch = batch;
+    plan.device = device;
+    return plan;
+}
+
+/// A finished trial in which a rung was tried for a failure and did not help.
+Trial in_vain(const std::string& rung, const Failure& failure, bool helped = false) {
+    Trial trial;
+    trial.state = helped ? hpo::TrialState::complete : hpo::TrialState::pruned;
+    trial.attempts.resize(2);
+    trial.attempts[0].failure = failure;
+    trial.attempts[0].decision = decision_of(rung, "retry");
+    if (!helped) trial.attempts[1].failure = failure;
+    return trial;
+}
+
+}  // namespace
+
+TEST_CASE("a ladder keeps the contract of recovery policies") {
+    CHECK(hpo::testing::recovery_contract([] { return Ladder<>{}; }).broken == std::vector<std::string>{});
+    CHECK(hpo::testing::recovery_contract([] { return Ladder<ShrinkMicroBatch, CheckpointActivations, FreshWorker, Prune>{}; }).broken ==
+          std::vector<std::string>{});
+    CHECK(hpo::testing::recovery_contract([] { return Ladder<Alone, Wait>{}; }).broken == std::vector<std::string>{});
+}
+
+TEST_CASE("a ladder goes from rung to rung as the cause needs it") {
+    using Names = std::vector<std::string>;
+    const Ladder<> ladder;
+    CHECK(names(decisions(ladder, out_of_memory(OomCause::capacity), plan_of(4))) ==
+          Names{"shrink_micro_batch", "shrink_micro_batch", "checkpoint_activations", "prune"});
+    CHECK(names(decisions(ladder, out_of_memory(OomCause::fragmentation), plan_of(1))) ==
+          Names{"expandable_segments", "fresh_worker", "checkpoint_activations", "prune"});
+    CHECK(names(decisions(ladder, out_of_memory(OomCause::fragmentation), plan_of(1, "cpu"))) ==
+          Names{"fresh_worker", "checkpoint_activations", "prune"});
+    CHECK(names(decisions(ladder, out_of_memory(OomCause::leak), plan_of(1))) == Names{"fresh_worker", "checkpoint_activations", "prune"});
+    CHECK(names(decisions(ladder, out_of_memory(OomCause::neighbour), plan_of(2))) ==
+          Names{"alone", "wait", "wait", "wait", "shrink_micro_batch", "checkpoint_activations", "prune"});
+    CHECK(names(decisions(ladder, out_of_memory(OomCause::host), plan_of(64))) == Names{"prune"});
+    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::crash}, plan_of(64))) == Names{"fresh_worker", "prune"});
+    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::cuda_sticky, .code = 710}, plan_of(64))) == Names{"prune"});
+    CHECK(names(decisions(ladder, Failure{.kind = FailureKind::trainer_error}, plan_of(64))) == Names{"prune"});
+    CHECK(decisions(ladder, out_of_memory(OomCause::capacity), plan_of(4)).back() ==
+          "prune: out_of_memory; tried: shrink_micro_batch 2 times, checkpoint_activations");
+}
+
+TEST_CASE("a ladder of types is the one that is named") {
+    const Ladder<ShrinkMicroBatch, CheckpointActivations, FreshWorker, Prune> typed;
+    const Ladder<> named{{.rungs = "shrink_micro_batch+checkpoint_activations+fresh_worker+prune"}};
+    for (const OomCause cause : {OomCause::capacity, OomCause::fragmentation, OomCause::leak, OomCause::neighbour})
+        CHECK(decisions(typed, out_of_memory(cause), plan_of(8)) == decisions(named, out_of_memory(cause), plan_of(8)));
+    CHECK(decisions(Ladder<Wait>{}, out_of_memory(OomCause::capacity), plan_of(8)) ==
+          std::vector<std::string>{"out_of_memory, and no rung is left"});
+}
+
+TEST_CASE("a rung whose plan the trainer does not obey is left out") {
+    const hpo::PlanRefusal refuses = [](const ExecutionPlan&, const ExecutionPlan& to) {
+        return to.activation_checkpointing ? std::optional<std::string>{"no lever"} : std::nullopt;
+    };
+    CHECK(names(decisions(Ladder<>{}, out_of_memory(OomCause::capacity), plan_of(2), {}, refuses)) ==
+          std::vector<std::string>{"shrink_micro_batch", "prune"});
+}
+
+TEST_CASE("a rung that never helped for this cause in the study is tried last") {
+    const Failure failure = out_of_memory(OomCause::capacity);
+    std::vector<Trial> before(2, in_vain("shrink_micro_batch", failure));
+    const auto first = [&] { return decisions(Ladder<>{}, failure, plan_of(2), before).front(); };
+    CHECK(names({first()}).front() == "shrink_micro_batch");  // two trials are too few
+    before.push_back(in_vain("shrink_micro_batch", out_of_memory(OomCause::fragmentation)));
+    CHECK(names({first()}).front() == "shrink_micro_batch");  // another cause
+    before.push_back(in_vain("shrink_micro_batch", failure));
+    CHECK(names({first()}).front() == "checkpoint_activations");
+    CHECK(names(decisions(Ladder<>{}, failure, plan_of(2), before)) ==
+          std::vector<std::string>{"checkpoint_activations", "shrink_micro_batch", "prune"});
+    CHECK_THAT(decisions(Ladder<>{}, failure, plan_of(2), before).at(1), Catch::Contains("(it has helped in none of 3 trials)"));
+    before.push_back(in_vain("shrink_micro_batch", failure, true));
+    CHECK(names({first()}).front() == "shrink_micro_batch");
+}
+
+TEST_CASE("a ladder's configuration names known rungs, each once") {
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "shrink_microbatch"}},
+                      Catch::Contains("unknown rung 'shrink_microbatch'; did you mean 'shrink_micro_batch'?"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = "wait+wait"}}, Catch::Contains("'wait' twice"));
+    CHECK_THROWS_WITH(Ladder<>{{.rungs = ""}}, Catch::Contains("unknown rung ''"));
+}
