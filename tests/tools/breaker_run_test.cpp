@@ -37,3 +37,26 @@ TEST_CASE("a run of a trainer that always throws ends by its breaker, with statu
     CHECK(wrong.status == 2);
     CHECK_THAT(wrong.error, Contains("--breaker: got '-1'; expected a whole number of at least 0"));
 }
+
+TEST_CASE("attempts that hang end by --attempt-time, and the run goes on") {
+    const Workshop workshop;
+    workshop.write(
+        "s.lua",
+        "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = \"fault\", attempt_time = \"500ms\", workers = 1,\n"
+        "  objective = { metric = \"value\", direction = \"minimize\" }, sampler = \"random\", pruner = \"none\", trials = 2,\n"
+        "  space = function(trial) trial:categorical(\"fault\", { \"hang\" }) end }\n");
+    const auto run = [&](std::vector<std::string> words) {
+        words.insert(words.begin(),
+                     {tool("hpo-tune"), "run", "s.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers", "--progress", "plain"});
+        return run_command(workshop, words);
+    };
+    const auto ended = run({});
+    CHECK(ended.status == 1);
+    CHECK_THAT(ended.error + ended.out, Contains("timeout: it took longer than the 0.5 s that an attempt may take"));
+    const auto wrong = run({"--attempt-time", "0s"});
+    CHECK(wrong.status == 2);
+    CHECK_THAT(wrong.error, Contains("--attempt-time: got '0s'; expected a duration from 1ms to a year"));
+    const auto silent = run({"--silence-time", "soon"});
+    CHECK(silent.status == 2);
+    CHECK_THAT(silent.error, Contains("--silence-time"));
+}

@@ -28,6 +28,30 @@ TEST_CASE("a job's value comes back from a worker, which stays for the next job"
     CHECK(std::isnan(run(pool, fault_job(3, "nan")).values.at(0)));
 }
 
+TEST_CASE("an attempt that takes too long, or whose worker says nothing, fails as a timeout, whatever the process does") {
+    worker::PoolConfig config = fault_config(2);
+    config.attempt_time = 400ms;
+    worker::Pool pool{config};
+    for (const char* fault : {"hang", "spin_ignoring_stop", "sigstop"}) {
+        CAPTURE(fault);
+        const auto outcome = run(pool, fault_job(0, fault));
+        CHECK(outcome.kind == OutcomeKind::failed);
+        REQUIRE(outcome.failure);
+        CHECK(to_text(outcome.failure->kind) == to_text(FailureKind::timeout));
+        CHECK(outcome.failure->message == "it took longer than the 0.4 s that an attempt may take");
+    }
+    config.attempt_time.reset();
+    config.silence_time = 400ms;
+    worker::Pool listening{config};
+    for (const char* fault : {"hang", "sigstop"}) {
+        CAPTURE(fault);
+        const auto outcome = run(listening, fault_job(0, fault));
+        REQUIRE(outcome.failure);
+        CHECK(to_text(outcome.failure->kind) == to_text(FailureKind::timeout));
+        CHECK(outcome.failure->message == "its worker said nothing for 0.4 s");
+    }
+}
+
 TEST_CASE("every fault costs its attempt and nothing else") {
     struct Case {
         const char* fault;

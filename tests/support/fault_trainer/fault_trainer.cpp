@@ -95,6 +95,7 @@ public:
             if (progress.stop_requested()) return {.kind = OutcomeKind::stopped};
         }
         if (fault == "spin_ignoring_stop") spin();
+        if (fault == "sigstop") std::raise(SIGSTOP);
         if (fault == "ignore_sigterm") {
             std::signal(SIGTERM, SIG_IGN);
             spin();

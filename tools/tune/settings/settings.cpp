@@ -46,6 +46,8 @@ constexpr Word known_words[] = {
     {"guard", "auto", "auto|NAME[:key=value,...]",
      "see hpo-tune policies guard; auto: calibrated if the device's memory is known, else unlimited"},
     {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
+    {"attempt-time", "", "DURATION", "end an attempt that takes longer, as a failure of the kind timeout: 45min (default: never)"},
+    {"silence-time", "", "DURATION", "end an attempt whose worker says nothing for so long: no report, no memory mark (default: never)"},
     {"breaker", "10", "N",
      "end the run after so many trials that failed in the same way one after another, or half of 5 times as many; 0: never"},
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
@@ -223,6 +225,16 @@ std::optional<double> Settings::target_share() const {
     const auto share = field_traits<double>::parse(given);
     if (!share || !(*share > 0 && *share <= 1)) throw bad_value(place("target-share"), "'" + given + "'", "auto, or above 0 to 1");
     return share;
+}
+
+std::optional<std::chrono::milliseconds> Settings::limit(const std::string& word) const {
+    if (text(word).empty()) return std::nullopt;
+    const double seconds = require_seconds(place(word), text(word));
+    constexpr double least = 0.001;
+    constexpr double most = 366.0 * 24 * 3600;
+    if (seconds < least || seconds > most)
+        throw bad_value(place(word), "'" + text(word) + "'", "a duration from 1ms to a year, such as 45min");
+    return std::chrono::milliseconds{std::llround(seconds * 1000)};
 }
 
 std::chrono::milliseconds Settings::plugin_timeout() const { return require_timeout(place("plugin-timeout"), text("plugin-timeout")); }

@@ -79,6 +79,8 @@ public:
     [[nodiscard]] std::optional<allocator::ComputeCapability> compute_capability() const;
     /// TuneOptions::target_share where somebody says it; nothing: auto.
     [[nodiscard]] std::optional<double> target_share() const;
+    /// `attempt-time` or `silence-time`. Not set: no limit.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> limit(const std::string& word) const;
     /// What a trainer plugin may take to say what it is, to come up in a worker, and to check one proposal.
     [[nodiscard]] std::chrono::milliseconds plugin_timeout() const;
     [[nodiscard]] std::vector<Direction> directions() const;

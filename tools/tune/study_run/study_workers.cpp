@@ -26,6 +26,8 @@ worker::PoolConfig StudyWorkers::config(const Settings& settings, const TrainerI
     };
     config.ledger_owners = [this] { return shared_ ? shared_->reservations().owners() : std::vector<std::int64_t>{}; };
     config.stop_requested = was_interrupted;
+    config.attempt_time = settings.limit("attempt-time");
+    config.silence_time = settings.limit("silence-time");
     config.note = note_;
     return config;
 }

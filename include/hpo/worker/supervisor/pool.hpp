@@ -104,6 +104,8 @@ private:
     void dismiss_all();
 
     void ask_to_stop(WorkerSlot& slot);
+    /// Ends attempts that take longer than PoolConfig::attempt_time, or whose workers say nothing for silence_time.
+    void end_overdue();
 
     void on_event(RemoteWorker& worker, Event event) override;
 

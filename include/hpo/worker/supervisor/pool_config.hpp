@@ -49,6 +49,8 @@ struct PoolConfig {
     std::chrono::milliseconds profile_timeout{20'000};
     std::chrono::milliseconds prediction_timeout{10'000};         ///< for the answer of a dry run or a probe; the event loop waits too
     std::int64_t question_memory_bytes = std::int64_t{4} << 30U;  ///< more host memory that a worker may take to answer a question
+    std::optional<std::chrono::milliseconds> attempt_time{};      ///< most that an attempt may take; it is then asked to stop, and ended
+    std::optional<std::chrono::milliseconds> silence_time{};      ///< most that a running worker may say nothing; it is then ended
     std::chrono::milliseconds stop_grace{10'000};                 ///< from a request to stop until SIGTERM
     std::chrono::milliseconds kill_grace{2'000};                  ///< from SIGTERM until SIGKILL
 

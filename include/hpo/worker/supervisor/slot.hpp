@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "hpo/base/time.hpp"
 #include "hpo/trainer/executor.hpp"
@@ -19,7 +20,9 @@ struct Running {
     std::int64_t oom_kills_before = 0;  ///< oom_kills() when it began
     bool stop_asked = false;
     bool interrupted = false;
-    Stopwatch watch;  ///< since then
+    std::string overdue{};  ///< why it was ended: it took too long, or said nothing for too long; empty: neither
+    Stopwatch watch{};      ///< since then
+    Stopwatch heard{};      ///< since its worker's latest message
 };
 
 /// A pool's slot for one worker.

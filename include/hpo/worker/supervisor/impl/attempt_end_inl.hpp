@@ -31,6 +31,7 @@ HPO_INLINE AttemptOutcome outcome_of_death(const Running& running, const Death& 
     AttemptOutcome outcome;
     outcome.seconds = running.watch.seconds();
     if (running.interrupted) outcome.kind = OutcomeKind::interrupted;
+    else if (!running.overdue.empty()) outcome.failure = Failure{.kind = FailureKind::timeout, .message = running.overdue};
     else if (running.stop_asked && death.was_signalled && death.complaint.empty())
         outcome.kind = OutcomeKind::stopped;  // it obeyed too slowly
     else outcome.failure = explain_death(death);
@@ -43,6 +44,10 @@ HPO_INLINE AttemptOutcome checked_outcome(const Running& running, AttemptOutcome
         outcome.failure = Failure{.kind = FailureKind::trainer_error, .message = std::move(message)};
     };
     if (outcome.kind == OutcomeKind::stopped && running.interrupted) outcome.kind = OutcomeKind::interrupted;
+    if (outcome.kind != OutcomeKind::complete && outcome.kind != OutcomeKind::interrupted && !running.overdue.empty()) {
+        outcome.kind = OutcomeKind::failed;
+        outcome.failure = Failure{.kind = FailureKind::timeout, .message = running.overdue};
+    }
     if (outcome.kind == OutcomeKind::stopped && !running.stop_asked) fail("the trainer stopped without being asked to");
     if (outcome.kind == OutcomeKind::complete && outcome.values.empty()) fail("the trainer completed without a value");
     if (outcome.kind == OutcomeKind::failed && !outcome.failure) fail("the trainer failed and did not say how");

@@ -62,6 +62,7 @@ HPO_INLINE void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
     loop_.restart();
     loop_.poll();
     if (deliver(events)) return;
+    end_overdue();
     run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return !happened_.empty(); });
     deliver(events);
 }
@@ -152,6 +153,23 @@ HPO_INLINE void Pool::ask_to_stop(WorkerSlot& slot) {
     slot.worker->hurry({config_.stop_grace, config_.kill_grace});
 }
 
+HPO_INLINE void Pool::end_overdue() {
+    const auto is_over = [](const Stopwatch& watch, const std::optional<std::chrono::milliseconds>& most) {
+        return most && watch.seconds() * 1000 > static_cast<double>(most->count());
+    };
+    for (WorkerSlot& slot : slots_) {
+        if (!slot.running || !slot.worker || !slot.running->overdue.empty()) continue;
+        Running& running = *slot.running;
+        if (is_over(running.heard, config_.silence_time)) {
+            running.overdue = "its worker said nothing for " + seconds_text(*config_.silence_time);
+            slot.worker->end(running.overdue);  // who does not speak does not listen either
+        } else if (is_over(running.watch, config_.attempt_time)) {
+            running.overdue = "it took longer than the " + seconds_text(*config_.attempt_time) + " that an attempt may take";
+            ask_to_stop(slot);
+        }
+    }
+}
+
 HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
     if (const auto* ready = std::get_if<Ready>(&event)) {
         worker.heard();
@@ -165,6 +183,7 @@ HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
     } else if (auto* answered = std::get_if<Answered>(&event)) {
         if (answered->id == question_) answer_ = std::move(*answered);
     } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
+        slot->running->heard = Stopwatch{};
         if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) happened_.push_back(*std::move(worker_event));
         else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*slot, std::move(*ended));
     }
