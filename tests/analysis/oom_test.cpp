@@ -495,3 +495,52 @@ TEST_CASE("twenty thousand trials are analysed in seconds") {
     CHECK(report.oom_trials > 5000);
     CHECK(seconds < 20);  // an unoptimised, sanitised build; an optimised one takes a tenth
 }
+
+TEST_CASE("what a leak ends at small sizes is no capacity, though all failures are the smaller trials") {
+    const auto study = [](const std::vector<int>& failed_layers, const std::string& extra) {
+        std::vector<hpo::Trial> trials;
+        const auto add = [&](int batch, int hidden, int layers, bool fits) {
+            hpo::Trial trial;
+            trial.number = static_cast<std::int64_t>(trials.size());
+            trial.params.set("batch_size", hpo::IntDistribution{8, 64}, batch);
+            trial.params.set("hidden", hpo::IntDistribution{128, 1024, false, 128}, hidden);
+            trial.params.set("layers", hpo::IntDistribution{2, 12}, layers);
+            trial.params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true}, fits ? 1e-5 * static_cast<double>(trials.size() + 1) : 2e-3);
+            if (!extra.empty()) trial.params.set(extra, hpo::FloatDistribution{0, 1}, fits ? 0.2 : 0.1);
+            trial.state = fits ? hpo::TrialState::complete : hpo::TrialState::fail;
+            if (fits) trial.values = {0.5};
+            else
+                trial.user_attributes["error"] = hpo::json_quote(
+                    "CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which 120.00 MiB is "
+                    "free. "
+                    "Of the allocated memory 22.60 GiB is allocated by PyTorch, and 130.00 MiB is reserved by PyTorch but unallocated.");
+            trials.push_back(std::move(trial));
+        };
+        for (int i = 0; i < 12; ++i) add(32, 1024, 12, true);
+        for (const int layers : failed_layers) add(16, 512, layers, false);
+        for (int i = 0; i < 4; ++i) add(8, 256, 11, true);
+        return trials;
+    };
+    using hpo::OomCause;
+    for (const std::vector<int>& layers : {std::vector{2, 3, 4, 3, 2, 4}, std::vector<int>(6, 12), std::vector<int>(6, 6)}) {
+        for (const std::string extra : {"", "drop_path", "drop_path_rate", "stochastic_depth_prob"}) {
+            CAPTURE(layers, extra);
+            auto trials = study(layers, extra);
+            CHECK(hpo::analysis::oom_report(trials, {}).causes.at(OomCause::leak).count == 6);
+            // Only measured peaks can say that more layers need less.
+            for (std::size_t i = 0; i < trials.size(); ++i) {
+                if (trials[i].state != hpo::TrialState::complete) continue;
+                trials[i].params.set("layers", hpo::IntDistribution{2, 12}, static_cast<int>(5 + i % 8));
+                trials[i].user_attributes["peak_memory_gb"] = std::to_string(20.0 / (5 + static_cast<double>(i % 8)));
+            }
+            if (layers.front() != 2) continue;  // trials with as many layers refute the others
+            CHECK_FALSE(hpo::analysis::oom_report(trials, {}).causes.contains(OomCause::leak));
+        }
+    }
+    // If nearly all are leaks, the one that no other trial refutes is not said to be too large.
+    auto trials = study(std::vector<int>(6, 6), "");
+    trials[17].params.set("batch_size", hpo::IntDistribution{8, 64}, 64);
+    const auto report = hpo::analysis::oom_report(trials, {});
+    CHECK(report.causes.at(OomCause::leak).count == 5);
+    CHECK(report.causes.at(OomCause::unknown).count == 1);
+}

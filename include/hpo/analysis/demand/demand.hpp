@@ -30,6 +30,10 @@ struct DemandAxis {
 /// names. Every word of the name must be known, since an unknown word may reverse the meaning, as in hop_length or voxel_size.
 [[nodiscard]] int direction_by_name(std::string_view name);
 
+/// True for sizes that mean the same everywhere: a batch, a width, a number of layers or heads. Others depend on the program: a finer
+/// resolution may be a smaller number, and larger blocks may be fewer.
+[[nodiscard]] bool is_plain_size(std::string_view name);
+
 }  // namespace hpo::analysis::demand
 
 #ifndef HPO_COMPILED

@@ -90,11 +90,13 @@ HPO_INLINE void find_victims(std::span<FailureCase> cases) {
     }
 }
 
-/// True for shares of the work that is left out: the larger, the less memory is needed.
+/// True for shares of the work that is left out: the larger, the less memory is needed. Paths and blocks that are dropped are masked, which
+/// saves nothing.
 [[nodiscard]] HPO_INLINE bool skips_work(std::string_view name) {
     const std::string lower = hpo::detail::lower_case(name);
-    return hpo::detail::mentions_any(lower, {"drop", "stochastic_depth"}) &&
-           hpo::detail::mentions_any(lower, {"path", "layer", "token", "patch", "depth", "block", "sample", "edge", "node"});
+    if (hpo::detail::mentions_any(lower, {"path", "stochastic_depth", "block"})) return false;
+    return hpo::detail::mentions_any(lower, {"drop"}) &&
+           hpo::detail::mentions_any(lower, {"layer", "token", "patch", "sample", "edge", "node"});
 }
 
 /// Which worker or host ran a trial, as far as its attributes say. Processes of one host share its devices.
@@ -123,7 +125,8 @@ HPO_INLINE void find_victims(std::span<FailureCase> cases) {
 }
 
 /// Marks leaks: the process itself filled the device, but a trial that needs at least as much ran to its end. So the memory was left by
-/// earlier trials. Parameters of which the name does not say whether more needs more must be equal.
+/// earlier trials. Parameters of which the name does not say whether more needs more must be equal. Only measured peaks can speak against
+/// the name of a plain size. The failures cannot, because a leak fails at any size.
 HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> trials) {
     const auto in_question = [](const FailureCase& entry) {
         const auto& memory = entry.failure.memory;
@@ -139,13 +142,17 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
         if (const auto capacity = entry.failure.memory.capacity) capacities.insert(*capacity);
     }
     const bool several_devices = !capacities.empty() && *capacities.begin() * 51 < *capacities.rbegin() * 50;
-    const DemandModel model{memory_examples(trials, cases)};
+    std::vector<Example> examples = memory_examples(trials, cases);
+    const DemandModel with_failures{examples};
+    std::erase_if(examples, [](const Example& example) { return example.positive; });
+    const DemandModel model{examples};
     DemandOrder order{trials, model};
     // Of numbers, only those count as larger whose name says so and whose peaks do not contradict it. The others must be equal.
     const auto at_least = [&](const Trial& other, const DemandOrder::Point& a, const Trial& failed_one, const DemandOrder::Point& b) {
         for (std::size_t i = 0; i < a.size(); ++i) {
             const DemandAxis& axis = order.axes()[i];
-            const bool by_name = axis.kind != DemandAxis::Kind::number || axis.direction == direction_by_name(axis.param);
+            const bool doubtful = !is_plain_size(axis.param) && with_failures.speaks_against_growth(axis.param);
+            const bool by_name = axis.kind != DemandAxis::Kind::number || (axis.direction == direction_by_name(axis.param) && !doubtful);
             if (by_name ? !order.at_least(i, a, b) : a[i] != b[i] && !(std::isnan(a[i]) && std::isnan(b[i]))) return false;
             if (skips_work(axis.param) && other.params.number(axis.param) > failed_one.params.number(axis.param)) return false;
         }
@@ -166,8 +173,12 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
     std::map<std::string, const Trial*> same;
     for (const Trial* trial : complete) same.emplace(configuration_key(trial->params), trial);
     const std::map<std::string, const Trial*> first = first_trials(trials);
+    std::size_t leaks = 0;
+    std::vector<FailureCase*> others;
     for (FailureCase& entry : cases) {
-        if (!in_question(entry) || first.at(foreign_process(*entry.trial)) == entry.trial) continue;
+        if (!in_question(entry)) continue;
+        others.push_back(&entry);
+        if (first.at(foreign_process(*entry.trial)) == entry.trial) continue;
         const auto proves = [&](const Trial& other) {  // unless it is so close that chance decides
             const auto peak = peak_of(other);
             const auto capacity = entry.failure.memory.capacity;
@@ -185,11 +196,19 @@ HPO_INLINE void find_leaks(std::span<FailureCase> cases, std::span<const Trial> 
             if (larger != ran.end()) witness = larger->trial;
         }
         if (!witness) continue;
+        others.pop_back();
+        ++leaks;
         entry.failure.cause = OomCause::leak;
         entry.failure.evidence = "trial " + std::to_string(witness->number) + " ran to its end with " +
                                  (equal != same.end() ? "the same parameters" : "at least as much of everything that memory depends on") +
                                  "; here " + format_bytes(*entry.failure.memory.allocated) + " were in use, left behind by earlier trials" +
                                  (entry.process.empty() ? "" : " of process " + entry.process);
+    }
+    if (leaks <= 3 * others.size()) return;
+    for (FailureCase* entry : others) {
+        entry->failure.cause = OomCause::unknown;
+        entry->failure.evidence = "most of the study's out-of-memories (" + std::to_string(leaks) +
+                                  ") were leaks, so how much this trial needs by itself is not known; no trial as large ran to its end";
     }
 }
 

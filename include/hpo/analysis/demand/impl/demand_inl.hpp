@@ -64,4 +64,16 @@ HPO_INLINE int direction_by_name(std::string_view name) {
     return std::ranges::all_of(words_of(name), is_known) ? 1 : 0;  // "size" has no meaning without the words before it
 }
 
+HPO_INLINE bool is_plain_size(std::string_view name) {
+    static constexpr auto plain =
+        std::to_array<std::string_view>({"batch",  "bs",  "width",     "hidden", "layer",    "nlayer", "channel", "filter", "unit",
+                                         "neuron", "dim", "dimension", "seq",    "sequence", "seqlen", "token",   "head",   "nhead",
+                                         "embed",  "emb", "embedding", "ffn",    "ngf",      "ndf",    "nhid",    "expert", "context"});
+    static constexpr auto doubtful =
+        std::to_array<std::string_view>({"resolution", "block", "level", "point", "frame", "side", "crop", "depth"});
+    const std::string_view last = last_part(name);
+    if (direction_by_name(name) <= 0 || names_one_of(last, doubtful)) return false;
+    return last == "d_model" || last == "d_ff" || names_one_of(last, plain);
+}
+
 }  // namespace hpo::analysis::demand
