@@ -412,3 +412,35 @@ TEST_CASE("a log that only says NaN removes no suspicion") {
     REQUIRE(after.region);
     CHECK(after.region->counts.failed_inside == before.region->counts.failed_inside);
 }
+
+TEST_CASE("a trial that is RUNNING at the end is uncertain, however short the store's silence is") {
+    auto trials = one_after_another(40, 60, 0);
+    trials.push_back(ran(40, hpo::TrialState::running, 40 * 61, -1));
+    for (const std::optional<double> seconds : {std::optional<double>{}, std::optional{3.0}}) {
+        const SilentReport report = silent_report(failure_cases(trials), trials, {.silent_seconds = seconds});
+        CHECK(report.stale.empty());
+        REQUIRE(report.open.size() == 1);
+        CHECK(report.open[0]->number == 40);
+        const auto totals = failure_totals(trials, failure_cases(trials), report);
+        CHECK(totals.is_uncertain());
+        CHECK_FALSE(totals.idle_seconds);  // it may still run
+    }
+    trials.pop_back();
+    CHECK_FALSE(failure_totals(trials, failure_cases(trials), report_of(trials)).is_uncertain());
+}
+
+TEST_CASE("after each of several deaths the time in which nothing ran is told") {
+    std::vector<hpo::Trial> trials;
+    double now = 0;
+    const std::map<int, double> hours{{11, 7}, {12, 9}, {25, 20}};
+    for (int i = 0; i < 40; ++i) {
+        const auto death = hours.find(i);
+        trials.push_back(death == hours.end() ? ran(i, hpo::TrialState::complete, now, 60) : ran(i, hpo::TrialState::running, now, -1));
+        now += death == hours.end() ? 63 : 3600 * death->second;
+    }
+    const SilentReport report = report_of(trials);
+    REQUIRE(report.stale.size() == 3);
+    for (const auto& entry : report.stale)
+        CHECK(entry.idle_seconds.value() == Approx(3600 * hours.at(static_cast<int>(entry.trial->number))));
+    CHECK(failure_totals(trials, failure_cases(trials), report).idle_seconds.value() == Approx(36 * 3600));
+}

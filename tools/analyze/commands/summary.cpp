@@ -47,6 +47,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"oom_trials", memory.oom_trials},
             {"oom_attempts", memory.oom_attempts},
             {"silent_failures", memory.silent_failures},
+            {"idle_seconds", or_null(memory.idle_seconds)},
             {"uncertain", memory.is_uncertain()},
             {"recovered_trials", memory.recovered_trials},
             {"wasted_seconds", or_null(memory.wasted_seconds)},
@@ -111,6 +112,9 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     std::string failures;
     for (const auto& [name, tally] : memory.others) failures += (failures.empty() ? "" : ", ") + failure_count(name, tally.count);
     if (!failures.empty()) entry("failures", failures);
+    if (memory.idle_seconds)
+        entry("idle", duration(*memory.idle_seconds) + ", in which nothing ran after " + counted(memory.vanished_running, "trial") +
+                          (memory.vanished_running == 1 ? " whose process is probably gone" : " whose processes are probably gone"));
     if (summary.silent.region) entry("suspected", region_text(*summary.silent.region, failed_words));
     if (summary.silent.pruned_region) entry("suspected", region_text(*summary.silent.pruned_region, pruned_words));
     if (!summary.silent.empty()) entry("", "what is stored about trials without a message: hpo-analyze failures");

@@ -207,11 +207,19 @@ std::string instead_of_text(const hpo::Trial& one, std::int64_t lost) {
     return "goes on with " + which + ", which was interrupted, after step " + std::to_string(*resumed);
 }
 
-void print_head(const Page& page, const StudyData& data, const hpo::Trial& one) {
+/// What the store cannot tell about a trial that is RUNNING there.
+std::string_view running_doubt(const hpo::analysis::SilentReport& silent, const hpo::Trial& one) {
+    if (std::ranges::find(silent.stale, &one, &hpo::analysis::StaleTrial::trial) != silent.stale.end())
+        return " in the store, but its process is probably gone";
+    if (std::ranges::find(silent.open, &one) != silent.open.end()) return " in the store, or its process is gone";
+    return std::ranges::find(silent.abandoned, &one) != silent.abandoned.end() ? " in the store, but its run is gone" : "";
+}
+
+void print_head(const Page& page, const StudyData& data, const hpo::Trial& one, std::string_view doubt) {
     const Objectives objectives{data.study};
     page.heading("Trial " + std::to_string(one.number) + " of study " + data.study.name + ": " +
-                 std::string{hpo::analysis::state_word(one)} + (one.values.empty() ? "" : ", " + objectives.values_text(one)) +
-                 (one.feasible() ? "" : ", infeasible"));
+                 std::string{hpo::analysis::state_word(one)} + std::string{doubt} +
+                 (one.values.empty() ? "" : ", " + objectives.values_text(one)) + (one.feasible() ? "" : ", infeasible"));
     if (one.started) {
         const auto seconds = hpo::analysis::detail::trial_seconds(one);
         page.line("  " + clock_time(*one.started) + (seconds ? ", " + duration(*seconds) : ""));
@@ -285,7 +293,7 @@ void trial(const Query& query, std::int64_t number) {
         return;
     }
     const Page page = Page::standard_output();
-    print_head(page, data, one);
+    print_head(page, data, one, running_doubt(report.silent, one));
     for (std::size_t i = 0; i < one.attempts.size(); ++i) print_attempt(page, one, one.attempts[i], context, context.logs[i]);
     for (const TrialFailure& entry : context.failures) {
         if (!entry.failed->attempt) print_failure(page, entry);

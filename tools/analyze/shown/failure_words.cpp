@@ -18,7 +18,8 @@ std::size_t failure_count(const hpo::analysis::FailureTotals& totals) {
 
 std::optional<double> lost_seconds(const hpo::analysis::FailureTotals& totals) {
     std::optional<double> seconds;
-    if (failure_count(totals) == 0) seconds = 0;
+    if (failure_count(totals) + totals.vanished_running == 0) seconds = 0;
+    hpo::analysis::add_known(seconds, totals.idle_seconds);
     for (const auto& [cause, tally] : totals.causes) hpo::analysis::add_known(seconds, tally.seconds);
     for (const auto& [name, tally] : totals.others) hpo::analysis::add_known(seconds, tally.seconds);
     return seconds;
@@ -38,6 +39,8 @@ std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::stri
     add(totals.penalised, "returned the worst value far sooner than others, perhaps as a penalty");
     add(totals.vanished_running, totals.vanished_running == 1 ? "is RUNNING although its process is probably gone"
                                                               : "are RUNNING although their processes are probably gone");
+    add(totals.open_running,
+        totals.open_running == 1 ? "is RUNNING (it may still run, or be gone)" : "are RUNNING (they may still run, or be gone)");
     add(totals.abandoned_running,
         totals.abandoned_running == 1 ? "is RUNNING although its run is gone" : "are RUNNING although their run is gone");
     add(totals.unreported_prunes, totals.unreported_prunes == 1 ? "was pruned before a report" : "were pruned before a report");

@@ -33,8 +33,8 @@ struct StudyLine {
     /// How many trials or attempts may be further ones of this kind. What failed without a message is a failure, and may be an
     /// out-of-memory.
     [[nodiscard]] std::size_t possible(Overview of) const {
-        const std::size_t unclear =
-            totals.unexplained_infinite + totals.penalised + totals.vanished_running + totals.abandoned_running + totals.unreported_prunes;
+        const std::size_t unclear = totals.unexplained_infinite + totals.penalised + totals.vanished_running + totals.open_running +
+                                    totals.abandoned_running + totals.unreported_prunes;
         return of == Overview::failures ? unclear : unclear + totals.silent_failures + totals.killed_attempts;
     }
 };

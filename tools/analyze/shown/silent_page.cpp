@@ -172,6 +172,12 @@ std::string stale_text(const StaleTrial& entry) {
            " that began later ended" + idle;
 }
 
+/// "is RUNNING since 2026-01-31 12:00:00 UTC, and nothing was stored after it began; it may still run, or its process is gone".
+std::string open_text(const hpo::Trial& trial) {
+    return "is RUNNING" + (trial.started ? " since " + clock_time(*trial.started) : std::string{}) +
+           ". It may still run, or its process is gone: the store does not show which";
+}
+
 std::string abandoned_text(const std::vector<const hpo::Trial*>& abandoned) {
     std::vector<std::int64_t> numbers;
     for (const hpo::Trial* trial : abandoned) numbers.push_back(trial->number);
@@ -273,6 +279,7 @@ std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
     for (const StaleTrial& entry : report.stale) {
         if (entry.trial == &trial) return "it " + stale_text(entry) + "; suspected: its process is gone";
     }
+    if (std::ranges::find(report.open, &trial) != report.open.end()) return "it " + open_text(trial);
     const auto is_among = [&](const std::vector<const hpo::Trial*>& trials) { return std::ranges::find(trials, &trial) != trials.end(); };
     if (is_among(report.values.infinite))
         return "its value is not finite; suspected: the program returned it after an error, such as an out-of-memory";
@@ -316,6 +323,9 @@ void print_silent(const Page& page, const SilentReport& report, const Objectives
         page.paragraph("  Trial " + std::to_string(entry.trial->number) + " " + stale_text(entry) + ". Suspected: its process is gone.", 6);
     }
     if (report.stale.size() > 3) page.line("  and " + counted(report.stale.size() - 3, "other") + " like it");
+    for (std::size_t i = 0; i < report.open.size() && i < 3; ++i)
+        page.paragraph("  Trial " + std::to_string(report.open[i]->number) + " " + open_text(*report.open[i]) + ".", 6);
+    if (report.open.size() > 3) page.line("  and " + counted(report.open.size() - 3, "other") + " that may still run");
     if (!report.abandoned.empty()) page.paragraph("  " + abandoned_text(report.abandoned), 6);
     if (!report.pruned.empty()) page.paragraph("  " + pruned_text(report.pruned), 6);
     if (report.pruned_region) page.paragraph("  " + region_text(*report.pruned_region, pruned_words) + ".", 6);
@@ -353,6 +363,7 @@ Json silent_json(const SilentReport& report) {
             {"not_finite", numbers_of(report.values.infinite)},
             {"penalised", numbers_of(report.values.penalised)},
             {"running_too_long", std::move(stale)},
+            {"running", numbers_of(report.open)},
             {"running_without_run", std::move(abandoned)},
             {"pruned_without_report", std::move(pruned)},
             {"pruned_region", region_json(report.pruned_region)}};

@@ -72,6 +72,10 @@ namespace hpo::analysis {
 HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span<const FailureCase> cases, const SilentReport& silent) {
     FailureTotals totals{count(trials, cases), {}, {}, {}, 0, detail::usual_capacity(trials, cases), {}};
     totals.vanished_running = silent.stale.size();
+    totals.open_running = silent.open.size();
+    for (const StaleTrial& entry : silent.stale) {
+        if (entry.ended_meanwhile > 0) add_known(totals.idle_seconds, entry.idle_seconds);  // else the trial may still run
+    }
     totals.abandoned_running = silent.abandoned.size();
     totals.unreported_prunes = silent.pruned.size();
     totals.unexplained_infinite = silent.values.infinite.size();

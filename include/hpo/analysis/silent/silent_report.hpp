@@ -30,6 +30,7 @@ struct SilentReport {
     std::vector<SilentFailure> failures;
     SuspiciousValues values;
     std::vector<StaleTrial> stale;
+    std::vector<const Trial*> open;              ///< RUNNING, of another program. They may still run, or their process is gone
     std::vector<const Trial*> abandoned;         ///< RUNNING, but the run of hpo that began them is gone
     std::optional<FailureRegion> region;         ///< where such failures are frequent
     std::optional<IndivisiblePair> indivisible;  ///< in place of a region
@@ -37,7 +38,8 @@ struct SilentReport {
     std::optional<FailureRegion> pruned_region;  ///< where unreported prunes are frequent
 
     [[nodiscard]] bool empty() const {
-        return failures.empty() && values.empty() && stale.empty() && abandoned.empty() && pruned.empty() && !region && !indivisible;
+        return failures.empty() && values.empty() && stale.empty() && abandoned.empty() && open.empty() && pruned.empty() && !region &&
+               !indivisible;
     }
 };
 

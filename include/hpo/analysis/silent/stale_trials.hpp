@@ -28,7 +28,8 @@ using AbandonedTrials = std::set<std::int64_t>;
 
 /// Finds trials that have been RUNNING for more than three times as long as any finished trial took. The clock is the study's last entry,
 /// so a study that is no longer in use does not get older, if trials that began later have ended. Otherwise the time since the last write
-/// of the store counts, `silent_seconds`; without it, such a trial is not found. A study of which no trial has ended must be silent for an
+/// of the store counts, `silent_seconds`; without it, such a trial is not found. A copy of the file is written when it is made, so a short
+/// silence proves nothing: a trial that is not found may still run, or not. A study of which no trial has ended must be silent for an
 /// hour.
 [[nodiscard]] std::vector<StaleTrial> stale_trials(std::span<const Trial> trials, std::optional<double> silent_seconds = {});
 

@@ -77,8 +77,12 @@ HPO_INLINE SilentReport silent_report(std::span<const FailureCase> cases, std::s
     report.failures = silent_failures(cases, trials, report.pace);
     report.stale = stale_trials(trials, context.silent_seconds);
     std::erase_if(report.stale, [&](const StaleTrial& entry) { return known.contains(entry.trial); });  // the log says how it ended
+    detail::TrialSet gone = known;
+    for (const StaleTrial& entry : report.stale) gone.insert(entry.trial);
     for (const Trial& trial : trials) {
-        if (trial.state == TrialState::running && context.abandoned.contains(trial.id)) report.abandoned.push_back(&trial);
+        if (trial.state != TrialState::running) continue;
+        if (context.abandoned.contains(trial.id)) report.abandoned.push_back(&trial);
+        else if (trial.attempts.empty() && !gone.contains(&trial)) report.open.push_back(&trial);
     }
     report.pruned = unreported_prunes(trials, known);
     const detail::TrialSet failed = detail::unexplained(cases, report);

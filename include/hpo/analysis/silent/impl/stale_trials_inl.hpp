@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -14,14 +15,16 @@
 
 namespace hpo::analysis::detail {
 
-/// The time from a trial's start to the next trial's, or to now. Nullopt if another trial ran or ended in between.
-[[nodiscard]] HPO_INLINE std::optional<double> idle_after(const Trial& lost, std::span<const Trial> trials, std::optional<Time> now) {
+/// The time from a trial's start to the next trial's, or to now. Nullopt if another trial ran or ended in between. The trials in `gone`
+/// run no more.
+[[nodiscard]] HPO_INLINE std::optional<double> idle_after(const Trial& lost, std::span<const Trial> trials, std::optional<Time> now,
+                                                          const std::set<const Trial*>& gone) {
     std::optional<Time> next;
     for (const Trial& trial : trials) {
         if (&trial == &lost || !trial.started) continue;
         if (*trial.started > *lost.started) {
             next = std::min(next.value_or(*trial.started), *trial.started);
-        } else if (!trial.completed || *trial.completed > *lost.started) {
+        } else if (!gone.contains(&trial) && (!trial.completed || *trial.completed > *lost.started)) {
             return std::nullopt;
         }
     }
@@ -60,11 +63,12 @@ HPO_INLINE std::vector<StaleTrial> stale_trials(std::span<const Trial> trials, s
         const auto later = static_cast<std::size_t>(ended_starts.end() - std::ranges::upper_bound(ended_starts, *trial.started));
         const auto clock = later > 0 ? last : now;
         if (!clock || seconds_between(*trial.started, *clock) <= most) continue;
-        stale.push_back({.trial = &trial,
-                         .seconds = seconds_between(*trial.started, *clock),
-                         .ended_meanwhile = later,
-                         .idle_seconds = detail::idle_after(trial, trials, now)});
+        stale.push_back(
+            {.trial = &trial, .seconds = seconds_between(*trial.started, *clock), .ended_meanwhile = later, .idle_seconds = {}});
     }
+    std::set<const Trial*> gone;
+    for (const StaleTrial& entry : stale) gone.insert(entry.trial);
+    for (StaleTrial& entry : stale) entry.idle_seconds = detail::idle_after(*entry.trial, trials, now, gone);
     return stale;
 }
 
