@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/logs/log_match.hpp"
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "hpo/analysis/cases/failure_case.hpp"
+#include "hpo/analysis/failure_totals.hpp"
 #include "hpo/analysis/silent/running_trials.hpp"
 #include "hpo/analysis/silent/silent_report.hpp"
 #include "support/catch.hpp"
@@ -343,6 +345,32 @@ TEST_CASE("advice about memory is no message about it") {
         CAPTURE(line);
         CHECK(log_of(line).remarks.empty());
     }
+    for (const char* line : {"OutOfMemoryError is caught in train.py", "no out of memory so far", "oom_handler installed",
+                             "if CUDA out of memory, lower the batch", "oom=False", "oom: 0", "OOM handler: on",
+                             "INFO - on OOM: retry with half the batch", "import torch.cuda.OutOfMemoryError", "OOM-killer score adjusted",
+                             "WARNING: batch 512 may run out of memory", "room for more", "there is not enough data in memory"}) {
+        CAPTURE(line);
+        CHECK(log_of(line).remarks.empty());
+    }
+    for (const char* line :
+         {"WARNING: skipping config, CUDA out of memory (batch=32)", "CUDA out of memory (batch=32)", "skipping, CUDA out of memory",
+          "2026-11-20 08:00:00,000 - trainer - ERROR - caught torch.cuda.OutOfMemoryError", "torch.cuda.OutOfMemoryError",
+          "2026-11-20 08:00:00,000 - my.own.fitter - ERROR - caught torch.cuda.OutOfMemoryError", "caught torch.cuda.OutOfMemoryError",
+          "!! out of memory on cuda:0, bs=32, returning nan", "OOM!", "oom at bs=64", "ran out of memory, returning inf",
+          "Not enough GPU memory: returning penalty", "MemoryError", "GPU OOM with batch 64"}) {
+        CAPTURE(line);
+        const ProgramLog log = log_of(line);
+        REQUIRE(log.remarks.size() == 1);
+        CHECK_FALSE(log.remarks[0].doubtful);
+        CHECK(log.remarks[0].failure.kind ==
+              (std::string{line} == "MemoryError" ? FailureKind::host_out_of_memory : FailureKind::out_of_memory));
+    }
+    for (const char* line : {"the network of the second stage saw OOM", "my fitter says: out of memory"}) {
+        CAPTURE(line);
+        const LogMatch match = match_of(line, {ended(0, logged_complete, 10, 0.5)});
+        CHECK(match.told.empty());
+        CHECK(match.unmatched_memory == 1);
+    }
     for (const char* line : {"CUDA out of memory", "2026-11-01 08:00:13,797 worker0 ERROR Trial 5: CUDA out of memory",
                              "[W] RuntimeError: CUDA out of memory, returning 0.0"}) {
         CAPTURE(line);
@@ -359,4 +387,67 @@ TEST_CASE("the error that Optuna names is not replaced by a line that stands nea
     CHECK(match_of(ok + loose + named + "ValueError('bad label').\n", trials).told.at(1).failure.kind == FailureKind::trainer_error);
     CHECK(match_of(ok + loose + named + "The value nan is not acceptable.\n", trials).told.at(1).failure.kind ==
           FailureKind::out_of_memory);
+}
+
+TEST_CASE("a line with a clock of its own belongs to where it stands") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_complete, 20, 1.5),
+                                         ended(2, logged_complete, 30, 2.5)};
+    const auto text = [](const std::string& line) {
+        return "[I 2026-01-31 12:00:10,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n"
+               "[I 2026-01-31 12:00:20,010] Trial 1 finished with value: 1.5 and parameters: {'x': 1.5}. Best is trial 0 with value: "
+               "0.5.\n" +
+               line +
+               "\n[I 2026-01-31 12:00:30,010] Trial 2 finished with value: 2.5 and parameters: {'x': 2.5}. Best is trial 0 with value: "
+               "0.5.\n";
+    };
+    for (const char* time : {"12:00:05", "12:00:28", "11:00:28"}) {
+        CAPTURE(time);
+        const auto match =
+            match_of(text("2026-01-31 " + std::string{time} + ",000 - trainer - ERROR - caught torch.cuda.OutOfMemoryError"), trials);
+        REQUIRE(match.told.size() == 1);
+        CHECK(match.told.begin()->first == 2);
+    }
+}
+
+TEST_CASE("a number belongs to another study if the log names trials that the study has not") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_complete, 20, 1.5)};
+    CHECK(match_of("Trial 1: CUDA out of memory\n", trials).told.size() == 1);
+    const auto match = match_of("Trial 1: CUDA out of memory\nTrial 999: CUDA out of memory\n", trials);
+    CHECK(match.told.empty());
+    CHECK(match.unmatched_memory == 2);
+}
+
+TEST_CASE("a log that has no reason for a returned NaN leaves the study as uncertain as it was") {
+    const std::vector<hpo::Trial> trials{ended(0, logged_complete, 10, 0.5), ended(1, logged_fail, 20, 1.5)};
+    const std::string ok =
+        "[I 2026-01-31 12:00:10,010] Trial 0 finished with value: 0.5 and parameters: {'x': 0.5}. Best is trial 0 with value: 0.5.\n";
+    const std::string failed = "[W 2026-01-31 12:00:20,010] Trial 1 failed with parameters: {'x': 1.5} because of the following error: ";
+    const auto totals = [&](const std::string& text) {
+        const auto cases = failure_cases(trials, match_of(text, trials).told);
+        return failure_totals(trials, cases, silent_report(cases, trials));
+    };
+    CHECK(totals("").silent_failures == 1);
+    for (const char* const value : {"The value nan is not acceptable.\n", "The value None could not be cast to float..\n"}) {
+        CHECK(totals(ok + failed + value).unexplained_nan == 1);
+        CHECK(totals(ok + failed + value).is_uncertain());
+    }
+    CHECK_FALSE(totals(ok + failed + "ValueError('bad label').\n").is_uncertain());
+    // A shell that killed the training of the one trial that ran may have done it for the kernel's out-of-memory killer.
+    const auto killed = totals(ok + "Killed\n" + failed + "The value nan is not acceptable.\n");
+    CHECK(killed.killed_attempts == 1);
+    CHECK(killed.is_uncertain());
+    auto returned = trials;
+    returned[1].state = logged_complete;
+    returned[1].values = {HUGE_VAL};
+    const std::string infinite =
+        "[I 2026-01-31 12:00:20,010] Trial 1 finished with value: inf and parameters: {'x': 1.5}. Best is trial 0 with value: 0.5.\n";
+    CHECK(match_of(ok + "Killed\n" + infinite, returned).told.at(1).failure.signal == 9);
+    returned[1].values = {0.3};
+    const auto finite =
+        match_of(ok + "Killed\n" +
+                     "[I 2026-01-31 12:00:20,010] Trial 1 finished with value: 0.3 and parameters: {'x': 1.5}. Best is trial "
+                     "1 with value: 0.3.\n",
+                 returned);
+    CHECK(finite.told.empty());  // perhaps another process, before the program was started again
+    CHECK(finite.unmatched_kills == 1);
 }

@@ -39,6 +39,7 @@ struct FailureTotals : StudyCounts {
     std::size_t unexplained_infinite = 0;  ///< COMPLETE trials with an infinite value and no message
     std::size_t penalised = 0;             ///< COMPLETE trials whose value is perhaps a penalty for an error
     std::size_t silent_failures = 0;       ///< trials that failed without a message
+    std::size_t unexplained_nan = 0;       ///< the program's log has Optuna's words about a returned NaN or None, and no reason for it
     std::size_t vanished_running = 0;      ///< RUNNING trials whose process is probably gone
     std::size_t open_running = 0;          ///< other RUNNING trials of another program: they may still run, or their process is gone
     std::optional<double> idle_seconds;    ///< in which nothing ran after trials whose process is probably gone
@@ -53,8 +54,8 @@ struct FailureTotals : StudyCounts {
     }
     /// True if trials ended or vanished without a message. Then it is not certain that none of them ran out of memory.
     [[nodiscard]] bool is_uncertain() const {
-        return silent_failures + unexplained_infinite + penalised + killed_attempts + vanished_running + open_running + abandoned_running +
-                   unreported_prunes >
+        return silent_failures + unexplained_nan + unexplained_infinite + penalised + killed_attempts + vanished_running + open_running +
+                   abandoned_running + unreported_prunes >
                0;
     }
 };

@@ -102,9 +102,11 @@ void failures(const Query& query) {
     const Page page = Page::standard_output();
     const auto totals = hpo::analysis::failure_totals(data.trials, cases, silent);
     if (cases.empty()) {
-        page.paragraph(totals.is_uncertain()
-                           ? "No failure is recorded in study " + data.study.name + ", which does not mean that there was none: " +
-                                 uncertain_text(totals, "of " + counted(data.trials.size(), "trial") + ",")
+        const std::string told = unmatched_text(log);
+        const std::string unclear = uncertain_text(totals, "of " + counted(data.trials.size(), "trial") + ",");
+        page.paragraph(!told.empty() || totals.is_uncertain()
+                           ? "No failure is recorded in study " + data.study.name + ", which does not mean that there was none: " + told +
+                                 (told.empty() || unclear.empty() ? "" : "; ") + unclear
                            : "No failure in study " + data.study.name + ": none in " + counted(data.trials.size(), "trial"));
     } else {
         page.heading("Failures of study " + data.study.name + ": " + std::to_string(cases.size()) + " in " +

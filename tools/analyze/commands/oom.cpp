@@ -123,15 +123,9 @@ std::string other_text(const std::string& name, std::size_t count) {
     return failure_count(name, count) + (found == words.end() ? "" : " (" + found->second + ")");
 }
 
-/// Messages about memory that no trial is known to have printed are a headline, too.
-std::string log_text(const hpo::analysis::LogMatch& log) {
-    if (log.unmatched_memory == 0) return {};
-    return "the log has " + counted(log.unmatched_memory, "message") + " about memory that no known trial printed";
-}
-
 void print_nothing(const Page& page, const StudyData& data, const OomReport& report, const hpo::analysis::LogMatch& log) {
     std::string text = "No out-of-memory in study " + data.study.name + ": none in " + counted(report.trials, "trial");
-    const std::string told = log_text(log);
+    const std::string told = unmatched_text(log);
     if (report.is_uncertain() || !told.empty()) {
         text = "No out-of-memory is recorded in study " + data.study.name + ", which does not mean that there was none: " + told;
         if (report.is_uncertain())
@@ -369,7 +363,7 @@ void oom(const Query& query, const OomOptions& options) {
         cost += " of " + duration(report.total_seconds) + " (" + percent(*report.wasted_seconds / report.total_seconds) + ")";
     if (const std::string devices = FailedDevices{report}.text(report.capacity_bytes); !devices.empty()) cost += "; " + devices;
     page.paragraph(cost, 2);
-    if (const std::string told = log_text(log); !told.empty()) page.paragraph("  Not counted: " + told + ".", 2);
+    if (const std::string told = unmatched_text(log); !told.empty()) page.paragraph("  Not counted: " + told + ".", 2);
     print_changes(page, data, report);
     page.line();
     print_causes(page, report);

@@ -56,7 +56,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"failures", std::move(failures)}};
 }
 
-void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary) {
+void print_text(const Page& page, const StudyData& data, const hpo::analysis::Summary& summary, const hpo::analysis::LogMatch& log) {
     const hpo::analysis::FailureTotals& memory = summary.totals;
     const Objectives objectives{data.study};
     page.heading("Study " + data.study.name + " (" + objectives.text() + ") in " + data.store);
@@ -100,8 +100,11 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
         entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + recovered + ": " + causes + "; " +
                             duration_or_dash(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
-        entry("memory", memory.is_uncertain() ? "no out-of-memory is recorded; " + uncertain_text(memory, "of the trials")
-                                              : "no trial ran out of memory");
+        const std::string unclear = uncertain_text(memory, "of the trials");
+        const std::string told = unmatched_text(log);
+        entry("memory", unclear.empty() && told.empty()
+                            ? "no trial ran out of memory"
+                            : "no out-of-memory is recorded; " + told + (told.empty() || unclear.empty() ? "" : "; ") + unclear);
     }
     if (memory.highest_peak) {
         std::string text =
@@ -160,7 +163,7 @@ void summary(const Query& query) {
         }
         if (!first) page.line();
         first = false;
-        print_text(page, data, numbers);
+        print_text(page, data, numbers, log);
         print_log_match(page, query.logs, log);
     }
     if (query.json) print(list);

@@ -35,6 +35,7 @@ std::string uncertain_text(const hpo::analysis::FailureTotals& totals, std::stri
         if (count > 0) parts.push_back(std::to_string(count) + ' ' + std::string{what});
     };
     add(totals.silent_failures, "failed without a message");
+    add(totals.unexplained_nan, "returned NaN or nothing, and no message says why");
     add(totals.unexplained_infinite, "returned a value that is not finite, without a message");
     add(totals.penalised, "returned the worst value far sooner than others, perhaps as a penalty");
     add(totals.vanished_running, totals.vanished_running == 1 ? "is RUNNING although its process is probably gone"

@@ -72,6 +72,15 @@ LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::T
     return match;
 }
 
+std::string unmatched_text(const LogMatch& log) {
+    std::string text;
+    if (log.unmatched_memory > 0) text = counted(log.unmatched_memory, "line") + " about memory";
+    if (log.unmatched_kills > 0) text += (text.empty() ? "" : " and ") + counted(log.unmatched_kills, "line") + " about a killed process";
+    if (text.empty()) return {};
+    return "the log has " + text + (log.unmatched_memory + log.unmatched_kills == 1 ? " that was" : " that were") +
+           " not matched to a trial";
+}
+
 void print_log_match(const Page& page, const std::vector<std::string>& paths, const LogMatch& match) {
     if (paths.empty()) return;
     page.line();
@@ -94,6 +103,7 @@ Json log_json(const std::vector<std::string>& paths, const LogMatch& match) {
             {"matched_lines", match.matched_events},
             {"failures_told", match.told.size()},
             {"memory_messages_not_used", match.unmatched_memory},
+            {"killed_processes_not_used", match.unmatched_kills},
             {"clock_ahead_seconds", match.clock_ahead ? Json(static_cast<double>(*match.clock_ahead) / 1e6) : Json(nullptr)},
             {"not_used", match.unmatched}};
 }

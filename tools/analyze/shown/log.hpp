@@ -15,6 +15,9 @@ namespace hpo_analyze {
 /// holds no line about a trial.
 [[nodiscard]] hpo::analysis::LogMatch read_logs(const std::vector<std::string>& paths, std::span<const hpo::Trial> trials);
 
+/// "the log has 2 lines about memory that were not matched to a trial": a headline must tell it. Empty if there are none.
+[[nodiscard]] std::string unmatched_text(const hpo::analysis::LogMatch& log);
+
 /// What of the logs belongs to the study, and what does not. Nothing without a log.
 void print_log_match(const hpo::tools::Page& page, const std::vector<std::string>& paths, const hpo::analysis::LogMatch& match);
 

@@ -9,7 +9,8 @@
 
 namespace hpo_analyze {
 
-/// The lines of a text file in UTF-8, or in UTF-16 with a byte order mark, as PowerShell writes what it redirects.
+/// The lines of a text file in UTF-8, or in UTF-16, as PowerShell writes what it redirects. Without a byte order mark it is UTF-16 if every
+/// second of its first bytes is 0.
 class LogLines {
 public:
     explicit LogLines(std::istream& file) : file_{file} {
@@ -19,7 +20,13 @@ public:
         if (found == "\xff\xfe") wide_ = Wide::little;
         else if (found == "\xfe\xff") wide_ = Wide::big;
         file_.clear();
-        if (wide_ == Wide::none) file_.seekg(0);
+        if (wide_ != Wide::none) return;
+        file_.seekg(0);
+        char bytes[128] = {};
+        file_.read(bytes, sizeof bytes);
+        wide_ = without_mark({bytes, static_cast<std::size_t>(file_.gcount())});
+        file_.clear();
+        file_.seekg(0);
     }
 
     bool next(std::string& line) {
@@ -44,6 +51,17 @@ public:
 
 private:
     enum class Wide { none, little, big };
+
+    static Wide without_mark(std::string_view begin) {
+        std::size_t zeros[2] = {};
+        for (std::size_t i = 0; i < begin.size(); ++i) zeros[i % 2] += begin[i] == '\0' ? 1 : 0;
+        const std::size_t half = begin.size() / 2;
+        constexpr std::size_t fewest = 4;
+        if (half < fewest) return Wide::none;
+        // A letter of another script has no 0, and no letter is 0 alone.
+        if (zeros[0] == 0 && 10 * zeros[1] >= 9 * half) return Wide::little;
+        return zeros[1] == 0 && 10 * zeros[0] >= 9 * half ? Wide::big : Wide::none;
+    }
 
     std::optional<char32_t> read_unit() {
         unsigned char bytes[2] = {};

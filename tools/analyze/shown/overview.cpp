@@ -35,7 +35,7 @@ struct StudyLine {
     [[nodiscard]] std::size_t possible(Overview of) const {
         const std::size_t unclear = totals.unexplained_infinite + totals.penalised + totals.vanished_running + totals.open_running +
                                     totals.abandoned_running + totals.unreported_prunes;
-        return of == Overview::failures ? unclear : unclear + totals.silent_failures + totals.killed_attempts;
+        return of == Overview::failures ? unclear : unclear + totals.silent_failures + totals.unexplained_nan + totals.killed_attempts;
     }
 };
 

@@ -38,6 +38,8 @@ struct FailureCase {
         constexpr std::int64_t sigkill = 9;
         return !silent() && (failure.kind == FailureKind::lost_worker || (failure.kind == FailureKind::crash && failure.signal == sigkill));
     }
+    /// True if only Optuna's own words about the returned value are known: it was NaN or None. Nothing says why the program returned it.
+    [[nodiscard]] bool only_value_is_known() const;
     /// True if it ran out of memory, on the device or on the host. A refusal before launch does not count.
     [[nodiscard]] bool is_oom() const {
         return !victim && (failure.kind == FailureKind::out_of_memory || failure.kind == FailureKind::host_out_of_memory);

@@ -82,6 +82,7 @@ HPO_INLINE FailureTotals failure_totals(std::span<const Trial> trials, std::span
     totals.penalised = silent.values.penalised.size();
     for (const FailureCase& entry : cases) {
         if (entry.silent()) ++totals.silent_failures;
+        if (entry.only_value_is_known()) ++totals.unexplained_nan;
         Tally& tally = entry.is_oom() ? totals.causes[entry.failure.cause.value_or(OomCause::unknown)]
                                       : totals.others[std::string{failure_name(entry)}];
         ++tally.count;

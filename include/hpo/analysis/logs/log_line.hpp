@@ -43,10 +43,6 @@ namespace hpo::analysis::detail {
 /// The number of the trial that a line names: "Trial 5: ...", "[trial #5] ...", "trial=5 ...". Nullopt if it names none, or several.
 [[nodiscard]] std::optional<std::int64_t> named_trial(std::string_view line);
 
-/// True for a line that begins with "CUDA out of memory" or its like, behind a time, a level, a worker and a trial. A line that only speaks
-/// of it further behind is advice, a setting or a hope.
-[[nodiscard]] bool begins_with_out_of_memory(std::string_view line);
-
 }  // namespace hpo::analysis::detail
 
 #ifndef HPO_COMPILED

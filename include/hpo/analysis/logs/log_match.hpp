@@ -21,7 +21,8 @@ struct LogMatch {
     std::size_t matched_events = 0;           ///< of these, the lines that belong to a trial of the study
     std::optional<std::int64_t> clock_ahead;  ///< microseconds by which the log's clock is ahead of the store's (time zones)
     std::vector<std::string> unmatched;       ///< parts that belong to no trial, each with the reason
-    std::size_t unmatched_memory = 0;         ///< messages about memory that belong to no known trial
+    std::size_t unmatched_memory = 0;         ///< lines about memory that belong to no known trial, or may only mention it
+    std::size_t unmatched_kills = 0;          ///< lines that say that a process was killed, of no known trial
 };
 
 }  // namespace hpo::analysis::logs

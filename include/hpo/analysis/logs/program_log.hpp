@@ -20,6 +20,7 @@ struct LogRemark {
     std::optional<std::int64_t> microseconds;
     std::size_t events_before = 0;
     bool process_died = false;
+    bool doubtful = false;  ///< it may only mention memory
     Failure failure;
 };
 

@@ -27,6 +27,13 @@ namespace hpo::analysis::inline cases {
 
 HPO_INLINE bool FailureCase::not_run() const { return was_not_run(*trial, failure.message); }
 
+HPO_INLINE bool FailureCase::only_value_is_known() const {
+    if (attempt || silent() || !failure.traceback.empty()) return false;
+    return hpo::detail::mentions_any(
+        hpo::detail::lower_case(failure.message),
+        {"the value nan is not acceptable", "the objective function returned nan", "the value none could not be cast to float"});
+}
+
 }  // namespace hpo::analysis::cases
 
 namespace hpo::analysis::detail {
@@ -114,7 +121,11 @@ HPO_INLINE std::optional<double> trial_seconds(const Trial& trial) {
     auto told = is_finished(trial.state) ? foreign_failure(trial, ordinary) : std::nullopt;
     const auto found = log.find(trial.number);
     if (found == log.end()) return told;
-    if (trial.state == TrialState::complete && !told) return is_memory(found->second.failure.kind) ? std::optional{found->second} : told;
+    if (trial.state == TrialState::complete && !told) {
+        const Failure& failure = found->second.failure;
+        const bool killed = failure.kind == FailureKind::crash && failure.signal == 9;
+        return killed || is_memory(failure.kind) ? std::optional{found->second} : told;
+    }
     const bool silent = !told || told->place.empty();
     const bool has_figures = told && is_memory(told->failure.kind) && told->failure.requested_bytes;
     if (has_figures || (!silent && !tells_at_least(found->second.failure, told->failure))) return told;

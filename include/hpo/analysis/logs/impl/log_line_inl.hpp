@@ -159,36 +159,4 @@ HPO_INLINE std::optional<std::int64_t> named_trial(std::string_view line) {
     return found;
 }
 
-HPO_INLINE bool begins_with_out_of_memory(std::string_view line) {
-    constexpr std::string_view before =
-        " trial number id worker rank process device gpu cuda epoch step main root python torch optuna objective error warning warn info "
-        "critical "
-        "fatal exception runtimeerror outofmemoryerror failed caught got hit ran ";
-    const std::string lower = hpo::detail::lower_case(line);
-    std::size_t at = std::string::npos;
-    std::size_t end = 0;
-    for (const std::string_view words : {"out of memory", "out_of_memory", "oom"}) {
-        const auto found = lower.find(words);
-        if (found >= at) continue;
-        at = found;
-        end = found + words.size();
-    }
-    if (at == std::string::npos) return false;
-    for (std::size_t i = 0; i < at;) {
-        if (std::isalpha(static_cast<unsigned char>(lower[i])) == 0) {
-            ++i;
-            continue;
-        }
-        std::size_t stop = i;
-        while (stop < at && std::isalpha(static_cast<unsigned char>(lower[stop])) != 0) ++stop;
-        const std::string word = " " + lower.substr(i, stop - i) + " ";
-        const bool is_letter = stop - i == 1;
-        if (!is_letter && before.find(word) == std::string_view::npos) return false;
-        i = stop;
-    }
-    return !hpo::detail::mentions_any(std::string_view{lower}.substr(end),
-                                      {"count", "so far", "handler", "unlikely", "guard", "avoid", "prevent", "check", "never", "=",
-                                       "policy", "retries left", "recovery"});
-}
-
 }  // namespace hpo::analysis::detail

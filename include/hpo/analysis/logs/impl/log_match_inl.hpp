@@ -181,16 +181,31 @@ struct RemarkTrials {
     RunningTrials ended_badly;  ///< also trials that did not end, because their process died
 };
 
+/// Whether the log belongs to the study: a line about the end of a trial does. If it has no such line, each trial that it names must exist.
+[[nodiscard]] HPO_INLINE bool is_of_study(const ProgramLog& log, const std::vector<EventTrial>& events, const RemarkTrials& trials) {
+    if (!events.empty()) return std::ranges::any_of(events, [](const EventTrial& event) { return event.trial; });
+    return std::ranges::all_of(log.remarks,
+                               [&](const LogRemark& remark) { return !remark.trial || trials.numbered(*remark.trial) != nullptr; });
+}
+
+/// Whether a remark's own time fits its place in the log. Another logger may have a clock of its own. Then only the place counts.
+[[nodiscard]] HPO_INLINE bool has_time_of_place(const LogRemark& remark, const ProgramLog& log) {
+    constexpr std::int64_t close = 2'000'000;
+    if (!remark.microseconds) return false;
+    const std::size_t next = remark.events_before;
+    const std::int64_t time = *remark.microseconds;
+    if (next > 0 && log.events[next - 1].microseconds && time < *log.events[next - 1].microseconds - close) return false;
+    return next == log.events.size() || !log.events[next].microseconds || time <= *log.events[next].microseconds + close;
+}
+
 /// The only trial that ran when a remark was printed. null if it is not known.
-[[nodiscard]] HPO_INLINE const Trial* trial_of_remark(const LogRemark& remark, const std::vector<EventTrial>& events,
+[[nodiscard]] HPO_INLINE const Trial* trial_of_remark(const LogRemark& remark, const ProgramLog& log, const std::vector<EventTrial>& events,
                                                       const RemarkTrials& trials, std::optional<std::int64_t> usual) {
-    if (remark.trial) {
-        const bool of_this_study = events.empty() || std::ranges::any_of(events, [](const EventTrial& event) { return event.trial; });
-        return of_this_study ? trials.numbered(*remark.trial) : nullptr;
-    }
+    if (remark.doubtful) return nullptr;
+    if (remark.trial) return is_of_study(log, events, trials) ? trials.numbered(*remark.trial) : nullptr;
     std::int64_t from = INT64_MIN;
     std::int64_t to = INT64_MAX;
-    if (remark.microseconds) {
+    if (has_time_of_place(remark, log)) {
         if (!usual) return nullptr;
         from = to = *remark.microseconds - *usual * quarter_hour;
     } else {
@@ -207,18 +222,23 @@ struct RemarkTrials {
             return nullptr;  // the log ends here, so any later trial may have printed it
         }
     }
-    return (remark.process_died ? trials.ended_badly : trials.all).only_one(from, to);
+    if (!remark.process_died) return trials.all.only_one(from, to);
+    if (const Trial* const ended_badly = trials.ended_badly.only_one(from, to)) return ended_badly;
+    // A process that the trial started was killed, and the program returned a value that is none.
+    const Trial* const only = trials.all.only_one(from, to);
+    return only && only->state == TrialState::complete && !has_finite_values(*only) ? only : nullptr;
 }
 
-/// Adds what a remark says about a trial. Of a trial that is complete or pruned, only memory and the device count: the program caught the
-/// error. A message about memory says more than Optuna's own line about a value that is not acceptable, and less than the error that
-/// Optuna names.
+/// Adds what a remark says about a trial. Of a trial that is complete or pruned, only memory, the device and a killed process count: the
+/// program caught the error. A message about memory says more than Optuna's own line about a value that is not acceptable, and less than
+/// the error that Optuna names.
 HPO_INLINE void tell(ToldFailures& told, const Trial& trial, ToldFailure remark) {
     const FailureKind kind = remark.failure.kind;
     const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
-    if (went_on && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
+    const bool killed = kind == FailureKind::crash && remark.failure.signal == 9;
+    if (went_on && !killed && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
     const auto [known, is_new] = told.emplace(trial.number, remark);
-    if (!is_new && is_memory(kind) && known->second.failure.kind == FailureKind::non_finite) known->second = std::move(remark);
+    if (!is_new && (is_memory(kind) || killed) && known->second.failure.kind == FailureKind::non_finite) known->second = std::move(remark);
 }
 
 }  // namespace hpo::analysis::detail
@@ -250,10 +270,13 @@ HPO_INLINE void match_log(const ProgramLog& log, std::span<const Trial> trials, 
     const detail::RemarkTrials running{trials};
     for (const LogRemark& remark : log.remarks) {
         const std::string place = detail::lines_text(log, remark.line, remark.line);
-        const Trial* trial = detail::trial_of_remark(remark, found, running, usual);
+        const Trial* trial = detail::trial_of_remark(remark, log, found, running, usual);
         if (!trial) {
             if (is_memory(remark.failure.kind)) ++match.unmatched_memory;
-            match.unmatched.push_back(place + ": " + std::string{to_text(remark.failure.kind)} +
+            if (remark.process_died && remark.failure.signal == 9) ++match.unmatched_kills;
+            match.unmatched.push_back(
+                remark.doubtful ? place + ": it may tell of an out-of-memory, or only mention one"
+                                : place + ": " + std::string{to_text(remark.failure.kind)} +
                                       " that cannot be given to one trial: none or several ran at that time, or its time is not known");
         } else if (trial->attempts.empty()) {
             detail::tell(match.told, *trial, {.failure = remark.failure, .place = place});

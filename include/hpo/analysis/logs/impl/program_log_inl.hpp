@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/logs/memory_words.hpp"
 #include "hpo/analysis/logs/program_log.hpp"
 #include "hpo/base/inline.hpp"
 
@@ -105,11 +106,23 @@ HPO_INLINE void LogReader::remark(std::string_view raw) {
         return;
     }
     if (!detail::may_tell_failure(raw) || raw.size() > 20000) return;
+    constexpr std::size_t longest_sentence = 400;
     const bool program = detail::is_program_text(raw);
-    if (!program && (raw.size() > 400 || !detail::begins_with_out_of_memory(raw))) return;
     Failure failure = classify_python(raw);
-    if (!is_memory(failure.kind)) return;
-    keep({.line = log_.lines, .trial = detail::named_trial(raw), .microseconds = last_time_, .failure = std::move(failure)});
+    const auto words = raw.size() > longest_sentence ? detail::MemoryWords::none : detail::memory_words(raw);
+    if (!program || !is_memory(failure.kind)) {
+        if (words == detail::MemoryWords::none) return;
+        if (!is_memory(failure.kind)) {
+            failure = {};
+            failure.kind = words == detail::MemoryWords::host ? FailureKind::host_out_of_memory : FailureKind::out_of_memory;
+            failure.message = raw;
+        }
+    }
+    keep({.line = log_.lines,
+          .trial = detail::named_trial(raw),
+          .microseconds = last_time_,
+          .doubtful = !program && words == detail::MemoryWords::doubtful,
+          .failure = std::move(failure)});
 }
 
 HPO_INLINE void LogReader::keep(LogRemark remark) {

@@ -40,7 +40,7 @@ HPO_INLINE void count_all(FailureRegion& region, const TrialSet& failed, std::sp
 }
 
 /// The trials that an out-of-memory may have ended: nothing that was kept says what did. A value of NaN alone says nothing, since a program
-/// that caught an error may have returned it.
+/// that caught an error may have returned it. The kernel's out-of-memory killer may have killed a process.
 [[nodiscard]] HPO_INLINE TrialSet unexplained(std::span<const FailureCase> cases, const SilentReport& report) {
     TrialSet trials;
     for (const SilentFailure& entry : report.failures) {
@@ -49,9 +49,8 @@ HPO_INLINE void count_all(FailureRegion& region, const TrialSet& failed, std::sp
         if (!other_cause && !entry.trial->params.empty()) trials.insert(entry.trial);
     }
     for (const FailureCase& entry : cases) {
-        const bool nan_without_reason =
-            !entry.attempt && !entry.silent() && entry.failure.kind == FailureKind::non_finite && entry.failure.traceback.empty();
-        if (nan_without_reason && !entry.trial->params.empty()) trials.insert(entry.trial);
+        const bool killed = entry.killed() && !entry.attempt;
+        if ((killed || entry.only_value_is_known()) && !entry.trial->params.empty()) trials.insert(entry.trial);
     }
     trials.insert(report.values.infinite.begin(), report.values.infinite.end());
     trials.insert(report.values.penalised.begin(), report.values.penalised.end());

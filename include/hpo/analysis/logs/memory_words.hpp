@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+
+#include "hpo/base/inline.hpp"
+
+namespace hpo::analysis::detail {
+
+/// What a line of a program's log says about memory in words of its own.
+enum class MemoryWords {
+    none,      ///< nothing, or it only mentions memory: advice, a setting, a hope
+    doubtful,  ///< it speaks of an out-of-memory, and may only mention it
+    device,    ///< memory ran out: "CUDA out of memory (batch=32)", "OOM!", "not enough GPU memory: returning penalty"
+    host,      ///< "MemoryError"
+};
+
+/// Reads a line that is not an allocator's message. Only words that a log has before such a message may stand before it: a time, a level, a
+/// worker, a trial, "skipping config", "caught". What stands before a level is the logger's name, and is skipped.
+[[nodiscard]] MemoryWords memory_words(std::string_view line);
+
+}  // namespace hpo::analysis::detail
+
+#ifndef HPO_COMPILED
+#include "hpo/analysis/logs/impl/memory_words_inl.hpp"
+#endif
