@@ -444,3 +444,24 @@ TEST_CASE("after each of several deaths the time in which nothing ran is told") 
         CHECK(entry.idle_seconds.value() == Approx(3600 * hours.at(static_cast<int>(entry.trial->number))));
     CHECK(failure_totals(trials, failure_cases(trials), report).idle_seconds.value() == Approx(36 * 3600));
 }
+
+TEST_CASE("a worst value that comes with a learning rate is no memory's") {
+    const std::vector<hpo::Direction> directions{hpo::Direction::maximize};
+    const auto report = [&](bool by_rate) {
+        std::vector<hpo::Trial> trials;
+        for (int i = 0; i < 40; ++i) {
+            const bool stopped = i % 4 == 0;
+            trials.push_back(ran(i, hpo::TrialState::complete, 500 * i, stopped ? 40 : 400, stopped ? 2 : 20));
+            trials.back().values = {stopped ? 0.1 : 0.5 + 0.01 * i};
+            trials.back().params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true},
+                                     stopped == by_rate ? 0.01 + 0.001 * i : 0.0001 * (i + 1));
+            if (!by_rate && i % 8 < 4) trials.back().params.set("lr", hpo::FloatDistribution{1e-5, 1e-1, true}, 0.002);
+        }
+        return silent_report(failure_cases(trials), trials, {.directions = directions}).penalised_by;
+    };
+    REQUIRE(report(true));
+    CHECK(report(true)->param == "lr");
+    CHECK(report(true)->above);
+    CHECK(report(true)->bound == Approx(0.01));
+    CHECK_FALSE(report(false));
+}

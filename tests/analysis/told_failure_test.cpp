@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/cases/peak_attribute.hpp"
 
 #include <random>
 #include <string>
@@ -129,6 +130,38 @@ TEST_CASE("a message in any attribute is found, and the place is told") {
     REQUIRE(told);
     CHECK(told->place == "system attribute fail_reason");
     CHECK(told->failure.requested_bytes == 20 << 20);
+}
+
+TEST_CASE("a stored reason of a time limit is read under every name") {
+    for (const char* name :
+         {"end_reason", "reason", "stop_reason", "status", "note", "message", "why", "exit_reason", "error", "exception", "fail_reason"}) {
+        for (const char* text :
+             {"exceeded 1800 s", "TimeoutError: objective did not finish within 3600 seconds", "timed out after 30 min"}) {
+            CAPTURE(name, text);
+            const auto told = told_in_attributes(failed_with(name, hpo::json_quote(text)));
+            REQUIRE(told);
+            CHECK(told->failure.kind == FailureKind::timeout);
+            const std::vector trials{failed_with(name, hpo::json_quote(text))};
+            CHECK(failure_cases(trials).at(0).failure.kind == FailureKind::timeout);
+            CHECK_FALSE(told_in_attributes(failed_with(name, hpo::json_quote(text), hpo::TrialState::complete)));
+        }
+    }
+    CHECK_FALSE(told_in_attributes(
+        failed_with("note", "\"try a longer run: the last one exceeded 1800 s on the old machine, and nobody knows why it was so slow\"")));
+    CHECK_FALSE(told_in_attributes(failed_with("note", "\"looks good\"")));
+}
+
+TEST_CASE("a peak is read with the unit of its name or of its text, and a bare small number is none") {
+    const auto peak = [](const char* name, const char* stored) { return peak_attribute({{name, stored}}); };
+    CHECK(peak("gpu_mem", "\"3072MiB\"") == std::int64_t{3} << 30U);
+    CHECK(peak("gpu_memory_used", "\"3.0 GiB\"") == std::int64_t{3} << 30U);
+    CHECK(peak("peak_gpu_memory", "\"2 GB\"") == 2'000'000'000);
+    CHECK(peak("max_mem", "\"1048576 bytes\"") == 1 << 20);
+    CHECK(peak("vram_peak_gb", "3") == 3'000'000'000);
+    CHECK(peak("peak_memory_mb", "\"3.0 GiB\"") == std::int64_t{3} << 30U);
+    for (const char* stored : {"3.0", "\"3.0\"", "\"93 %\"", "\"GiB\"", "\"3 GiB of 8 GiB\"", "\"\"", "null"})
+        CHECK_FALSE(peak("vram_peak", stored));
+    CHECK_FALSE(peak("mem_gb", "3.0"));  // of the host or of a device
 }
 
 TEST_CASE("what is no report of a failure is not taken for one") {

@@ -143,7 +143,7 @@ TEST_CASE("compare refuses studies that optimise different things, says why, and
     CHECK_THAT(same.out, Contains("Studies (maximize accuracy) in") && Contains("  best accuracy ") && !Contains("Note"));
     CHECK(studies.analyze("compare two turned").status == 0);  // the order says nothing
     const Studies unlike{{{.name = "a", .metric = "accuracy"}, {.name = "b", .metric = "f1"}}};
-    CHECK_THAT(unlike.analyze("compare").error, Contains("same metrics and directions; no two of this store have them\n"));
+    CHECK_THAT(unlike.analyze("compare").error, Contains("same metrics and directions; no other study of this store has those of 'a'\n"));
 }
 
 TEST_CASE("compare notes what is not known of the metrics, and what else differs") {

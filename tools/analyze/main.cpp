@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     BestOptions best_options;
     auto* winner = app.add_subcommand("best", "the best feasible trial, or the Pareto front of several objectives");
     winner->add_option("--top", best_options.top, "the best N")->check(hpo::tools::at_least(1))->capture_default_str();
-    winner->callback([&] { work = [&] { best(query, best_options); }; });
+    takes_logs(winner)->callback([&] { work = [&] { best(query, best_options); }; });
 
     OomOptions oom_options;
     auto* shortage = app.add_subcommand(

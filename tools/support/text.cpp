@@ -108,6 +108,7 @@ std::string duration(double seconds) {
     return text;
 }
 
+std::string duration_or_unknown(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "an unknown time"; }
 std::string duration_or_dash(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "-"; }
 
 std::string clock_time(Time time) { return store::time_text(time).substr(0, 19) + " UTC"; }

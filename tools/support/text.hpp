@@ -55,8 +55,9 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-[[nodiscard]] std::string duration(double seconds);                                ///< "3 h 49 min", "55 s", "0.21 s"
-[[nodiscard]] std::string duration_or_dash(const std::optional<double>& seconds);  ///< "-" if it is not known
+[[nodiscard]] std::string duration(double seconds);                                   ///< "3 h 49 min", "55 s", "0.21 s"
+[[nodiscard]] std::string duration_or_unknown(const std::optional<double>& seconds);  ///< in a sentence: "an unknown time"
+[[nodiscard]] std::string duration_or_dash(const std::optional<double>& seconds);     ///< "-" if it is not known
 /// "2026-11-21 09:37:09 UTC".
 [[nodiscard]] std::string clock_time(Time time);
 /// "42 %", "0.4 %", "0.03 %": what is not nothing never reads as nothing.

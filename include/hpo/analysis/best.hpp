@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/core/study.hpp"
 
 namespace hpo::analysis {
@@ -19,14 +21,18 @@ namespace hpo::analysis {
 /// True if `a` is better than `b` in some objective and worse in none.
 [[nodiscard]] bool dominates(std::span<const Direction> directions, const Trial& a, const Trial& b);
 
+/// Complete trials of another program that ran out of memory by their own message. Their value may be a penalty.
+[[nodiscard]] std::set<const Trial*> complete_out_of_memory(std::span<const FailureCase> cases);
+
 /// For one objective: the best `most` trials, best first, ties in order of number. For several: the whole Pareto front, in order of number.
-/// Infeasible trials are never among them.
+/// Infeasible trials are never among them, nor are those in `without`.
 [[nodiscard]] std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<const Direction> directions,
-                                                    std::size_t most = 1);
+                                                    std::size_t most = 1, const std::set<const Trial*>& without = {});
 
 /// The trials that no rule may refuse. For one objective: the best twentieth, at least one, with all trials that equal the last of them.
 /// For several: the Pareto front.
-[[nodiscard]] std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions);
+[[nodiscard]] std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions,
+                                                       const std::set<const Trial*>& without = {});
 
 }  // namespace hpo::analysis
 

@@ -12,6 +12,9 @@ namespace hpo::analysis {
 /// True for a trial that was given up or whose run is gone. It has no result and no failure of its own. Optuna sees it as failed.
 [[nodiscard]] bool is_interrupted(const Trial& trial);
 
+/// True if there are complete trials, and each has a value that is not finite.
+[[nodiscard]] bool has_only_infinite_values(std::span<const Trial> trials);
+
 /// The word for a trial's state: complete, pruned, failed, interrupted, running or waiting.
 [[nodiscard]] std::string_view state_word(const Trial& trial);
 

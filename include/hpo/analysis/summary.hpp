@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,10 +19,12 @@ namespace hpo::analysis {
 
 /// The main numbers of a study.
 struct Summary {
-    FailureTotals totals;            ///< with the counts of trials and attempts
-    SilentReport silent;             ///< what the stored trials show about failures without a message
-    std::size_t rejections = 0;      ///< proposals that were refused before launch
-    std::vector<const Trial*> best;  ///< the best one, or the Pareto front
+    FailureTotals totals;                    ///< with the counts of trials and attempts
+    SilentReport silent;                     ///< what the stored trials show about failures without a message
+    std::size_t rejections = 0;              ///< proposals that were refused before launch
+    std::vector<const Trial*> best;          ///< the best one, or the Pareto front
+    std::set<const Trial*> doubtful;         ///< complete_out_of_memory
+    std::vector<const Trial*> best_without;  ///< the best without them, if one of them is among the best
     std::optional<Time> first_start;
     std::optional<Time> last_end;
     double trial_seconds = 0;      ///< the sum over all finished trials
@@ -46,8 +49,12 @@ struct Summary {
                     .silent = std::move(silent),
                     .rejections = rejections.size(),
                     .best = best_trials(trials, study.directions),
+                    .doubtful = complete_out_of_memory(cases),
+                    .best_without = {},
                     .first_start = {},
                     .last_end = {}};
+    if (std::ranges::any_of(summary.best, [&](const Trial* trial) { return summary.doubtful.contains(trial); }))
+        summary.best_without = best_trials(trials, study.directions, 1, summary.doubtful);
     for (const Trial& trial : trials) {
         if (trial.started && (!summary.first_start || *trial.started < *summary.first_start)) summary.first_start = trial.started;
         if (!is_finished(trial.state)) continue;

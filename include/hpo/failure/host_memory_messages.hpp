@@ -23,6 +23,7 @@ inline constexpr auto host_memory_messages = std::to_array<MessageFamily>({
     {.name = "systemd-oomd",
      .kind = FailureKind::host_out_of_memory,
      .any = {"systemd-oomd killed", "due to memory pressure for /", "due to memory used (#"}},
+    {.name = "systemd-oomd's journal", .kind = FailureKind::host_out_of_memory, .all = {"killed /", "due to memory pressure"}},
     {.name = "Ray's memory monitor",
      .kind = FailureKind::host_out_of_memory,
      .any = {"node running low on memory", "exceeds the memory usage threshold of", "killed due to memory pressure (oom)",

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/best.hpp"
+#include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/base/error.hpp"
 
 #include "analyze/commands/commands.hpp"
 #include "analyze/shown/brief_json.hpp"
+#include "analyze/shown/log.hpp"
 #include "analyze/shown/objectives.hpp"
 #include "hpo/analysis/cases/failure_case.hpp"
 #include "hpo/analysis/changed_params.hpp"
@@ -26,24 +29,57 @@ Json ran_json(const hpo::Trial& trial) {
             {"peak_bytes", or_null(hpo::analysis::peak_of(*last))}};
 }
 
+/// What is best without the trials that ran out of memory by their own message.
+void print_others(const Page& page, const std::vector<const hpo::Trial*>& others, const Objectives& objectives, bool any_doubtful) {
+    if (!any_doubtful) return;
+    std::string text = "Without the trials whose own message says that they ran out of memory, ";
+    if (others.empty()) {
+        text += "none is left";
+    } else if (objectives.size() == 1) {
+        const std::string params = params_text(*others.front());
+        text += "the best is trial " + std::to_string(others.front()->number) + ": " + objectives.values_text(*others.front()) +
+                (params.empty() ? "" : " with " + params);
+    } else {
+        std::vector<std::string> numbers;
+        for (const hpo::Trial* trial : others) numbers.push_back(std::to_string(trial->number));
+        text += "the Pareto front is trial" + std::string{numbers.size() == 1 ? " " : "s "} + hpo::join_names(numbers);
+    }
+    page.paragraph(text + ".");
+}
+
 }  // namespace
 
 void best(const Query& query, const BestOptions& options) {
     const StudyData data = read_study(query);
+    const auto log = read_logs(query.logs, data.trials);
+    const auto doubtful = hpo::analysis::complete_out_of_memory(hpo::analysis::failure_cases(data.trials, log.told));
     const auto winners = hpo::analysis::best_trials(data.trials, data.study.directions, options.top);
+    const auto is_doubtful = [&](const hpo::Trial* trial) { return doubtful.contains(trial); };
+    const bool any_doubtful = std::ranges::any_of(winners, is_doubtful);
+    const auto others = any_doubtful ? hpo::analysis::best_trials(data.trials, data.study.directions, options.top, doubtful)
+                                     : std::vector<const hpo::Trial*>{};
     const Objectives objectives{data.study};
     if (query.json) {
         Json list = Json::array();
         for (const hpo::Trial* trial : winners) {
             list.push_back(brief_json(*trial));
             list.back()["ran"] = ran_json(*trial);
+            list.back()["ran_out_of_memory"] = is_doubtful(trial);
         }
-        print({{"study", data.study.name}, {"metrics", objectives.json()}, {"best", std::move(list)}});
+        Json without = Json::array();
+        for (const hpo::Trial* trial : others) without.push_back(brief_json(*trial));
+        print({{"study", data.study.name},
+               {"metrics", objectives.json()},
+               {"best", std::move(list)},
+               {"best_without_out_of_memory", any_doubtful ? std::move(without) : Json(nullptr)},
+               {"log", log_json(query.logs, log)}});
         return;
     }
     const Page page = Page::standard_output();
     if (winners.empty()) {
-        page.line("no complete and feasible trial in study " + data.study.name + " (" + counted(data.trials.size(), "trial") + ")");
+        const bool all_infinite = hpo::analysis::has_only_infinite_values(data.trials);
+        page.line((all_infinite ? "no complete trial has a finite value in study " : "no complete and feasible trial in study ") +
+                  data.study.name + " (" + counted(data.trials.size(), "trial") + ")");
         return;
     }
     if (winners.size() > 1) {
@@ -51,20 +87,24 @@ void best(const Query& query, const BestOptions& options) {
             page.heading(counted(winners.size(), "trial") + " on the Pareto front of study " + data.study.name);
         std::vector<Table::Column> columns{{"trial", Table::Align::right}};
         for (Table::Column& column : objectives.columns()) columns.push_back(std::move(column));
+        if (any_doubtful) columns.push_back({"ran out of memory"});
         columns.push_back({"parameters"});
         Table table{std::move(columns)};
         for (const hpo::Trial* trial : winners) {
             std::vector<std::string> row{std::to_string(trial->number)};
             for (std::string& cell : objectives.cells(*trial)) row.push_back(std::move(cell));
+            if (any_doubtful) row.emplace_back(is_doubtful(trial) ? "yes" : "");
             row.push_back(params_text(*trial));
             table.row(std::move(row));
         }
         table.print(page);
+        print_others(page, others, objectives, any_doubtful);
         return;
     }
     const hpo::Trial& winner = *winners.front();
     page.heading("Trial " + std::to_string(winner.number) + " of study " + data.study.name + ": " + objectives.values_text(winner) +
-                 (data.study.directions.size() > 1 ? ", alone on the Pareto front" : ""));
+                 (data.study.directions.size() > 1 ? ", alone on the Pareto front" : "") +
+                 (any_doubtful ? std::string{" ("} + doubtful_value_text + ")" : ""));
     Table table{{{""}, {""}}};
     for (const hpo::Param& param : winner.params) table.row({param.name, hpo::display_text(param.value())});
     const hpo::Attempt* ran = hpo::analysis::last_attempt(winner);
@@ -77,6 +117,7 @@ void best(const Query& query, const BestOptions& options) {
                                          counted(static_cast<std::size_t>(ran->plan.accumulation_steps()), "step")});
     }
     table.print(page, 2);
+    print_others(page, others, objectives, any_doubtful);
 }
 
 }  // namespace hpo_analyze

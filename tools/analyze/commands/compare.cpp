@@ -123,6 +123,18 @@ std::string note_without_best(const Column& of, std::int64_t from) {
     return study + "complete and feasible trial with a finite value" + range + ", so it has no best value.";
 }
 
+/// Says that the best value may be a penalty for an out-of-memory; empty if it is none.
+std::string note_of_doubtful_best(const Column& of) {
+    const auto is_doubtful = [&](const hpo::Trial* trial) { return of.summary.doubtful.contains(trial); };
+    if (std::ranges::none_of(of.summary.best, is_doubtful)) return {};
+    const std::string text = "Among the best of study '" + of.data.study.name + "' are trials that ran out of memory by their own message";
+    if (of.data.study.directions.size() > 1) return text + ".";
+    if (of.summary.best_without.empty()) return text + ". No other is complete.";
+    const hpo::Trial& other = *of.summary.best_without.front();
+    return text + ". Without them the best is " + Objectives{of.data.study}.value_text(0, other.values[0]) + " (trial " +
+           std::to_string(other.number) + ").";
+}
+
 std::string oom_text(const Column& of) {
     std::string text = std::to_string(of.summary.totals.oom_attempts);
     if (of.attempts && *of.attempts > 0)
@@ -235,6 +247,7 @@ void compare(const Query& query, const CompareOptions& options) {
     for (StudyData& data : studies) all.push_back(column(std::move(data), options.from));
     for (const Column& of : all) {
         if (std::string note = note_without_best(of, options.from); !note.empty()) notes.push_back(std::move(note));
+        if (std::string note = note_of_doubtful_best(of); !note.empty()) notes.push_back(std::move(note));
     }
     if (query.json) {
         Json list = Json::array();

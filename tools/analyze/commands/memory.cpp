@@ -233,9 +233,9 @@ void memory(const Query& query, const MemoryOptions& options) {
         return;
     }
     const Page page = Page::standard_output();
-    page.heading("Memory of study " + data.study.name + ": " + std::to_string(report.measured_trials) + " of " +
-                 counted(report.counts.trials, "trial") + " with a measured peak" +
-                 (report.counts.oom_trials > 0 ? "; " + std::to_string(report.counts.oom_trials) + " ran out of memory" : ""));
+    page.paragraph("Memory of study " + data.study.name + ": " + std::to_string(report.measured_trials) + " of " +
+                   counted(report.counts.trials, "trial") + " with a measured peak" +
+                   (report.counts.oom_trials > 0 ? "; " + std::to_string(report.counts.oom_trials) + " ran out of memory" : ""));
     print_device(page, report);
     print_leaks(page, report);
     print_calibration(page, report);

@@ -268,7 +268,7 @@ void print_changes(const Page& page, const StudyData& data, const OomReport& rep
         page.paragraph("  In " + std::to_string(by_own) +
                            " of them the neighbours were trials of this study. `hpo-tune run --guard calibrated` "
                            "starts trials only when they fit beside each other; so do fewer --workers. That would have saved " +
-                           duration_or_dash(seconds) + ".",
+                           duration_or_unknown(seconds) + ".",
                        2);
     }
 }
@@ -358,7 +358,7 @@ void oom(const Query& query, const OomOptions& options) {
                 " complete all the same: the program caught it";
     if (report.recovered_trials > 0) cost += "; " + std::to_string(report.recovered_trials) + " recovered in a later attempt";
     else if (report.caught_trials == 0) cost += "; none recovered";
-    cost += "; " + duration_or_dash(report.wasted_seconds) + " lost";
+    cost += "; " + duration_or_unknown(report.wasted_seconds) + " lost";
     if (report.wasted_seconds && report.total_seconds > 0)
         cost += " of " + duration(report.total_seconds) + " (" + percent(*report.wasted_seconds / report.total_seconds) + ")";
     if (const std::string devices = FailedDevices{report}.text(report.capacity_bytes); !devices.empty()) cost += "; " + devices;

@@ -26,7 +26,12 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
                       {"FAIL", memory.failed + memory.interrupted},  // as Optuna sees them
                       {"WAITING", memory.waiting}};
     Json best = Json::array();
-    for (const hpo::Trial* trial : summary.best) best.push_back(brief_json(*trial));
+    for (const hpo::Trial* trial : summary.best) {
+        best.push_back(brief_json(*trial));
+        best.back()["ran_out_of_memory"] = summary.doubtful.contains(trial);
+    }
+    Json without = Json::array();
+    for (const hpo::Trial* trial : summary.best_without) without.push_back(brief_json(*trial));
     Json directions = Json::array();
     for (const hpo::Direction direction : data.study.directions) directions.push_back(to_text(direction));
     Json failures = Json::object();
@@ -40,6 +45,7 @@ Json summary_json(const StudyData& data, const hpo::analysis::Summary& summary) 
             {"infeasible", memory.infeasible},
             {"rejections", summary.rejections},
             {"best", std::move(best)},
+            {"best_without_out_of_memory", summary.best_without.empty() ? Json(nullptr) : std::move(without)},
             {"first_start", time_or_null(summary.first_start)},
             {"last_end", time_or_null(summary.last_end)},
             {"wall_seconds", or_null(summary.wall_seconds())},
@@ -68,16 +74,29 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
     entry("trials", std::to_string(memory.trials) + (memory.trials > 0 ? ": " + states_text(memory) : ""));
     if (summary.rejections > 0) entry("", counted(summary.rejections, "proposal") + " refused before launch");
     if (data.study.directions.size() > 1) {
+        const auto doubtful = static_cast<std::size_t>(
+            std::ranges::count_if(summary.best, [&](const hpo::Trial* trial) { return summary.doubtful.contains(trial); }));
         entry("best",
-              summary.best.empty() ? "no trial yet" : counted(summary.best.size(), "trial") + " on the Pareto front (hpo-analyze best)");
+              summary.best.empty()
+                  ? "no trial yet"
+                  : counted(summary.best.size(), "trial") + " on the Pareto front" +
+                        (doubtful == 0 ? "" : ", " + std::to_string(doubtful) + " of which ran out of memory by their own message") +
+                        " (hpo-analyze best)");
     } else if (summary.best.empty()) {
-        const bool all_infinite = memory.complete > 0 && memory.unexplained_infinite == memory.complete;
+        const bool all_infinite = hpo::analysis::has_only_infinite_values(data.trials);
         entry("best", all_infinite ? "none: no complete trial has a finite value" : "no complete and feasible trial yet");
     } else {
         const hpo::Trial& best = *summary.best.front();
         const std::string params = params_text(best);
-        entry("best",
-              "trial " + std::to_string(best.number) + ": " + objectives.values_text(best) + (params.empty() ? "" : " with " + params));
+        entry("best", "trial " + std::to_string(best.number) + ": " + objectives.values_text(best) +
+                          (params.empty() ? "" : " with " + params) +
+                          (summary.doubtful.contains(&best) ? std::string{"; "} + doubtful_value_text : ""));
+        if (!summary.best_without.empty()) {
+            const hpo::Trial& other = *summary.best_without.front();
+            const std::string with = params_text(other);
+            entry("", "without such trials it is trial " + std::to_string(other.number) + ": " + objectives.values_text(other) +
+                          (with.empty() ? "" : " with " + with));
+        }
     }
     if (summary.first_start) {
         std::string text = clock_time(*summary.first_start);
@@ -98,7 +117,7 @@ void print_text(const Page& page, const StudyData& data, const hpo::analysis::Su
                                           ? std::to_string(memory.caught_trials) + " of them complete all the same"
                                           : std::to_string(memory.recovered_trials) + " of them recovered";
         entry("memory", counted(memory.oom_trials, "trial") + " ran out of memory, " + recovered + ": " + causes + "; " +
-                            duration_or_dash(memory.wasted_seconds) + " lost (hpo-analyze oom)");
+                            duration_or_unknown(memory.wasted_seconds) + " lost (hpo-analyze oom)");
     } else {
         const std::string unclear = uncertain_text(memory, "of the trials");
         const std::string told = unmatched_text(log);
@@ -132,8 +151,9 @@ hpo::analysis::Summary summarised(StudyData& data, const hpo::analysis::LogMatch
     if (summary.best.size() > few) {
         add_params(data, data.trials);
     } else {
-        for (const hpo::Trial* best : summary.best)
-            add_params(data, {&data.trials[static_cast<std::size_t>(best - data.trials.data())], 1});
+        for (const auto* list : {&summary.best, &summary.best_without}) {
+            for (const hpo::Trial* best : *list) add_params(data, {&data.trials[static_cast<std::size_t>(best - data.trials.data())], 1});
+        }
     }
     return summary;
 }

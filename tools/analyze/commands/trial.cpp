@@ -133,7 +133,10 @@ void print_failure(const Page& page, const TrialFailure& told) {
     }
     if (!failure.message.empty()) item("message", one_line(failure_line(failure), 400));
     // The frames of a C++ stack are in the JSON.
-    if (const std::string said = hpo::without_frames(failure.traceback); failure.message.find(said) == std::string::npos) {
+    std::string said = hpo::without_frames(failure.traceback);
+    const bool is_more = failure.message.find(said) == std::string::npos;
+    if (!is_more) said = hpo::without_frames(failure.message);
+    if (is_more || said.find_first_not_of('\n', said.find('\n')) != std::string::npos) {
         std::string_view rest = said;
         while (!rest.empty() && rest.back() == '\n') rest.remove_suffix(1);
         std::vector<std::string_view> lines;

@@ -43,20 +43,19 @@ std::string difference(const Objectives& a, const Objectives& b) {
 
 std::string described(const hpo::Study& study) { return "'" + study.name + "' (" + Objectives{study}.text() + ")"; }
 
-/// The largest group of studies that can be compared, the first of its size. Of one study if no two can.
-std::vector<std::string> largest_group(std::span<const hpo::Study> known) {
-    const std::vector<Objectives> objectives(known.begin(), known.end());
-    std::vector<std::size_t> largest;
-    for (std::size_t first = 0; first < known.size(); ++first) {
-        std::vector<std::size_t> group{first};
-        for (std::size_t other = 0; other < known.size(); ++other) {
-            const auto fits = [&](std::size_t in) { return difference(objectives[in], objectives[other]).empty(); };
-            if (other != first && std::ranges::all_of(group, fits)) group.push_back(other);
-        }
-        if (group.size() > largest.size()) largest = std::move(group);
+/// The studies that can be compared with `first`, and it before them. The ones in `refused` are not among them.
+std::vector<std::string> fitting(const hpo::Study& first, std::span<const hpo::Study> known, const std::set<std::string>& refused) {
+    const Objectives objectives{first};
+    std::vector<Objectives> group{objectives};
+    std::vector<std::string> names{"'" + first.name + "'"};
+    constexpr std::size_t most = 5;
+    for (const hpo::Study& study : known) {
+        if (study.name == first.name || refused.contains(study.name) || names.size() == most) continue;
+        Objectives own{study};
+        if (!std::ranges::all_of(group, [&](const Objectives& other) { return difference(other, own).empty(); })) continue;
+        group.push_back(std::move(own));
+        names.push_back("'" + study.name + "'");
     }
-    std::vector<std::string> names;
-    for (const std::size_t index : largest) names.push_back("'" + known[index].name + "'");
     return names;
 }
 
@@ -74,14 +73,8 @@ std::string different_texts(std::span<const StudyData> compared, const TextOf& t
     return text;
 }
 
-/// The JSON of a study's user attribute; null if it has none.
-Json attribute(const StudyData& data, const std::string& name) {
-    const auto found = data.study.user_attributes.find(name);
-    return found == data.study.user_attributes.end() ? Json(nullptr) : Json::parse(found->second, nullptr, false);
-}
-
 std::optional<std::string> trainer_of(const StudyData& data) {
-    const Json trainer = attribute(data, "trainer");
+    const Json trainer = json_attribute(data.study.user_attributes, "trainer");
     return trainer.is_string() ? std::optional{trainer.get<std::string>()} : std::nullopt;
 }
 
@@ -89,13 +82,13 @@ std::optional<std::string> trainer_of(const StudyData& data) {
 void add_options(std::span<const StudyData> compared, std::vector<std::string>& notes) {
     std::set<std::string> names;
     for (const StudyData& data : compared) {
-        const Json options = attribute(data, "trainer_options");
+        const Json options = json_attribute(data.study.user_attributes, "trainer_options");
         if (!options.is_object()) continue;
         for (const auto& [name, value] : options.items()) names.insert(name);
     }
     for (const std::string& name : names) {
         const std::string text = different_texts(compared, [&](const StudyData& data) -> std::optional<std::string> {
-            const Json options = attribute(data, "trainer_options");
+            const Json options = json_attribute(data.study.user_attributes, "trainer_options");
             if (!options.is_object()) return std::nullopt;
             return options.contains(name) ? one_line_text(options[name]) : "not set";
         });
@@ -144,8 +137,13 @@ void require_comparable(const std::string& store, std::span<const StudyData> com
         for (std::size_t j = i + 1; j < compared.size(); ++j) {
             const std::string why = difference(Objectives{compared[i].study}, Objectives{compared[j].study});
             if (why.empty()) continue;
-            const auto group = largest_group(known);
-            const std::string some = group.size() < 2 ? "; no two of this store have them" : ", such as " + hpo::join_names(group);
+            std::set<std::string> refused;  // what does not fit the first
+            for (const StudyData& data : compared) {
+                if (!difference(Objectives{compared[i].study}, Objectives{data.study}).empty()) refused.insert(data.study.name);
+            }
+            const auto group = fitting(compared[i].study, known, refused);
+            const std::string some = group.size() < 2 ? "; no other study of this store has those of '" + compared[i].study.name + "'"
+                                                      : ", such as " + hpo::join_names(group);
             throw hpo::bad_value("store '" + store + "'",
                                  "studies " + described(compared[i].study) + " and " + described(compared[j].study) + ", which " + why,
                                  "studies with the same metrics and directions" + some);

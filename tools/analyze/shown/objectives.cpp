@@ -14,15 +14,9 @@ using namespace hpo::tools;
 
 namespace {
 
-/// The parsed attribute; null if there is none.
-Json attribute(const hpo::Attributes& attributes, std::string_view name) {
-    const auto found = attributes.find(name);
-    return found == attributes.end() ? Json(nullptr) : Json::parse(found->second, nullptr, false);
-}
-
 /// The names that hpo-tune keeps: those of several objectives as one text, "loss, accuracy".
 std::vector<std::string> names_of_ours(const hpo::Study& study) {
-    const Json metric = attribute(study.user_attributes, "metric");
+    const Json metric = json_attribute(study.user_attributes, "metric");
     // Other programs than ours may keep anything under this name.
     if (!metric.is_string() || !study.user_attributes.contains("trainer")) return {};
     std::string rest = metric.get<std::string>();
@@ -38,7 +32,7 @@ std::vector<std::string> names_of_ours(const hpo::Study& study) {
 
 /// The names that Optuna keeps.
 std::vector<std::string> names_of_optuna(const hpo::Study& study) {
-    const Json list = attribute(study.system_attributes, "study:metric_names");
+    const Json list = json_attribute(study.system_attributes, "study:metric_names");
     std::vector<std::string> names;
     if (!list.is_array()) return names;
     for (const Json& name : list) names.push_back(name.is_string() ? name.get<std::string>() : std::string{});
@@ -46,6 +40,11 @@ std::vector<std::string> names_of_optuna(const hpo::Study& study) {
 }
 
 }  // namespace
+
+Json json_attribute(const hpo::Attributes& attributes, std::string_view name) {
+    const auto found = attributes.find(name);
+    return found == attributes.end() ? Json(nullptr) : Json::parse(found->second, nullptr, false);
+}
 
 Objectives::Objectives(const hpo::Study& study) : directions_{study.directions} {
     const auto is_usable = [&](const std::vector<std::string>& names) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/core/study.hpp"
@@ -10,6 +11,12 @@
 #include "support/text.hpp"
 
 namespace hpo_analyze {
+
+/// Beside the value of a trial that is complete although it ran out of memory.
+inline constexpr const char* doubtful_value_text = "its own message says that it ran out of memory, so the value may be a penalty";
+
+/// An attribute as JSON; null if there is none.
+[[nodiscard]] hpo::tools::Json json_attribute(const hpo::Attributes& attributes, std::string_view name);
 
 /// What a study optimises, in words: its metrics by name, their directions, and the values of its trials.
 ///

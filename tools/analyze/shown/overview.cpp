@@ -97,7 +97,7 @@ void print_lines(const Page& page, const std::vector<StudyLine>& lines) {
                  {"trials", Align::right},
                  {"failures", Align::right},
                  {"lost", Align::right},
-                 {"out of memory", Align::right},
+                 {"of memory", Align::right},
                  {"lost", Align::right}}};
     for (const StudyLine& line : lines) {
         table.row({line.study, std::to_string(line.totals.trials), std::to_string(failure_count(line.totals)),
@@ -130,7 +130,10 @@ void print_overview(const Query& query, Overview of) {
     const std::string command = std::string{"hpo-analyze "} + (of == Overview::oom ? "oom" : "failures") + " --store " +
                                 shell_quoted(query.store) + " --study " + shell_quoted(lines.front().study);
     const bool most = lines.size() < 2 || lines.front().count(of) > lines[1].count(of);
-    page.line("  Look first at " + lines.front().study + (most ? ", which has most: " : ": ") + command);
+    const std::string first = "  Look first at " + lines.front().study + (most ? ", which has most:" : ":");
+    if (columns(first + command) < page.width()) return page.line(first + " " + command);
+    page.line(first);
+    page.line("    " + command);
 }
 
 }  // namespace hpo_analyze

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "hpo/analysis/failure_totals.hpp"
@@ -63,7 +63,10 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers, std::size_t m
     return text;
 }
 
-std::string_view suspicion(SilentPattern pattern) {
+/// What a pattern suggests. If a pair of numbers explains the failures, memory is not suspected.
+std::string_view suspicion(SilentPattern pattern, const SilentReport& report) {
+    if (report.indivisible && (pattern == SilentPattern::at_once || pattern == SilentPattern::between))
+        return "an error of shapes, since a number does not divide another";
     switch (pattern) {
         case SilentPattern::vanished: return "the process was killed or died";
         case SilentPattern::last_report: return "a returned NaN, which Optuna counts as failed, or an error because of it";
@@ -154,12 +157,25 @@ std::string after_text(const std::vector<SilentFailure>& failures) {
     return text;
 }
 
-/// "once in 400 times".
+/// "once in 400 times", "once in 70,000 times", "once in 3 million times".
 std::string chance_text(double probability) {
-    char text[48];
-    if (probability < 1e-12) return "less than once in 1e+12 times";
-    std::snprintf(text, sizeof text, probability > 1e-4 ? "once in %.0f times" : "once in %.1g times", 1 / probability);
-    return text;
+    if (probability < 1e-12) return "less than once in a trillion times";
+    double times = 1 / probability;
+    if (times >= 1e4) {  // one digit is enough
+        const double step = std::pow(10, std::floor(std::log10(times)));
+        times = std::round(times / step) * step;
+    }
+    std::string_view unit;
+    for (const auto& [size, name] : {std::pair{1e9, " billion"}, std::pair{1e6, " million"}}) {
+        if (times < size || !unit.empty()) continue;
+        times /= size;
+        unit = name;
+    }
+    std::string digits = std::to_string(std::llround(times));
+    if (digits.size() > 4) {
+        for (std::size_t at = digits.size() - 3; at > 0 && at < digits.size(); at -= 3) digits.insert(at, ",");
+    }
+    return "once in " + digits + std::string{unit} + " times";
 }
 
 constexpr const char* no_pruner_text = "No pruner judges a trial that reports nothing: the program gave it up";
@@ -214,20 +230,32 @@ std::optional<double> seconds_of(const std::vector<const hpo::Trial*>& trials) {
     return sum;
 }
 
+constexpr const char* after_error_text = "a value that the program returned after an error, such as an out-of-memory";
+constexpr const char* diverged_text = "training that diverged and was stopped, since memory does not depend on it";
+
+/// "Each has a lr of 0.0061 or more, and no other has".
+std::string bound_text(const hpo::analysis::NeutralBound& bound) {
+    return "Each has a " + bound.param + " of " + hpo::display_text(bound.bound) + (bound.above ? " or more" : " or less") +
+           ", and no other trial has";
+}
+
 /// Complete trials whose value is perhaps no result, in sentences.
-std::vector<std::string> value_texts(const SuspiciousValues& values, const Objectives& objectives) {
+std::vector<std::string> value_texts(const SilentReport& report, const Objectives& objectives) {
+    const SuspiciousValues& values = report.values;
     std::vector<std::string> texts;
-    const auto add = [&](const std::vector<const hpo::Trial*>& trials, const std::string& what) {
-        std::string text = counted(trials.size(), "complete trial") + " " + what +
-                           " Suspected: a value that the program returned after an error, such as an out-of-memory. T" +
+    const auto add = [&](const std::vector<const hpo::Trial*>& trials, const std::string& what, const std::string& suspected) {
+        std::string text = counted(trials.size(), "complete trial") + " " + what + " Suspected: " + suspected + ". T" +
                            numbers_text(numbers_of(trials)).substr(1);
         if (const auto seconds = seconds_of(trials)) text += ", " + duration(*seconds) + " in all";
         texts.push_back(text + ".");
     };
-    if (!values.infinite.empty()) add(values.infinite, "returned a value that is not finite.");
+    if (!values.infinite.empty()) add(values.infinite, "returned a value that is not finite.", after_error_text);
     if (!values.penalised.empty()) {
-        add(values.penalised, "share the worst value, " + objectives.values_text(*values.penalised.front()) +
-                                  ", and ended far sooner than the others, which take " + duration(values.usual_seconds) + ".");
+        add(values.penalised,
+            "share the worst value, " + objectives.values_text(*values.penalised.front()) +
+                ", and ended far sooner than the others, which take " + duration(values.usual_seconds) + "." +
+                (report.penalised_by ? " " + bound_text(*report.penalised_by) + "." : ""),
+            report.penalised_by ? diverged_text : after_error_text);
     }
     return texts;
 }
@@ -251,11 +279,11 @@ Json region_json(const std::optional<hpo::analysis::FailureRegion>& region) {
 
 }  // namespace
 
-std::string silent_text(const SilentFailure& entry, const Pace& pace) {
-    std::string text = "it " + fact_text(entry.pattern, {&entry}, pace);
+std::string silent_text(const SilentFailure& entry, const SilentReport& report) {
+    std::string text = "it " + fact_text(entry.pattern, {&entry}, report.pace);
     if (entry.repeated_by) text += " (trial " + std::to_string(*entry.repeated_by) + ")";
     if (!entry.together_with.empty()) text += " (" + numbers_text(entry.together_with) + ")";
-    if (const auto why = suspicion(entry.pattern); !why.empty()) text += "; suspected: " + std::string{why};
+    if (const auto why = suspicion(entry.pattern, report); !why.empty()) text += "; suspected: " + std::string{why};
     if (entry.next_after && program_may_go_on(entry)) {
         text += ". The next trial began " + duration(std::max(*entry.next_after, 0.001)) + " later";
         if (*entry.next_after <= went_on_seconds) text += ": the program went on, as it does after a caught exception or a NaN";
@@ -274,7 +302,7 @@ std::string region_text(const hpo::analysis::FailureRegion& region, std::string_
 
 std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
     for (const SilentFailure& entry : report.failures) {
-        if (entry.trial == &trial) return silent_text(entry, report.pace);
+        if (entry.trial == &trial) return silent_text(entry, report);
     }
     for (const StaleTrial& entry : report.stale) {
         if (entry.trial == &trial) return "it " + stale_text(entry) + "; suspected: its process is gone";
@@ -285,8 +313,9 @@ std::string row_text(const SilentReport& report, const hpo::Trial& trial) {
         return "its value is not finite; suspected: the program returned it after an error, such as an out-of-memory";
     if (is_among(report.values.penalised))
         return "its value is the worst of the study, " + counted(report.values.penalised.size() - 1, "other trial") +
-               " have the same, and they ended far sooner than the others; suspected: the program returned it after an error, such as an "
-               "out-of-memory";
+               " have the same, and they ended far sooner than the others; " +
+               (report.penalised_by ? bound_text(*report.penalised_by) + "; suspected: " + diverged_text
+                                    : std::string{"suspected: the program returned it after an error, such as an out-of-memory"});
     if (std::ranges::find(report.abandoned, &trial) != report.abandoned.end())
         return "it is RUNNING although its run is gone; the next run of the study ends it";
     for (const UnreportedPrune& entry : report.pruned) {
@@ -310,11 +339,11 @@ void print_silent(const Page& page, const SilentReport& report, const Objectives
         for (const SilentFailure* entry : entries) numbers.push_back(entry->trial->number);
         std::ranges::sort(numbers);
         std::string text = "  " + counted(entries.size(), "failed trial") + " " + fact_text(pattern, entries, report.pace) + ".";
-        if (const auto why = suspicion(pattern); !why.empty()) text += " Suspected: " + std::string{why} + ".";
+        if (const auto why = suspicion(pattern, report); !why.empty()) text += " Suspected: " + std::string{why} + ".";
         text += " T" + numbers_text(numbers).substr(1) + ".";
         page.paragraph(text, 6);
     }
-    for (const std::string& text : value_texts(report.values, objectives)) page.paragraph("  " + text, 6);
+    for (const std::string& text : value_texts(report, objectives)) page.paragraph("  " + text, 6);
     if (report.indivisible) page.paragraph("  " + indivisible_text(*report.indivisible) + ".", 6);
     if (report.region) page.paragraph("  " + region_text(*report.region, failed_words) + ".", 6);
     if (const std::string after = after_text(report.failures); !after.empty()) page.paragraph("  " + after, 6);
@@ -339,7 +368,7 @@ Json silent_json(const SilentReport& report) {
         failures.push_back({{"trial", entry.trial->number},
                             {"pattern", to_text(entry.pattern)},
                             {"seconds", or_null(entry.seconds)},
-                            {"shows", silent_text(entry, report.pace)},
+                            {"shows", silent_text(entry, report)},
                             {"repeated_by", or_null(entry.repeated_by)},
                             {"together_with", entry.together_with},
                             {"next_after_seconds", or_null(entry.next_after)}});

@@ -13,7 +13,7 @@
 namespace hpo_analyze {
 
 /// What the row of one trial that failed without a message shows, and what that suggests, as one or two sentences without the last stop.
-[[nodiscard]] std::string silent_text(const hpo::analysis::SilentFailure& entry, const hpo::analysis::Pace& pace);
+[[nodiscard]] std::string silent_text(const hpo::analysis::SilentFailure& entry, const hpo::analysis::SilentReport& report);
 
 /// The same of any trial that ended without a word, or not at all; empty for one that did not.
 [[nodiscard]] std::string row_text(const hpo::analysis::SilentReport& report, const hpo::Trial& trial);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -20,10 +21,19 @@ HPO_INLINE bool dominates(std::span<const Direction> directions, const Trial& a,
     return somewhere;
 }
 
-HPO_INLINE std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<const Direction> directions, std::size_t most) {
+HPO_INLINE std::set<const Trial*> complete_out_of_memory(std::span<const FailureCase> cases) {
+    std::set<const Trial*> found;
+    for (const FailureCase& entry : cases) {
+        if (entry.caught && entry.is_oom()) found.insert(entry.trial);
+    }
+    return found;
+}
+
+HPO_INLINE std::vector<const Trial*> best_trials(std::span<const Trial> trials, std::span<const Direction> directions, std::size_t most,
+                                                 const std::set<const Trial*>& without) {
     std::vector<const Trial*> ranked;
     for (const Trial& trial : trials) {
-        if (!is_ranked(trial, directions.size())) continue;
+        if (!is_ranked(trial, directions.size()) || without.contains(&trial)) continue;
         if (directions.size() > 1) {
             if (std::ranges::any_of(ranked, [&](const Trial* other) { return dominates(directions, *other, trial); })) continue;
             std::erase_if(ranked, [&](const Trial* other) { return dominates(directions, trial, *other); });
@@ -41,8 +51,9 @@ HPO_INLINE std::vector<const Trial*> best_trials(std::span<const Trial> trials, 
     return ranked;
 }
 
-HPO_INLINE std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions) {
-    std::vector<const Trial*> ranked = best_trials(trials, directions, trials.size());
+HPO_INLINE std::vector<const Trial*> trials_to_keep(std::span<const Trial> trials, std::span<const Direction> directions,
+                                                    const std::set<const Trial*>& without) {
+    std::vector<const Trial*> ranked = best_trials(trials, directions, trials.size(), without);
     if (directions.size() != 1 || ranked.empty()) return ranked;
     std::size_t count = (ranked.size() + 19) / 20;
     while (count < ranked.size() && ranked[count]->values[0] == ranked[count - 1]->values[0]) ++count;

@@ -97,7 +97,7 @@ HPO_INLINE OomReport oom_report(std::span<const Trial> trials, std::span<const R
     std::vector<const Trial*> best;
     std::vector<const ParamSet*> kept;
     if (!learned.empty()) {
-        best = trials_to_keep(trials, context.directions);
+        best = trials_to_keep(trials, context.directions, complete_out_of_memory(cases));
         std::erase_if(best, [&](const Trial* trial) { return out_of_memory.contains(trial) && !recovered.contains(trial); });
         for (const Trial* trial : best) kept.push_back(&trial->params);
     }

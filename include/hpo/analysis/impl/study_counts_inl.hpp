@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "hpo/analysis/cases/finite_values.hpp"
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/store/store.hpp"
@@ -13,6 +14,12 @@
 namespace hpo::analysis {
 
 HPO_INLINE bool is_interrupted(const Trial& trial) { return trial.state == TrialState::fail && !counts_as_done(trial); }
+
+HPO_INLINE bool has_only_infinite_values(std::span<const Trial> trials) {
+    const auto is_complete = [](const Trial& trial) { return trial.state == TrialState::complete; };
+    return std::ranges::any_of(trials, is_complete) &&
+           std::ranges::none_of(trials, [&](const Trial& trial) { return is_complete(trial) && has_finite_values(trial); });
+}
 
 HPO_INLINE std::string_view state_word(const Trial& trial) {
     switch (trial.state) {

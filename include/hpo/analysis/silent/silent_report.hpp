@@ -7,6 +7,7 @@
 
 #include "hpo/analysis/rules/failure_region.hpp"
 #include "hpo/analysis/silent/indivisible.hpp"
+#include "hpo/analysis/silent/neutral_bound.hpp"
 #include "hpo/analysis/silent/pace.hpp"
 #include "hpo/analysis/silent/silent_failure.hpp"
 #include "hpo/analysis/silent/stale_trials.hpp"
@@ -29,6 +30,7 @@ struct SilentReport {
     Pace pace;
     std::vector<SilentFailure> failures;
     SuspiciousValues values;
+    std::optional<NeutralBound> penalised_by;  ///< what tells the penalised trials from the others, if memory does not depend on it
     std::vector<StaleTrial> stale;
     std::vector<const Trial*> open;              ///< RUNNING, of another program. They may still run, or their process is gone
     std::vector<const Trial*> abandoned;         ///< RUNNING, but the run of hpo that began them is gone

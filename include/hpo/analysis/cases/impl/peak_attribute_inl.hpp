@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,19 +16,50 @@
 #include "hpo/analysis/cases/peak_attribute.hpp"
 #include "hpo/analysis/demand/name_words.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/failure/classify.hpp"
 
 namespace hpo::analysis::detail {
 
+/// Bytes of a unit in lower case; 0: it is none.
+[[nodiscard]] HPO_INLINE double bytes_of_unit(std::string_view unit) {
+    static constexpr auto units = std::to_array<std::pair<std::string_view, double>>({{"byte", 1.0},
+                                                                                      {"bytes", 1.0},
+                                                                                      {"b", 1.0},
+                                                                                      {"kb", 1e3},
+                                                                                      {"mb", 1e6},
+                                                                                      {"gb", 1e9},
+                                                                                      {"kib", 0x1.0p10},
+                                                                                      {"mib", 0x1.0p20},
+                                                                                      {"gib", 0x1.0p30}});
+    const auto found = std::ranges::find(units, unit, &std::pair<std::string_view, double>::first);
+    return found == units.end() ? 0 : found->second;
+}
+
 /// Bytes of the unit that a name ends in; 0: it has none. The unit is taken off.
 [[nodiscard]] HPO_INLINE double take_unit(std::vector<std::string>& words) {
-    static constexpr auto units = std::to_array<std::pair<std::string_view, double>>(
-        {{"byte", 1.0}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"kib", 0x1.0p10}, {"mib", 0x1.0p20}, {"gib", 0x1.0p30}});
-    for (const auto& [name, bytes] : units) {
-        if (words.empty() || words.back() != name) continue;
-        words.pop_back();
-        return bytes;
-    }
-    return 0;
+    const double bytes = words.empty() || words.back() == "b" ? 0 : bytes_of_unit(words.back());
+    if (bytes > 0) words.pop_back();
+    return bytes;
+}
+
+/// A number with its unit in a text, such as "3.0 GiB".
+struct UnitNumber {
+    double number = 0;
+    double unit = 0;  ///< bytes; 0: none is given
+};
+
+/// Reads a JSON number, or a text of a number and a unit.
+[[nodiscard]] HPO_INLINE std::optional<UnitNumber> number_with_unit(std::string_view json) {
+    if (const auto number = json_number(json)) return UnitNumber{.number = *number};
+    const auto text = json_string(json);
+    if (!text) return std::nullopt;
+    UnitNumber read;
+    const auto [stop, status] = std::from_chars(text->data(), text->data() + text->size(), read.number);
+    if (status != std::errc{}) return std::nullopt;
+    std::string_view unit{stop, static_cast<std::size_t>(text->data() + text->size() - stop)};
+    unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+    read.unit = bytes_of_unit(hpo::detail::lower_case(unit));
+    return read.unit > 0 ? std::optional{read} : std::nullopt;
 }
 
 /// True for the words of a peak of device memory: peak memory, max memory allocated, gpu mem, vram.
@@ -56,11 +89,12 @@ HPO_INLINE std::optional<std::int64_t> peak_attribute(const Attributes& attribut
     std::optional<std::int64_t> peak;
     for (const auto& [name, json] : attributes) {
         std::vector<std::string> words = words_of(name);
-        const double unit = detail::take_unit(words);
+        const double name_unit = detail::take_unit(words);
         if (!detail::names_peak(words)) continue;
-        const auto number = json_number(json);
-        if (!number) continue;
-        const double bytes = *number * (unit > 0 ? unit : 1);
+        const auto read = detail::number_with_unit(json);
+        if (!read) continue;
+        const double unit = read->unit > 0 ? read->unit : name_unit;  // the text's own unit is the nearer one
+        const double bytes = read->number * (unit > 0 ? unit : 1);
         if (!(bytes >= (unit > 0 ? 0 : least)) || bytes >= most) continue;
         peak = std::max(peak.value_or(0), static_cast<std::int64_t>(bytes));
     }

@@ -25,8 +25,8 @@ enum class NameSays { error, report, nothing, remark };
 
 [[nodiscard]] HPO_INLINE NameSays name_says(std::string_view name) {
     static constexpr auto remarks = std::to_array<std::string_view>({"note", "comment", "remark", "todo", "readme", "description", "tag"});
-    static constexpr auto errors = std::to_array<std::string_view>(
-        {"err", "error", "exc", "exception", "traceback", "tb", "failure", "fail", "failed", "crash", "cause", "stacktrace", "reason"});
+    static constexpr auto errors = std::to_array<std::string_view>({"err", "error", "exc", "exception", "traceback", "tb", "failure",
+                                                                    "fail", "failed", "crash", "cause", "stacktrace", "reason", "why"});
     static constexpr auto reports =
         std::to_array<std::string_view>({"msg", "message", "stderr", "log", "output", "status", "warning", "oom", "cuda", "what", "stack"});
     if (names_one_of(name, remarks)) return NameSays::remark;
@@ -65,7 +65,8 @@ enum class NameSays { error, report, nothing, remark };
 }
 
 HPO_INLINE bool may_tell_failure(std::string_view json) {
-    for (const std::string_view word : {"rror", "emory", "EMORY", "xception", "Traceback", "OOM", "oom", "CUDA", "EXHAUSTED", "lloc"}) {
+    for (const std::string_view word : {"rror", "emory", "EMORY", "xception", "Traceback", "OOM", "oom", "CUDA", "EXHAUSTED", "lloc",
+                                        "xceeded ", "ime limit", "imeout", "imed out"}) {
         if (json.find(word) != std::string_view::npos) return true;
     }
     return false;
@@ -89,7 +90,14 @@ HPO_INLINE bool is_program_text(std::string_view text) {
 
 HPO_INLINE std::optional<TextSays> told_by(std::string_view name, std::string_view text, bool failed) {
     const NameSays says = name_says(name);
-    if (says == NameSays::remark || text.size() < 3) return std::nullopt;
+    if (text.size() < 3) return std::nullopt;
+    if (says == NameSays::remark) {
+        // A short note of a failed trial about a time limit tells how the program ended it. Others are anybody's thoughts.
+        constexpr std::size_t short_note = 80;
+        if (!failed || text.size() > short_note) return std::nullopt;
+        TextSays told{.failure = classify_python(text)};
+        return told.failure.kind == FailureKind::timeout ? std::optional{told} : std::nullopt;
+    }
     const bool program = is_program_text(text);
     if (says == NameSays::nothing && !program) return std::nullopt;
     TextSays told{.failure = classify_python(text), .certain = program};

@@ -95,6 +95,7 @@ HPO_INLINE SilentReport silent_report(std::span<const FailureCase> cases, std::s
         for (const Trial& trial : trials) {
             if (trial.state == TrialState::complete && !known.contains(&trial)) others.push_back(&trial);
         }
+        report.penalised_by = neutral_bound(report.values.penalised, others);
         report.indivisible = indivisible_pair(failed, others);
         if (!report.indivisible) report.region = failure_region(detail::silent_examples(failed, known, trials));
         if (report.region) detail::count_all(*report.region, failed, trials);
