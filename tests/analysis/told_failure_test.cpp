@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/cases/told_failure.hpp"
+#include "hpo/analysis/cases/own_neighbours.hpp"
 #include "hpo/analysis/cases/peak_attribute.hpp"
 
 #include <random>
@@ -272,4 +273,43 @@ TEST_CASE("no attribute crashes the search, whatever it holds") {
         found += told_in_attributes(failed_with("info", value)).has_value() ? 1 : 0;
     }
     CHECK(found > 2000);
+}
+
+TEST_CASE("the neighbours of a study of another program are found by the process that it kept, and else guessed") {
+    const auto study = [](const std::string& attribute, const std::string& begin, bool number) {
+        std::vector<hpo::Trial> trials;
+        for (std::int64_t i = 0; i < 6; ++i) {  // worker i % 3; trial 5 runs out of memory
+            hpo::Trial trial;
+            trial.number = i;
+            trial.state = i == 5 ? hpo::TrialState::fail : hpo::TrialState::complete;
+            trial.started = hpo::Time{(i < 3 ? 0 : 100) * 1'000'000 + i};
+            trial.completed = hpo::Time{(i == 5 ? 110 : i < 3 ? 90 : 200) * 1'000'000 + i};
+            if (i < 5) trial.values = {0.5};
+            const std::string process = begin + std::to_string(5000 + i % 3);
+            if (!attribute.empty()) trial.user_attributes[attribute] = number ? process : hpo::json_quote(process);
+            if (i == 5)
+                trial.user_attributes["error"] = hpo::json_quote(
+                    "CUDA out of memory. Tried to allocate 256.00 MiB. GPU 1 has a total capacity of 23.69 GiB of which 60.00 MiB is free. "
+                    "Process 5000 has 9.10 GiB memory in use. Process 5001 has 8.20 GiB memory in use. Including non-PyTorch memory, this "
+                    "process has 6.20 GiB memory in use. Of the allocated memory 5.50 GiB is allocated by PyTorch, and 130.00 MiB is "
+                    "reserved by PyTorch but unallocated.");
+            trials.push_back(std::move(trial));
+        }
+        return trials;
+    };
+    const auto of = [](const std::vector<hpo::Trial>& trials) { return OwnNeighbours{trials}.of(failure_cases(trials).back()); };
+    const std::vector<std::int64_t> both{3, 4};  // the last of each process, not its first
+    CHECK(of(study("pid", "", true)).numbers == both);
+    CHECK_FALSE(of(study("pid", "", true)).guessed);
+    CHECK(of(study("worker", "node1:", false)).numbers == both);
+    CHECK(of(study("process_id", "", false)).numbers == both);
+    CHECK(of(study("", "", false)).numbers == both);
+    CHECK(of(study("", "", false)).guessed);
+    CHECK(of(study("pid", "1", true)).numbers.empty());  // other processes: another program's
+    auto hosts = study("worker", "node1:", false);
+    hosts[5].user_attributes["worker"] = "\"node2:5002\"";
+    CHECK(of(hosts).numbers.empty());
+    auto alone = study("", "", false);
+    alone[3].completed = alone[4].completed = hpo::Time{105 * 1'000'000};
+    CHECK(of(alone).numbers.empty());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/analysis/oom.hpp"
+#include "hpo/analysis/cases/own_neighbours.hpp"
 
 #include <algorithm>
 #include <map>
@@ -24,7 +25,8 @@ namespace {
 using hpo::analysis::OomCase;
 using hpo::analysis::OomReport;
 
-Json case_json(const OomCase& entry) {
+Json case_json(const OomCase& entry, const hpo::analysis::OwnNeighbours& neighbours) {
+    const auto own = neighbours.of(entry.failed);
     const hpo::Failure& failure = entry.failed.failure;
     const hpo::Attempt* attempt = entry.failed.attempt;
     return {{"trial", entry.failed.trial->number},
@@ -46,7 +48,9 @@ Json case_json(const OomCase& entry) {
             {"fix_witness", entry.change ? or_null(entry.change->witness) : Json(nullptr)},
             {"seconds", or_null(entry.failed.seconds)},
             {"recovered", entry.failed.recovered},
-            {"caught", entry.failed.caught}};
+            {"caught", entry.failed.caught},
+            {"neighbour_trials", own.numbers},
+            {"neighbour_trials_guessed", own.guessed && !own.numbers.empty()}};
 }
 
 Json report_json(const StudyData& data, const OomReport& report) {
@@ -61,7 +65,8 @@ Json report_json(const StudyData& data, const OomReport& report) {
                            {"recovered", region.recovered}});
     }
     Json cases = Json::array();
-    for (const OomCase& entry : report.cases) cases.push_back(case_json(entry));
+    const hpo::analysis::OwnNeighbours neighbours{data.trials};
+    for (const OomCase& entry : report.cases) cases.push_back(case_json(entry, neighbours));
     Json others = Json::object();
     for (const auto& [name, tally] : report.others) others[name] = tally.count;
     const auto& p = report.prediction;
@@ -226,18 +231,32 @@ std::vector<ChangeGroup> change_groups(const OomReport& report, hpo::OomCause ca
     return groups;
 }
 
-/// Trials of the study itself that held what was missing; empty if another process did, or if that is not known.
-std::set<std::int64_t> own_neighbours(const StudyData& data, const OomCase& entry) {
-    std::set<std::int64_t> trials;
-    for (const auto& neighbour : entry.failed.failure.memory.neighbours) {
-        const auto owns = [&](const hpo::Attempt& attempt) { return attempt.worker_pid == neighbour.pid; };
-        const auto found = std::ranges::find_if(data.trials, [&](const hpo::Trial& trial) {
-            return &trial != entry.failed.trial && entry.failed.attempt && std::ranges::any_of(trial.attempts, owns);
-        });
-        if (found == data.trials.end()) return {};
-        trials.insert(found->number);
+/// What fewer workers would have saved, where trials of the study itself held the memory.
+void print_own_neighbours(const Page& page, const StudyData& data, const OomReport& report) {
+    const hpo::analysis::OwnNeighbours neighbours{data.trials};
+    std::size_t by_own = 0;
+    bool guessed = false;
+    std::optional<double> seconds;
+    for (const OomCase& entry : report.cases) {
+        const auto own = neighbours.of(entry.failed);
+        if (own.numbers.empty()) continue;
+        ++by_own;
+        guessed = own.guessed;
+        hpo::analysis::add_known(seconds, entry.failed.seconds);
     }
-    return trials;
+    if (by_own == 0) return;
+    const bool ours = std::ranges::any_of(data.trials, [](const hpo::Trial& trial) { return !trial.attempts.empty(); });
+    std::string text = "  In " + std::to_string(by_own) + " of them ";
+    if (guessed)
+        text +=
+            "other trials of this study ran at that time. They may be the processes that the messages name: the store does not show "
+            "it. If they are, fewer parallel workers would have saved ";
+    else if (ours)
+        text +=
+            "the neighbours were trials of this study. `hpo-tune run --guard calibrated` starts trials only when they fit beside each "
+            "other; so do fewer --workers. That would have saved ";
+    else text += "the neighbours were trials of this study. Fewer parallel workers on the device would have saved ";
+    page.paragraph(text + duration_or_unknown(seconds) + ".", 2);
 }
 
 void print_changes(const Page& page, const StudyData& data, const OomReport& report) {
@@ -257,20 +276,7 @@ void print_changes(const Page& page, const StudyData& data, const OomReport& rep
         if (groups.size() > 4) table.row({"", "", "and " + counted(groups.size() - 4, "other") + ": --cases"});
     }
     table.print(page, 2);
-    std::size_t by_own = 0;
-    std::optional<double> seconds;
-    for (const OomCase& entry : report.cases) {
-        if (entry.failed.failure.cause != hpo::OomCause::neighbour || own_neighbours(data, entry).empty()) continue;
-        ++by_own;
-        hpo::analysis::add_known(seconds, entry.failed.seconds);
-    }
-    if (by_own > 0) {
-        page.paragraph("  In " + std::to_string(by_own) +
-                           " of them the neighbours were trials of this study. `hpo-tune run --guard calibrated` "
-                           "starts trials only when they fit beside each other; so do fewer --workers. That would have saved " +
-                           duration_or_unknown(seconds) + ".",
-                       2);
-    }
+    print_own_neighbours(page, data, report);
 }
 
 /// True for places that nobody would look at first: any but the attributes that are made for messages.
@@ -284,6 +290,7 @@ void print_cases(const Page& page, const StudyData& data, const OomReport& repor
     page.line();
     page.heading(all ? "Cases" : "Cases, one for each cause (--cases lists all)");
     std::set<hpo::OomCause> shown;
+    const hpo::analysis::OwnNeighbours neighbours{data.trials};
     for (const OomCase& entry : report.cases) {
         const hpo::OomCause cause = entry.failed.failure.cause.value_or(hpo::OomCause::unknown);
         if (!all && !shown.insert(cause).second) continue;
@@ -292,10 +299,11 @@ void print_cases(const Page& page, const StudyData& data, const OomReport& repor
         text += ", " + std::string{to_text(cause)};
         if (!entry.failed.failure.where.empty()) text += " in " + entry.failed.failure.where;
         text += ": " + entry.failed.failure.evidence;
-        if (const auto own = own_neighbours(data, entry); !own.empty()) {
+        if (const auto own = neighbours.of(entry.failed); !own.numbers.empty()) {
             std::string who;
-            for (const std::int64_t number : own) who += (who.empty() ? "" : ", ") + std::to_string(number);
-            text += own.size() == 1 ? " (trial " + who + " of this study)" : " (trials " + who + " of this study)";
+            for (const std::int64_t number : own.numbers) who += (who.empty() ? "" : ", ") + std::to_string(number);
+            text += own.guessed ? " (perhaps trial" : " (trial";
+            text += (own.numbers.size() == 1 ? " " : "s ") + who + " of this study)";
         }
         if (is_unusual_place(entry.failed.told_in)) text += " (" + entry.failed.told_in + ")";
         page.paragraph(text + ".", 6);
