@@ -4,6 +4,7 @@
 #include "hpo/analysis/cases/peak_attribute.hpp"
 
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -163,6 +164,9 @@ TEST_CASE("a peak is read with the unit of its name or of its text, and a bare s
     for (const char* stored : {"3.0", "\"3.0\"", "\"93 %\"", "\"GiB\"", "\"3 GiB of 8 GiB\"", "\"\"", "null"})
         CHECK_FALSE(peak("vram_peak", stored));
     CHECK_FALSE(peak("mem_gb", "3.0"));  // of the host or of a device
+    std::vector<hpo::Trial> trials(1);
+    trials[0].user_attributes = {{"vram_peak", "3.0"}, {"mem_gb", "3.0"}, {"gpu_mem", "\"3 GiB\""}, {"memory", "3"}, {"max_depth", "3"}};
+    CHECK(unread_peaks(trials) == std::set<std::string>{"mem_gb", "vram_peak"});
 }
 
 TEST_CASE("what is no report of a failure is not taken for one") {

@@ -231,10 +231,10 @@ def workers_that_print_together_are_told_apart_by_their_numbers(folder):
     told = json.loads(analyze("oom", "--json", "--store", path, "--log", log))
     assert [case["trial"] for case in told["cases"]] == [0, 2], told["cases"]
     assert told["log"]["memory_messages_not_used"] == 2, told["log"]
-    assert "the log has 2 messages about memory that no known trial printed" in analyze("oom", "--store", path, "--log", log)
+    assert "the log has 2 lines about memory that were not matched to a trial" in analyze("oom", "--store", path, "--log", log)
     run_program(os.path.join(folder, "other.db"), log + ".other", "o", ["together", "unnamed"])
     text = analyze("oom", "--store", os.path.join(folder, "other.db"), "--log", log + ".other")
-    assert text.startswith("No out-of-memory is recorded in study o, which does not mean that there was none: the log has 4 messages"), text
+    assert text.startswith("No out-of-memory is recorded in study o, which does not mean that there was none: the log has 4 lines"), text
 
 
 def the_printed_rule_keeps_memory(folder):

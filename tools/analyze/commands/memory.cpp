@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "analyze/commands/commands.hpp"
+#include "hpo/analysis/cases/peak_attribute.hpp"
 #include "hpo/analysis/memory_report.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
@@ -122,6 +123,16 @@ std::string ratio_text(const std::optional<double>& ratio) {
     return text;
 }
 
+/// Attributes that perhaps hold a peak, in a unit that nothing tells.
+void print_unread(const Page& page, const StudyData& data) {
+    const auto names = hpo::analysis::unread_peaks(data.trials);
+    if (names.empty()) return;
+    const std::vector<std::string> list{names.begin(), names.end()};
+    page.paragraph("  not read  " + hpo::join_names(list) +
+                       ": it is not known in which unit, or whether of the device. A name such as peak_vram_gib tells both",
+                   12);
+}
+
 void print_device(const Page& page, const MemoryReport& report) {
     std::string names;
     for (const std::string& name : report.devices) names += (names.empty() ? "" : ", ") + name;
@@ -237,6 +248,7 @@ void memory(const Query& query, const MemoryOptions& options) {
                    counted(report.counts.trials, "trial") + " with a measured peak" +
                    (report.counts.oom_trials > 0 ? "; " + std::to_string(report.counts.oom_trials) + " ran out of memory" : ""));
     print_device(page, report);
+    print_unread(page, data);
     print_leaks(page, report);
     print_calibration(page, report);
     if (report.limit_bytes) {

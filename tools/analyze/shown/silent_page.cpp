@@ -233,9 +233,9 @@ std::optional<double> seconds_of(const std::vector<const hpo::Trial*>& trials) {
 constexpr const char* after_error_text = "a value that the program returned after an error, such as an out-of-memory";
 constexpr const char* diverged_text = "training that diverged and was stopped, since memory does not depend on it";
 
-/// "Each has a lr of 0.0061 or more, and no other has".
+/// "each has a lr of 0.0061 or more, and no other trial has".
 std::string bound_text(const hpo::analysis::NeutralBound& bound) {
-    return "Each has a " + bound.param + " of " + hpo::display_text(bound.bound) + (bound.above ? " or more" : " or less") +
+    return "each has a " + bound.param + " of " + hpo::display_text(bound.bound) + (bound.above ? " or more" : " or less") +
            ", and no other trial has";
 }
 
@@ -253,8 +253,8 @@ std::vector<std::string> value_texts(const SilentReport& report, const Objective
     if (!values.penalised.empty()) {
         add(values.penalised,
             "share the worst value, " + objectives.values_text(*values.penalised.front()) +
-                ", and ended far sooner than the others, which take " + duration(values.usual_seconds) + "." +
-                (report.penalised_by ? " " + bound_text(*report.penalised_by) + "." : ""),
+                ", and ended far sooner than the others, which take " + duration(values.usual_seconds) +
+                (report.penalised_by ? "; " + bound_text(*report.penalised_by) : std::string{}) + ".",
             report.penalised_by ? diverged_text : after_error_text);
     }
     return texts;

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -62,8 +64,14 @@ struct UnitNumber {
     return read.unit > 0 ? std::optional{read} : std::nullopt;
 }
 
-/// True for the words of a peak of device memory: peak memory, max memory allocated, gpu mem, vram.
-[[nodiscard]] HPO_INLINE bool names_peak(const std::vector<std::string>& words) {
+/// What an attribute's words say of a peak of device memory.
+enum class PeakWords {
+    none,
+    memory,  ///< memory, but not of what: mem, memory used
+    peak,    ///< peak memory, max memory allocated, gpu mem, vram
+};
+
+[[nodiscard]] HPO_INLINE PeakWords peak_words(const std::vector<std::string>& words) {
     static constexpr auto memories = std::to_array<std::string_view>({"memory", "mem", "vram"});
     static constexpr auto highest = std::to_array<std::string_view>({"peak", "max", "maximum", "highest"});
     static constexpr auto devices = std::to_array<std::string_view>({"gpu", "cuda", "device", "vram", "torch"});
@@ -72,11 +80,12 @@ struct UnitNumber {
     bool of_device = false;
     for (const std::string& word : words) {
         const auto is = [&](auto& list) { return std::ranges::find(list, word) != list.end(); };
-        if (!is(memories) && !is(highest) && !is(devices) && !is(besides)) return false;
+        if (!is(memories) && !is(highest) && !is(devices) && !is(besides)) return PeakWords::none;
         memory = memory || is(memories);
         of_device = of_device || is(highest) || is(devices);
     }
-    return memory && of_device;
+    if (!memory) return PeakWords::none;
+    return of_device ? PeakWords::peak : PeakWords::memory;
 }
 
 }  // namespace hpo::analysis::detail
@@ -90,7 +99,7 @@ HPO_INLINE std::optional<std::int64_t> peak_attribute(const Attributes& attribut
     for (const auto& [name, json] : attributes) {
         std::vector<std::string> words = words_of(name);
         const double name_unit = detail::take_unit(words);
-        if (!detail::names_peak(words)) continue;
+        if (detail::peak_words(words) != detail::PeakWords::peak) continue;
         const auto read = detail::number_with_unit(json);
         if (!read) continue;
         const double unit = read->unit > 0 ? read->unit : name_unit;  // the text's own unit is the nearer one
@@ -99,6 +108,22 @@ HPO_INLINE std::optional<std::int64_t> peak_attribute(const Attributes& attribut
         peak = std::max(peak.value_or(0), static_cast<std::int64_t>(bytes));
     }
     return peak;
+}
+
+HPO_INLINE std::set<std::string> unread_peaks(std::span<const Trial> trials) {
+    std::set<std::string> names;
+    for (const Trial& trial : trials) {
+        for (const auto& [name, json] : trial.user_attributes) {
+            std::vector<std::string> words = words_of(name);
+            const double unit = detail::take_unit(words);
+            const auto said = detail::peak_words(words);
+            const auto read = said == detail::PeakWords::none ? std::nullopt : detail::number_with_unit(json);
+            if (!read || read->number <= 0 || peak_attribute({{name, json}})) continue;
+            const bool has_unit = unit > 0 || read->unit > 0;
+            if (said == detail::PeakWords::peak || has_unit) names.insert(name);
+        }
+    }
+    return names;
 }
 
 }  // namespace hpo::analysis::cases
