@@ -173,7 +173,7 @@ def the_log_tells_what_the_store_does_not(folder):
     assert "ValueError" in text and "no such column" in text and "run.log, line" in text, text
     assert "the process was ended: Killed" in analyze("trial", 10, "--store", path, "--log", log)
     assert "4 trials ran out of memory" in analyze("summary", "--store", path, "--log", log)
-    for encoding in ("utf-16", "utf-16-be", "utf-8-sig"):  # as PowerShell writes what it redirects
+    for encoding in ("utf-16", "utf-16-be", "utf-16-le", "utf-8-sig"):  # as PowerShell writes what it redirects
         text = open(log, encoding="utf-8").read()
         with open(log + ".other", "w", encoding=encoding) as other:
             other.write(("\ufeff" if encoding == "utf-16-be" else "") + text)

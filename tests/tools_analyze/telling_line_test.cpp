@@ -68,3 +68,18 @@ TEST_CASE("failures and trial show the line that tells, not a first line that te
     CHECK_THAT(analyze("trial 2" + store).out, Contains("    message    KeyError: 'input_ids'\n"));
     CHECK_THAT(analyze("trial 5" + store).out, Contains("message    the process ended with status 1: ZeroDivisionError: division"));
 }
+
+TEST_CASE("trial prints the rest of a message of several lines that has no traceback") {
+    const Workshop workshop;
+    const std::string path = workshop.file("hpo.db");
+    hpo::Failure failure;
+    failure.kind = hpo::FailureKind::trainer_error;
+    failure.message = "the trainer gave up\nlayer 3 has no weights\nlayer 4 has none";
+    hpo::Failure one_line = failure;
+    one_line.message = "the trainer gave up";
+    write_failures(path, {failure, one_line});
+    const std::string store = " --store '" + path + "'";
+    CHECK_THAT(analyze("trial 0" + store).out, Contains("\n               layer 3 has no weights\n               layer 4 has none\n"));
+    const std::string single = analyze("trial 1" + store).out;
+    CHECK(single.find("the trainer gave up") == single.rfind("the trainer gave up"));
+}
