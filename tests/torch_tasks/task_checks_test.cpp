@@ -74,13 +74,14 @@ public:
         for (std::int64_t at = 30; at < x_.size(0); at += plan.batch_examples) {
             if (flaw_ == "vector") static_cast<void>(loss_sum(y_.slice(0, 30, 40), {{}, y_.slice(0, 30, 40)}).item<double>());
             const std::int64_t end = std::min(at + plan.batch_examples, x_.size(0));
-            const hpo::libtorch::Batch batch{{x_.slice(0, at, end)}, y_.slice(0, at, end)};
+            const hpo::libtorch::Batch batch{{x_.slice(0, at, end).to(plan.device)}, y_.slice(0, at, end).to(plan.device)};
             sum += (model.forward(batch).only().reshape({-1}) - batch.targets).pow(2).sum().item<double>();
         }
         if (flaw_ == "casts") return {{"error", dynamic_cast<Line&>(model).layer->weight.norm().item<double>()}};
         if (flaw_ == "long") {
             for (int pass = 0; pass < 1000; ++pass)
-                sum += model.forward({{x_.slice(0, 30, 31)}, y_.slice(0, 30, 31)}).only().sum().item<double>();
+                sum +=
+                    model.forward({{x_.slice(0, 30, 31).to(plan.device)}, y_.slice(0, 30, 31).to(plan.device)}).only().sum().item<double>();
             return {};
         }
         if (flaw_ == "metric") return {{"rmse", std::sqrt(sum / 10)}};
