@@ -311,6 +311,8 @@ TEST_CASE("on_oom sees the failure and the plan, and changes the plan") {
         assert(trial.number == 12 and trial.params.length == 384)
         assert(failure.kind == "out_of_memory" and failure.where == "backward" and failure.requested_bytes == 377487360)
         assert(failure.code == nil and failure.capacity_bytes == nil and failure.fragmentation == 0.4 and failure.attempt == 1)
+        assert(failure.blame == "own" and failure.sticky == false and failure.signal == nil and failure.exit_status == nil)
+        assert(failure.recurrence ~= nil and failure.signature:find("out_of_memory", 1, true) == 1)
         assert(plan.effective_batch == 64 and plan.accumulation_steps == 4 and plan.precision == "fp32" and plan.device == "cpu")
         if plan.micro_batch > 1 then
             return hpo.retry { micro_batch = plan.micro_batch // 2, precision = "bf16", fresh_worker = true, activation_checkpointing = true,

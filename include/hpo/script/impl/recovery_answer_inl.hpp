@@ -12,6 +12,8 @@
 
 #include "hpo/base/duration.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/failure/signature.hpp"
+#include "hpo/failure/traits.hpp"
 #include "hpo/script/lua_value.hpp"
 #include "hpo/script/plan_member.hpp"
 #include "hpo/script/recovery_answer.hpp"
@@ -74,6 +76,14 @@ HPO_INLINE void push_failure(lua_State* L, const FailedAttempt& failed) {
     }
     set_member(L, "fragmentation", Value{fragmentation});
     set_member(L, "attempt", Value{std::int64_t{failed.attempt.index} + 1});
+    if (!failure.evidence.empty()) set_member(L, "evidence", Value{failure.evidence});
+    if (failure.signal) set_member(L, "signal", Value{std::int64_t{*failure.signal}});
+    if (failure.exit_status) set_member(L, "exit_status", Value{std::int64_t{*failure.exit_status}});
+    const FailureTraits traits = traits_of(failure);
+    set_member(L, "blame", Value{std::string{to_text(traits.blame)}});
+    set_member(L, "recurrence", Value{std::string{to_text(traits.recurrence)}});
+    set_member(L, "sticky", Value{traits.sticky});
+    set_member(L, "signature", Value{signature(failure)});
     read_only::wrap(L, failure_type);
 }
 
