@@ -110,8 +110,8 @@ TEST_CASE("what several objectives cannot have is refused before a trial, by che
         std::string error;
     };
     const std::vector<Case> cases{
-        {two + "pruner = 'median',", "two.lua: pruner: got 'median' for several objectives; expected none"},
-        {two + "sampler = 'tpe',", "two.lua: sampler: got 'tpe' for several objectives; expected random"},
+        {two + "pruner = 'median',", ": pruner: got 'median' for several objectives; expected none"},
+        {two + "sampler = 'tpe',", ": sampler: got 'tpe' for several objectives; expected random"},
         {two + "save_best = true,", "save-best: got several objectives; expected one"},
         {"objectives = { { metric = 'value', direction = 'minimize' }, { metric = 'value', direction = 'maximize' } },",
          "got metric 'value' twice; expected each metric once"},

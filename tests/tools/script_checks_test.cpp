@@ -175,18 +175,36 @@ TEST_CASE("the script and the command line refuse the same values") {
     CHECK_THAT(refusal(workshop, {"--guard", "limit:bytes=5"}), Contains("got 5 bytes; expected a size of at least 1.00 MiB"));
     CHECK_THAT(refusal(workshop, {"--plan", "cap_bytes=5"}), Contains("--plan cap_bytes: got '5'; expected a size of at least 1.00 MiB"));
     write_study(workshop, point, "guard = 'limit:bytes=5',");
-    CHECK_THAT(refusal(workshop), Contains("s.lua: guard: limit: bytes: got 5 bytes; expected a size of at least 1.00 MiB"));
+    CHECK_THAT(refusal(workshop), Contains(": guard: limit: bytes: got 5 bytes; expected a size of at least 1.00 MiB"));
     write_study(workshop, point, "threads = 0,");
-    CHECK_THAT(refusal(workshop), Contains("s.lua: threads: got '0'; expected a whole number from 1 to 1024"));
+    CHECK_THAT(refusal(workshop), Contains(": threads: got '0'; expected a whole number from 1 to 1024"));
     write_study(workshop, point, "target_share = 2,");
-    CHECK_THAT(refusal(workshop), Contains("s.lua: target-share: got '2'; expected auto, or above 0 to 1"));
+    CHECK_THAT(refusal(workshop), Contains(": target-share: got '2'; expected auto, or above 0 to 1"));
     write_study(workshop, point, "plugin_timeout = 'soon',");
-    CHECK_THAT(refusal(workshop), Contains("s.lua: plugin-timeout: got 'soon'; expected a duration"));
+    CHECK_THAT(refusal(workshop), Contains(": plugin-timeout: got 'soon'; expected a duration"));
     write_study(workshop, point);
     std::string loud = read_file(workshop.path("s.lua"));
     loud.replace(loud.find("'none', \n"), 6, "'loud'");
     workshop.write("s.lua", loud);
-    CHECK_THAT(refusal(workshop), Contains("s.lua: progress: got 'loud'; expected auto, bar, plain or none"));
+    CHECK_THAT(refusal(workshop), Contains(": progress: got 'loud'; expected auto, bar, plain or none"));
+}
+
+TEST_CASE("an error of a script's option or policy names the line of that member") {
+    const Workshop workshop;
+    workshop.write("s.lua", R"(local hpo = require "hpo"
+
+return hpo.study {
+  name = "s", trainer = "quadratic",
+  objective = { metric = "value", direction = "minimize" },
+  sampler = "tpee",
+  time = "soon",
+  space = function(trial) trial:float("x", -5, 5) end,
+}
+)");
+    const auto checked = tune(workshop, {"check", "s.lua"});
+    CHECK(checked.status == 2);
+    CHECK_THAT(checked.error, Contains("error: s.lua:6: sampler: unknown sampler 'tpee'; did you mean 'tpe'?") &&
+                                  Contains("error: s.lua:7: time: got 'soon'; expected a duration"));
 }
 
 TEST_CASE("what a space prints is shown once for each trial, and not while proposals are looked at") {

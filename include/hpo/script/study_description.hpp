@@ -40,6 +40,8 @@ struct StudyDescription {
     std::optional<std::string> recovery;
     /// Further options of `hpo-tune run` as text, by their command-line names without the leading dashes ("device-memory").
     std::map<std::string, std::string, std::less<>> run_options;
+    /// Where the script says an option or a policy, "study.lua:7", by its command-line name. For errors that are found later.
+    std::map<std::string, std::string, std::less<>> places;
     std::map<std::string, Value, std::less<>> fixed_params;  ///< `fix`: parameters that are not searched
     ExecutionPlan plan;                                      ///< `plan`: the plan of first attempts; only levers are set
     std::vector<ScriptOption> options;                       ///< in the order of their declarations

@@ -27,7 +27,7 @@ std::string option_text(lua_State* L, int index, const std::string& what);
 std::string named_table(lua_State* L, int index, const std::string& what, std::map<std::string, Value, std::less<>>& options);
 
 /// A policy as text, given as text or as a table.
-std::optional<std::string> policy(lua_State* L, const Fields& fields, const char* key);
+std::optional<std::string> policy(lua_State* L, const Fields& fields, const char* key, StudyDescription& study);
 
 Objective objective(lua_State* L, int index, const std::string& what);
 

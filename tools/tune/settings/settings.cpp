@@ -183,7 +183,10 @@ Settings::Settings(StudyArguments arguments)
 script::StudyScript Settings::fresh_script() const { return load(arguments_, {}); }
 
 std::string Settings::place(const std::string& word) const {
-    return settings_.at(word).origin == "command line" ? "--" + word : arguments_.script + ": " + word;
+    if (settings_.at(word).origin == "command line") return "--" + word;
+    const auto& places = script_.description().places;
+    const auto found = places.find(word);
+    return (found == places.end() ? arguments_.script : found->second) + ": " + word;
 }
 
 std::int64_t Settings::whole(const std::string& word, std::int64_t least, std::int64_t greatest) const {

@@ -52,9 +52,10 @@ HPO_INLINE std::string named_table(lua_State* L, int index, const std::string& w
     return name;
 }
 
-HPO_INLINE std::optional<std::string> policy(lua_State* L, const Fields& fields, const char* key) {
+HPO_INLINE std::optional<std::string> policy(lua_State* L, const Fields& fields, const char* key, StudyDescription& study) {
     if (!fields.push(key)) return std::nullopt;
     const AtMember at{L, key};
+    study.places.emplace(key, LuaState::of(L).place(L));
     std::string text;
     if (lua_type(L, -1) == LUA_TTABLE) {
         std::map<std::string, Value, std::less<>> options;
@@ -125,6 +126,7 @@ HPO_INLINE void run_options(lua_State* L, const Fields& fields, StudyDescription
             raise(L, context + ": got " + std::to_string(*value) + " for " + key + "; expected a whole number of at least " +
                          std::to_string(least));
         }
+        study.places.emplace(key, LuaState::of(L).place(L));
         study.run_options.emplace(key, std::to_string(*value));
     }
     for (const std::string_view given : text_options) {
@@ -141,6 +143,7 @@ HPO_INLINE void run_options(lua_State* L, const Fields& fields, StudyDescription
         if (word == "workers" && text != "auto" && (lua_isinteger(L, -1) == 0 || lua_tointeger(L, -1) < 1)) {
             raise(L, bad_value(context + ": workers", "'" + clipped(text) + "'", "\"auto\" or a number of at least 1").what());
         }
+        study.places.emplace(word, LuaState::of(L).place(L));
         study.run_options.emplace(std::move(word), text);
         lua_pop(L, 1);
     }
@@ -203,10 +206,10 @@ HPO_INLINE void read(lua_State* L, int index, StudyDescription& study) {
     }
     lua_pop(L, 1);
     objectives(L, fields, study);
-    study.sampler = policy(L, fields, "sampler");
-    study.pruner = policy(L, fields, "pruner");
-    study.guard = policy(L, fields, "guard");
-    study.recovery = policy(L, fields, "recovery");
+    study.sampler = policy(L, fields, "sampler", study);
+    study.pruner = policy(L, fields, "pruner", study);
+    study.guard = policy(L, fields, "guard", study);
+    study.recovery = policy(L, fields, "recovery", study);
     run_options(L, fields, study);
     first_plan(L, fields, study);
 }
