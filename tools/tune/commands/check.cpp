@@ -56,12 +56,12 @@ struct Findings {
 LookDevices look_devices(const Settings& settings, const TrainerInfo& info, Findings& findings) {
     try {
         const std::string device = chosen_device(settings, info);
-        return {device, device};
+        return {.steps = device, .predictions = device};
     } catch (const Error& error) {
         if (error.code() != Errc::no_device || !visible_cards().empty()) throw;
         findings.remarks.add(std::string{error.what()} +
                              ". CUDA is looked at by a dry run, and all else on the CPU: a step on a GPU was not tried");
-        return {"cpu", settings.text("device")};
+        return {.steps = "cpu", .predictions = settings.text("device")};
     }
 }
 
@@ -111,7 +111,7 @@ void find_problems(Settings& settings, Findings& findings) {
             if (folder != "true") require_usable_model_folder(folder, model_of_study(settings, *info));
         });
     }
-    LookDevices devices{"cpu", "cpu"};
+    LookDevices devices{.steps = "cpu", .predictions = "cpu"};
     problems.guard([&] { devices = look_devices(settings, *info, findings); });
     const std::string& device = devices.predictions;
     std::vector<ParamSet> drawn;
