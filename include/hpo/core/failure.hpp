@@ -85,6 +85,12 @@ struct Failure {
     return kind == FailureKind::out_of_memory || kind == FailureKind::host_out_of_memory || kind == FailureKind::predicted_oom;
 }
 
+/// True if SIGKILL ended the process. The kernel's out-of-memory killer sends that signal, and so can anybody else.
+[[nodiscard]] inline bool was_killed(const Failure& failure) {
+    constexpr int sigkill = 9;
+    return failure.kind == FailureKind::crash && failure.signal == sigkill;
+}
+
 /// True for the kinds of exceptions that may hide another one: code that handles an out-of-memory error often raises such an exception.
 [[nodiscard]] constexpr bool may_hide_cause(FailureKind kind) {
     return kind == FailureKind::trainer_error || kind == FailureKind::environment || kind == FailureKind::data;

@@ -22,13 +22,6 @@
 namespace hpo::tune {
 namespace {
 
-/// The parameters in the order of the script, as many as a line takes.
-std::string summary_of(const ParamSet& params) {
-    std::string text;
-    for (const Param& param : params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
-    return text;
-}
-
 std::string plan_of(const ExecutionPlan& plan) {
     const auto micro = plan.effective_micro_batch();
     if (!plan.effective_batch || !micro) return {};

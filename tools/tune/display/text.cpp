@@ -11,6 +11,12 @@ namespace hpo::tune {
 
 std::string number(double value) { return display_text(Value{value}); }
 
+std::string summary_of(const ParamSet& params) {
+    std::string text;
+    for (const Param& param : params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
+    return text;
+}
+
 std::string table(const std::vector<std::string>& header, std::vector<std::vector<std::string>> rows) {
     constexpr std::size_t unbounded = 1'000'000;
     std::vector<tools::Table::Column> columns;

@@ -16,6 +16,8 @@ using tools::shell_quoted;
 
 /// "0.8312", "1.2e-05": six significant digits.
 [[nodiscard]] std::string number(double value);
+/// "x=0.5 model.kind=cnn": the parameters in the order of the script.
+[[nodiscard]] std::string summary_of(const ParamSet& params);
 /// Rows under a header, one line each however long.
 [[nodiscard]] std::string table(const std::vector<std::string>& header, std::vector<std::vector<std::string>> rows);
 /// "[######......]": `share` in 0..1 of `width` cells.

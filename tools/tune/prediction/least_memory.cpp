@@ -76,10 +76,8 @@ std::optional<std::string> nothing_fits(const Settings& settings, const TrainerI
         }
     }
     if (!least) return std::nullopt;
-    std::string values;
-    for (const Param& param : smallest) values += (values.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
     return "a device of " + format_bytes(question.capacity_bytes) + " is too small: guard " + settings.text("guard") + " refuses each of " +
-           std::to_string(proposals.size()) + " random proposals; the smallest needs " + enough(*least) + " (" + values +
+           std::to_string(proposals.size()) + " random proposals; the smallest needs " + enough(*least) + " (" + summary_of(smallest) +
            "); give --device-memory at least that, or widen the space";
 }
 

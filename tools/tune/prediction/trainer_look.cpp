@@ -30,12 +30,6 @@ ExecutionPlan of_two_examples(ExecutionPlan plan) {
     return plan;
 }
 
-std::string in_words(const ParamSet& params) {
-    std::string text;
-    for (const Param& param : params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
-    return text;
-}
-
 /// The problem without its figures and configuration, so that the same one under other values counts once.
 std::string kind_of(const std::string& problem) {
     std::string text = problem.substr(0, problem.find("; configuration: "));
@@ -107,9 +101,9 @@ private:
             }
             const std::chrono::milliseconds left{static_cast<std::int64_t>(1000 * (look_seconds.count() - watch.seconds()))};
             if (i > 0 && left.count() <= 0) return tell_rest(proposals, i, "the " + limit + " were over");
-            const bool first = i == 0;
-            const worker::CheckAnswer answer =
-                make_real_step(pool, each.params, first ? settings_.plugin_timeout() : std::min(left, settings_.plugin_timeout()));
+            const bool first = i == 0;  // one that does not end in time throws: nothing could be looked at
+            const auto timeout = first ? std::nullopt : std::optional{std::min(left, settings_.plugin_timeout())};
+            const worker::CheckAnswer answer = pool.check(each.params, first_plan(settings_, info_, each.params, devices_.steps), timeout);
             if (first) watch = Stopwatch{};
             if (!answer.in_time) {
                 return tell_rest(proposals, i,
@@ -122,12 +116,6 @@ private:
             for (const TrainerProblem& problem : answer.problems) see(each, problem);
             for (const std::string& remark : answer.remarks) add_remark(remark);
         }
-    }
-
-    /// A first step that does not end in time throws: nothing could be looked at.
-    worker::CheckAnswer make_real_step(worker::Pool& pool, const ParamSet& params, std::chrono::milliseconds timeout) {
-        const ExecutionPlan plan = first_plan(settings_, info_, params, devices_.steps);
-        return real_steps_ == 0 ? pool.check(params, plan) : pool.check(params, plan, timeout);
     }
 
     /// The same step again in the same worker: what is held once may be kept for good, what is held again is kept for each trial.
@@ -157,7 +145,7 @@ private:
 
     void tell_bound(const LookedAt& proposal) {
         add_remark("a real step of this proposal ended early, because check takes at most " + format_bytes(most_) + " for it (" +
-                   in_words(proposal.params) + ")");
+                   summary_of(proposal.params) + ")");
     }
 
     /// Says that the proposals from `first` on made no real step, and what their shapes say.
@@ -171,12 +159,12 @@ private:
         add(looked, " by the shapes alone");
         add(rest.size() - looked, " not at all");
         add_remark(tools::counted(proposals.size(), "proposal") + " looked at, of them " + parts + ": " + why + " (" +
-                   in_words(rest.front().params) + ")");
+                   summary_of(rest.front().params) + ")");
         std::set<std::string> told;
         for (const LookedAt& each : rest) {
             const std::string& error = each.shapes.error;
             if (error.empty() || !told.insert(kind_of(error)).second) continue;
-            add_remark("a training without numbers ended with an error: " + error + " (" + in_words(each.params) + ")");
+            add_remark("a training without numbers ended with an error: " + error + " (" + summary_of(each.params) + ")");
         }
     }
 

@@ -102,6 +102,14 @@ bool knows_device_memory(const std::map<std::string, Settings::Setting>& setting
     return std::ranges::any_of(visible_cards(), &device::NvidiaDevice::is_known);
 }
 
+/// A duration from 1 ms to `most_seconds`.
+std::chrono::milliseconds require_milliseconds(const std::string& place, const std::string& text, double most_seconds,
+                                               const char* expected) {
+    const double seconds = require_seconds(place, text);
+    if (seconds < 0.001 || seconds > most_seconds) throw bad_value(place, "'" + text + "'", expected);
+    return std::chrono::milliseconds{std::llround(seconds * 1000)};
+}
+
 }  // namespace
 
 void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments>& arguments, const std::vector<std::string>& words) {
@@ -232,12 +240,7 @@ std::optional<double> Settings::target_share() const {
 
 std::optional<std::chrono::milliseconds> Settings::limit(const std::string& word) const {
     if (text(word).empty()) return std::nullopt;
-    const double seconds = require_seconds(place(word), text(word));
-    constexpr double least = 0.001;
-    constexpr double most = 366.0 * 24 * 3600;
-    if (seconds < least || seconds > most)
-        throw bad_value(place(word), "'" + text(word) + "'", "a duration from 1ms to a year, such as 45min");
-    return std::chrono::milliseconds{std::llround(seconds * 1000)};
+    return require_milliseconds(place(word), text(word), 366.0 * 24 * 3600, "a duration from 1ms to a year, such as 45min");
 }
 
 std::chrono::milliseconds Settings::plugin_timeout() const { return require_timeout(place("plugin-timeout"), text("plugin-timeout")); }
@@ -354,9 +357,7 @@ double require_seconds(const std::string& place, const std::string& text) {
 }
 
 std::chrono::milliseconds require_timeout(const std::string& place, const std::string& text) {
-    const double seconds = require_seconds(place, text);
-    if (seconds < 0.001 || seconds > 24 * 3600) throw bad_value(place, "'" + text + "'", "a duration from 1ms to 24h");
-    return std::chrono::milliseconds{std::llround(seconds * 1000)};
+    return require_milliseconds(place, text, 24 * 3600, "a duration from 1ms to 24h");
 }
 
 void Settings::take_types(const TrainerInfo& info) {

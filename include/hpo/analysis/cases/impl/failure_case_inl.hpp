@@ -123,8 +123,7 @@ HPO_INLINE std::optional<double> trial_seconds(const Trial& trial) {
     if (found == log.end()) return told;
     if (trial.state == TrialState::complete && !told) {
         const Failure& failure = found->second.failure;
-        const bool killed = failure.kind == FailureKind::crash && failure.signal == 9;
-        return killed || is_memory(failure.kind) ? std::optional{found->second} : told;
+        return was_killed(failure) || is_memory(failure.kind) ? std::optional{found->second} : told;
     }
     const bool silent = !told || told->place.empty();
     const bool has_figures = told && is_memory(told->failure.kind) && told->failure.requested_bytes;

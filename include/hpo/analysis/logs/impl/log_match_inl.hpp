@@ -179,6 +179,7 @@ struct RemarkTrials {
     std::map<std::int64_t, const Trial*> by_number;
     RunningTrials all;
     RunningTrials ended_badly;  ///< also trials that did not end, because their process died
+    bool of_study = true;       ///< the log belongs to the study
 };
 
 /// Whether the log belongs to the study: a line about the end of a trial does. If it has no such line, each trial that it names must exist.
@@ -202,7 +203,7 @@ struct RemarkTrials {
 [[nodiscard]] HPO_INLINE const Trial* trial_of_remark(const LogRemark& remark, const ProgramLog& log, const std::vector<EventTrial>& events,
                                                       const RemarkTrials& trials, std::optional<std::int64_t> usual) {
     if (remark.doubtful) return nullptr;
-    if (remark.trial) return is_of_study(log, events, trials) ? trials.numbered(*remark.trial) : nullptr;
+    if (remark.trial) return trials.of_study ? trials.numbered(*remark.trial) : nullptr;
     std::int64_t from = INT64_MIN;
     std::int64_t to = INT64_MAX;
     if (has_time_of_place(remark, log)) {
@@ -235,7 +236,7 @@ struct RemarkTrials {
 HPO_INLINE void tell(ToldFailures& told, const Trial& trial, ToldFailure remark) {
     const FailureKind kind = remark.failure.kind;
     const bool went_on = trial.state == TrialState::complete || trial.state == TrialState::pruned;
-    const bool killed = kind == FailureKind::crash && remark.failure.signal == 9;
+    const bool killed = was_killed(remark.failure);
     if (went_on && !killed && !is_memory(kind) && !(trial.state == TrialState::pruned && is_device(kind))) return;
     const auto [known, is_new] = told.emplace(trial.number, remark);
     if (!is_new && (is_memory(kind) || killed) && known->second.failure.kind == FailureKind::non_finite) known->second = std::move(remark);
@@ -267,13 +268,14 @@ HPO_INLINE void match_log(const ProgramLog& log, std::span<const Trial> trials, 
         i = end - 1;
     }
     if (log.remarks.empty()) return;
-    const detail::RemarkTrials running{trials};
+    detail::RemarkTrials running{trials};
+    running.of_study = detail::is_of_study(log, found, running);
     for (const LogRemark& remark : log.remarks) {
         const std::string place = detail::lines_text(log, remark.line, remark.line);
         const Trial* trial = detail::trial_of_remark(remark, log, found, running, usual);
         if (!trial) {
             if (is_memory(remark.failure.kind)) ++match.unmatched_memory;
-            if (remark.process_died && remark.failure.signal == 9) ++match.unmatched_kills;
+            if (remark.process_died && was_killed(remark.failure)) ++match.unmatched_kills;
             match.unmatched.push_back(
                 remark.doubtful ? place + ": it may tell of an out-of-memory, or only mention one"
                                 : place + ": " + std::string{to_text(remark.failure.kind)} +
