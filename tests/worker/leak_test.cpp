@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -134,6 +136,34 @@ TEST_CASE("an honest worker is never replaced, nor one that keeps a little from 
         CHECK(leaks.bytes.empty());
         CHECK(leaks.pids.size() == 1);
     }
+}
+
+TEST_CASE("a worker that keeps memory reserved without use is replaced") {
+    worker::LeakWatch watch;
+    CHECK_FALSE(watch.held_cache());  // nothing is known
+    CHECK_FALSE(after(watch, 0, 0, 100 * 1024 * mib));
+    REQUIRE(watch.held_cache());
+    CHECK(watch.held_cache()->reading.reserved == 500 * mib);
+    const Leaks kept = leaks_of("cache", 4 * mib, 5);  // a twentieth of the device is 3.2 MiB
+    CHECK(kept.complete == 5);
+    CHECK(kept.bytes.empty());
+    CHECK(kept.pids.size() == 5);
+}
+
+TEST_CASE("a worker ends after as many attempts as it may run, and its successor goes on") {
+    auto config = fault_config();
+    config.worker_attempts = 3;
+    worker::Pool pool{config};
+    std::map<std::int64_t, int> attempts;
+    for (int trial = 0; trial < 8; ++trial) {
+        const auto outcome = run(pool, fault_job(trial));
+        CHECK(outcome.kind == OutcomeKind::complete);
+        ++attempts[outcome.worker_pid];
+    }
+    std::vector<int> counts;
+    for (const auto& [pid, count] : attempts) counts.push_back(count);
+    std::ranges::sort(counts);
+    CHECK(counts == std::vector<int>{2, 3, 3});
 }
 
 TEST_CASE("host memory that grows with each attempt is found, and data that are read once are not") {

@@ -13,6 +13,10 @@ namespace hpo {
 /// The name of the mark of a leak. Its `allocated` is what the attempt's process still held after the attempt was over.
 inline constexpr std::string_view leak_mark = "leak";
 
+/// The name of the mark of an allocator that kept much memory reserved after the attempt although no tensor used it. The attempt left
+/// fragments, or its trainer does not release its cache. Its `reserved` is what was kept without use.
+inline constexpr std::string_view held_cache_mark = "held_cache";
+
 /// The name of the mark of a worker whose host memory grew with each of its latest attempts. Its `allocated` is the growth in bytes.
 inline constexpr std::string_view host_growth_mark = "host_growth";
 

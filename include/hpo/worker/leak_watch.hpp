@@ -11,9 +11,9 @@
 namespace hpo::worker {
 
 /// Finds out from the memory marks of a process's attempts what it keeps allocated between them. Memory that an allocator has reserved and
-/// not given out is no leak. Memory that libraries take once is no leak either, up to `most_one_time`. What is held after the first
-/// attempt, within that bound, is the base. Later attempts are compared with it, so many small leaks add up to one. Predictions and checks
-/// before the first attempt count as part of it.
+/// not given out is no leak, but may be too much to keep. Memory that libraries take once is no leak either, up to `most_one_time`. What is
+/// held after the first attempt, within that bound, is the base. Later attempts are compared with it, so many small leaks add up to one.
+/// Predictions and checks before the first attempt count as part of it.
 ///
 /// Thread safety: none. Only the thread of the attempts calls it.
 class LeakWatch {
@@ -40,6 +40,18 @@ public:
         }
         if (!tolerated_) tolerated_ = held;
         return std::nullopt;
+    }
+
+    /// Call it after the attempt. Returns a mark named held_cache_mark if the allocator still keeps more than `most_one_time` that no
+    /// tensor uses. No reservation counts that memory, so the next attempts of this and of other workers would lack it.
+    [[nodiscard]] std::optional<MemoryMark> held_cache() const {
+        if (!end_ || !end_->reading.allocated || !end_->reading.reserved) return std::nullopt;
+        const std::int64_t unused = *end_->reading.reserved - *end_->reading.allocated;
+        if (unused <= most_one_time(end_->reading.capacity)) return std::nullopt;
+        MemoryMark mark{std::string{held_cache_mark}, end_->seconds, std::nullopt, {}};
+        mark.reading.reserved = unused;
+        mark.reading.capacity = end_->reading.capacity;
+        return mark;
     }
 
     static constexpr std::int64_t least_leak = 1 << 20;

@@ -49,6 +49,11 @@ std::string bars(const std::vector<std::int64_t>& bytes, std::int64_t most) {
     return text;
 }
 
+/// True for a mark of what is left after an attempt, which has a line of its own.
+bool tells_rest(const hpo::MemoryMark& mark) {
+    return mark.name == hpo::leak_mark || mark.name == hpo::held_cache_mark || mark.name == hpo::host_growth_mark;
+}
+
 std::string bytes_or_dash(const std::optional<std::int64_t>& bytes) { return bytes ? hpo::format_bytes(*bytes) : "-"; }
 
 void print_bars(const Page& page, const hpo::Attempt& attempt) {
@@ -74,7 +79,7 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
     using Align = Table::Align;
     Table table{{{"moment"}, {"after", Align::right}, {"allocated", Align::right}, {"reserved", Align::right}, {"free", Align::right}}};
     for (const hpo::MemoryMark& mark : attempt.memory) {
-        if (mark.name == sample_name || mark.name == hpo::leak_mark || mark.name == hpo::host_growth_mark) continue;
+        if (mark.name == sample_name || tells_rest(mark)) continue;
         if (mark.name == "end" && (attempt.peak_allocated || attempt.peak_reserved))
             table.row({"peak", "", bytes_or_dash(attempt.peak_allocated), bytes_or_dash(attempt.peak_reserved), ""});
         table.row({one_line(mark.name, 24), duration(mark.seconds), bytes_or_dash(mark.reading.allocated),
@@ -95,6 +100,10 @@ void print_timeline(const Page& page, const hpo::Attempt& attempt) {
         page.paragraph("    leak       " + hpo::format_bytes(*leaked) + " were still allocated after the attempt; its worker was replaced",
                        15);
     for (const hpo::MemoryMark& mark : attempt.memory) {
+        if (mark.name == hpo::held_cache_mark && mark.reading.reserved)
+            page.paragraph("    cache      " + hpo::format_bytes(*mark.reading.reserved) +
+                               " stayed reserved without use after the attempt; its worker was replaced",
+                           15);
         if (mark.name == hpo::host_growth_mark && mark.reading.allocated)
             page.paragraph("    growth     the host memory of its worker had grown by " + hpo::format_bytes(*mark.reading.allocated) +
                                " over its latest attempts; the worker was replaced",

@@ -72,7 +72,7 @@ void find_problems(Settings& settings, Findings& findings) {
     if (!problems.guard([&] { (void)settings.plan(); })) return;
     problems.guard([&] { (void)settings.whole("trials", 1); });
     problems.guard([&] { (void)settings.whole("seed", 0); });
-    problems.guard([&] { (void)settings.whole("breaker", 0); });
+    for (const char* word : {"breaker", "worker-trials"}) problems.guard([&] { (void)settings.whole(word, 0); });
     for (const char* word : {"attempt-time", "silence-time"}) problems.guard([&] { (void)settings.limit(word); });
     problems.guard([&] { (void)settings.time_seconds(); });
     problems.guard([&] { (void)settings.plugin_timeout(); });
@@ -178,11 +178,17 @@ void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
-    add_study_arguments(
-        command, arguments,
-        {"store",    "study",        "trials",       "time",    "device",         "device-memory", "ledger",
-         "workers",  "threads",      "target-share", "seed",    "sampler",        "pruner",        "guard",
-         "recovery", "attempt-time", "silence-time", "breaker", "plugin-timeout", "save-best",     "accept-changed-options"});
+    add_study_arguments(command, arguments, {"store",        "study",
+                                             "trials",       "time",
+                                             "device",       "device-memory",
+                                             "ledger",       "workers",
+                                             "threads",      "target-share",
+                                             "seed",         "sampler",
+                                             "pruner",       "guard",
+                                             "recovery",     "worker-trials",
+                                             "attempt-time", "silence-time",
+                                             "breaker",      "plugin-timeout",
+                                             "save-best",    "accept-changed-options"});
     command->footer(
         "Checks the script, every name and type, the trainer, its data, one batch and the range of labels. Prints what the trainer says "
         "about its data.\nExit 0: no problems; 2: each problem on a line.");

@@ -14,17 +14,30 @@ void add_run(CLI::App& app, Actions& actions) {
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
-    add_study_arguments(command, arguments, {"store",          "study",
-                                             "trials",         "time",
-                                             "device",         "device-memory",
-                                             "ledger",         "workers",
-                                             "threads",        "target-share",
-                                             "seed",           "sampler",
-                                             "pruner",         "guard",
-                                             "recovery",       "attempt-time",
-                                             "silence-time",   "breaker",
-                                             "plugin-timeout", "progress",
-                                             "save-best",      "accept-changed-options"});
+    add_study_arguments(command, arguments,
+                        {"store",
+                         "study",
+                         "trials",
+                         "time",
+                         "device",
+                         "device-memory",
+                         "ledger",
+                         "workers",
+                         "threads",
+                         "target-share",
+                         "seed",
+                         "sampler",
+                         "pruner",
+                         "guard",
+                         "recovery",
+                         "worker-trials",
+                         "attempt-time",
+                         "silence-time",
+                         "breaker",
+                         "plugin-timeout",
+                         "progress",
+                         "save-best",
+                         "accept-changed-options"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("--rehearse", options->rehearse,
                       "with --card: nothing is computed or kept; says what would run out of memory, and what would be shrunk");

@@ -217,6 +217,11 @@ void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
              " were still allocated after it; its worker is replaced");
         return;
     }
+    if (mark.name == held_cache_mark && mark.reading.reserved) {
+        line("trial " + std::to_string(trial.number) + ": " + format_bytes(*mark.reading.reserved) +
+             " stayed reserved without use after it; its worker is replaced");
+        return;
+    }
     if (mark.name == host_growth_mark && mark.reading.allocated) {
         note("trial " + std::to_string(trial.number) + ": the host memory of its worker has grown by " +
              format_bytes(*mark.reading.allocated) + " over its latest attempts; the worker is replaced");

@@ -46,6 +46,7 @@ constexpr Word known_words[] = {
     {"guard", "auto", "auto|NAME[:key=value,...]",
      "see hpo-tune policies guard; auto: calibrated if the device's memory is known, else unlimited"},
     {"recovery", "shrink_micro_batch", "NAME[:key=value,...]", "see hpo-tune policies recovery"},
+    {"worker-trials", "0", "N", "replace a worker by a new process after so many attempts; 0: only after leaks, fragments and errors"},
     {"attempt-time", "", "DURATION", "end an attempt that takes longer, as a failure of the kind timeout: 45min (default: never)"},
     {"silence-time", "", "DURATION", "end an attempt whose worker says nothing for so long: no report, no memory mark (default: never)"},
     {"breaker", "10", "N",

@@ -26,6 +26,7 @@ worker::PoolConfig StudyWorkers::config(const Settings& settings, const TrainerI
     };
     config.ledger_owners = [this] { return shared_ ? shared_->reservations().owners() : std::vector<std::int64_t>{}; };
     config.stop_requested = was_interrupted;
+    config.worker_attempts = settings.whole("worker-trials", 0);
     config.attempt_time = settings.limit("attempt-time");
     config.silence_time = settings.limit("silence-time");
     config.note = note_;

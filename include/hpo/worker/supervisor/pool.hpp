@@ -103,6 +103,11 @@ private:
     void dismiss(WorkerSlot& slot);
     void dismiss_all();
 
+    /// Waits until a GPU no longer lists the workers that are gone, because the next one may need their memory.
+    void await_release();
+    /// Ends idle workers that are not to run another attempt.
+    void dismiss_leaving();
+
     void ask_to_stop(WorkerSlot& slot);
     /// Ends attempts that take longer than PoolConfig::attempt_time, or whose workers say nothing for silence_time.
     void end_overdue();
@@ -153,6 +158,7 @@ private:
     std::shared_ptr<RemoteWorker> question_worker_;  ///< answers questions while every other is busy
     std::shared_ptr<RemoteWorker> card_worker_;      ///< answers what PeakSource::virtual_card is asked
     std::optional<TrainerInfo> info_;
+    std::vector<std::int64_t> gone_;  ///< workers that ended since the latest await_release
     Failure latest_death_;
     MemoryQuestions questions_{config_};
     std::int64_t question_ = 0;  ///< number of the latest question; answers to earlier ones are ignored

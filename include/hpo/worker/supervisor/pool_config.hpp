@@ -49,6 +49,8 @@ struct PoolConfig {
     std::chrono::milliseconds profile_timeout{20'000};
     std::chrono::milliseconds prediction_timeout{10'000};         ///< for the answer of a dry run or a probe; the event loop waits too
     std::int64_t question_memory_bytes = std::int64_t{4} << 30U;  ///< more host memory that a worker may take to answer a question
+    std::int64_t worker_attempts = 0;                             ///< a worker is replaced after so many attempts; 0: never
+    std::chrono::milliseconds release_timeout{10'000};            ///< for a GPU to get back the memory of a worker that is gone
     std::optional<std::chrono::milliseconds> attempt_time{};      ///< most that an attempt may take; it is then asked to stop, and ended
     std::optional<std::chrono::milliseconds> silence_time{};      ///< most that a running worker may say nothing; it is then ended
     std::chrono::milliseconds stop_grace{10'000};                 ///< from a request to stop until SIGTERM

@@ -31,7 +31,8 @@ struct WorkerSlot {
     Environment environment;               ///< the environment that it was started with
     std::optional<Running> running;
     std::optional<std::int64_t> last_trial;
-    bool leaving = false;  ///< true if the worker is about to end
+    std::int64_t attempts = 0;  ///< of this worker
+    bool leaving = false;       ///< true if the worker is about to end, or to be ended
 
     [[nodiscard]] bool idle() const { return worker && !running && !leaving; }
 };

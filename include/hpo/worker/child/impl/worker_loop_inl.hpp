@@ -139,6 +139,8 @@ void WorkerLoop::attempt(const TrainerJob& job, Work&& work) {
     for (const MemoryMark& mark : outcome.memory) progress_.leaks().see(mark);
     const std::optional<MemoryMark> leak = progress_.leaks().leak();
     if (leak) outcome.memory.push_back(*leak);
+    const std::optional<MemoryMark> held_cache = progress_.leaks().held_cache();
+    if (held_cache) outcome.memory.push_back(*held_cache);
     outcome.worker_pid = ::getpid();
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const std::optional<MemoryMark> growth = host_growth_.see_this_process(outcome.seconds);
@@ -146,7 +148,7 @@ void WorkerLoop::attempt(const TrainerJob& job, Work&& work) {
     complete_values(outcome, job);
     const bool poisoned =
         outcome.failure && (outcome.failure->kind == FailureKind::cuda_sticky || outcome.failure->kind == FailureKind::hardware);
-    const bool leaving = poisoned || leak || growth;
+    const bool leaving = poisoned || leak || held_cache || growth;
     finish(Ended{std::move(outcome), leaving});
     if (leaving) channel_.stop_receiving();
 }

@@ -43,6 +43,7 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     }
     try {
         if (slot.worker && (job.fresh_worker || slot.leaving || slot.environment != environment)) dismiss(slot);
+        await_release();
         if (!slot.worker) slot.worker = start_worker(environment, static_cast<std::size_t>(&slot - slots_.data()));
     } catch (const Error& error) {
         AttemptOutcome outcome;
@@ -52,6 +53,7 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     }
     slot.environment = std::move(environment);
     slot.last_trial = job.trial;
+    ++slot.attempts;
     slot.running = Running{.trial = job.trial, .oom_kills_before = oom_kills()};
     slot.worker->log().begin_attempt();
     if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
@@ -63,6 +65,7 @@ HPO_INLINE void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
     loop_.poll();
     if (deliver(events)) return;
     end_overdue();
+    dismiss_leaving();
     run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return !happened_.empty(); });
     deliver(events);
 }
@@ -115,10 +118,28 @@ HPO_INLINE TrainerJob Pool::unlimited_job(const ParamSet& params, const Executio
 }
 
 HPO_INLINE void Pool::dismiss(WorkerSlot& slot) {
+    gone_.push_back(slot.worker->pid());
     slot.worker->dismiss();
     slot.worker.reset();
+    slot.attempts = 0;
     slot.leaving = false;
     if (metered_) metered_->reclaim_dead();
+}
+
+HPO_INLINE void Pool::await_release() {
+    const std::vector<std::int64_t> gone = std::exchange(gone_, {});
+    if (config_.device == "cpu" || gone.empty()) return;
+    run_until(loop_, config_.release_timeout, [&] {
+        const auto card = card_occupancy(config_);
+        return !card ||
+               std::ranges::none_of(card->processes, [&](const auto& each) { return std::ranges::find(gone, each.pid) != gone.end(); });
+    });
+}
+
+HPO_INLINE void Pool::dismiss_leaving() {
+    for (WorkerSlot& slot : slots_) {
+        if (slot.worker && slot.leaving && !slot.running) dismiss(slot);
+    }
 }
 
 HPO_INLINE void Pool::dismiss_all() {
@@ -192,7 +213,8 @@ HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
 HPO_INLINE void Pool::on_ended(WorkerSlot& slot, Ended ended) {
     const Running running = *std::exchange(slot.running, std::nullopt);
     slot.worker->calm();
-    slot.leaving = ended.leaving || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
+    const bool spent = config_.worker_attempts > 0 && slot.attempts >= config_.worker_attempts;
+    slot.leaving = ended.leaving || spent || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
     AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
     if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = slot.worker->log().tail();
     outcome.log = slot.worker->log().attempt_text();
@@ -201,6 +223,7 @@ HPO_INLINE void Pool::on_ended(WorkerSlot& slot, Ended ended) {
 
 HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     if (metered_) metered_->reclaim_dead();
+    gone_.push_back(worker.pid());
     WorkerSlot* slot = slot_of(slots_, worker);
     Death death{.exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
     latest_death_ = explain_death(death);
@@ -208,6 +231,7 @@ HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     const auto kept = std::exchange(slot->worker, nullptr);
     const auto running = std::exchange(slot->running, std::nullopt);
     slot->leaving = false;
+    slot->attempts = 0;
     if (!running) return;
     death.host_memory_was_short = exit.signal == SIGKILL && oom_kills() > running->oom_kills_before;
     AttemptOutcome outcome = outcome_of_death(*running, death);
