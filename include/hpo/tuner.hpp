@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,8 +66,16 @@ public:
     /// Runs a study on an executor of your own, such as worker processes or another machine.
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, Executor& executor,
                         const TuneOptions& options = {}, TuneObserver& observer = silent()) {
+        const TuneDevice device{options.plan.device, executor, options.reservations, options.predicts};
+        return optimize(store, study, space, std::span{&device, 1}, options, observer);
+    }
+
+    /// Runs a study on several devices at once. Each has its executor and its reservations. Those of `options` are not used, and neither is
+    /// the device of its plan.
+    TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, std::span<const TuneDevice> devices,
+                        const TuneOptions& options = {}, TuneObserver& observer = silent()) {
         tuner::Bookkeeping books{store, study, options, observer};
-        tuner::Session session{policies_, books, space, executor, options, observer};
+        tuner::Session session{policies_, books, space, devices, options, observer};
         const bool interrupted = session.run();
         return books.result(interrupted, session.broken());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/recovery/ladder.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,7 +31,7 @@ Failure out_of_memory(OomCause cause) {
 /// Lets a trial fail in one way until a policy ends it. Returns its decisions.
 template <class Policy>
 std::vector<std::string> decisions(const Policy& policy, const Failure& failure, ExecutionPlan plan, const std::vector<Trial>& before = {},
-                                   const hpo::PlanRefusal& refuses = {}) {
+                                   const hpo::PlanRefusal& refuses = {}, std::size_t other_devices = 0) {
     hpo::History history{};
     history.trials = before;
     Trial trial;
@@ -40,7 +41,7 @@ std::vector<std::string> decisions(const Policy& policy, const Failure& failure,
         attempt.index = static_cast<int>(trial.attempts.size()) - 1;
         attempt.plan = plan;
         attempt.failure = failure;
-        const Recovery answer = policy.recover({trial, attempt, *attempt.failure, history, &refuses});
+        const Recovery answer = policy.recover({trial, attempt, *attempt.failure, history, &refuses, other_devices});
         attempt.decision = answer.reason;
         decided.push_back(answer.reason);
         REQUIRE(decided.size() < 50);
@@ -80,6 +81,21 @@ TEST_CASE("a ladder keeps the contract of recovery policies") {
     CHECK(hpo::testing::recovery_contract([] { return Ladder<ShrinkMicroBatch, CheckpointActivations, FreshWorker, Prune>{}; }).broken ==
           std::vector<std::string>{});
     CHECK(hpo::testing::recovery_contract([] { return Ladder<Alone, Wait>{}; }).broken == std::vector<std::string>{});
+}
+
+TEST_CASE("a fault of a device sends a trial to each of the others once, and what is the trial's own does not") {
+    using Names = std::vector<std::string>;
+    const Failure fault{.kind = FailureKind::hardware, .message = "uncorrectable ECC error", .code = 214};
+    const auto decided = [&](const Failure& failure, std::size_t others) {
+        return names(decisions(Ladder<>{}, failure, plan_of(1), {}, {}, others));
+    };
+    CHECK(decided(fault, 0) == Names{"prune"});
+    CHECK(decided(fault, 1) == Names{"other_device", "prune"});
+    CHECK(decided(fault, 7) == Names{"other_device", "other_device", "other_device", "prune"});
+    CHECK(decided(out_of_memory(OomCause::neighbour), 1).front() == "other_device");
+    for (const std::string& name : decided(out_of_memory(OomCause::capacity), 2)) CHECK(name != "other_device");
+    const auto by_default = decisions(ShrinkMicroBatch{}, fault, plan_of(1), {}, {}, 1);
+    CHECK(by_default == Names{"other_device: a fault of cuda:0: retry on another device", "hardware"});
 }
 
 TEST_CASE("a ladder goes from rung to rung as the cause needs it") {

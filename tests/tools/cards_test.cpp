@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* large_card = "GPU-11112222-bbbb-0000-0000-000000000000";
 
-/// A machine with the three cards of tests/worker/fake_nvml.cpp.
+/// A machine with the four cards of tests/worker/fake_nvml.cpp.
 struct CardMachine {
     Workshop workshop;
     std::filesystem::path ledger = "/dev/shm/hpo-ledger-" + std::to_string(::geteuid()) + "-" + large_card;
@@ -110,7 +110,7 @@ TEST_CASE("a card that is not shown, or that nobody can tell, is refused") {
     CHECK_THAT(beyond.error, Contains("no device 'cuda:1'; known: cpu, cuda:0"));
     const auto none = machine.run({"CUDA_VISIBLE_DEVICES=7"}, "hpo.db", "cuda:0");
     CHECK(none.status == 4);
-    CHECK_THAT(none.error, Contains("CUDA_VISIBLE_DEVICES=7 shows none of 3 cards"));
+    CHECK_THAT(none.error, Contains("CUDA_VISIBLE_DEVICES=7 shows none of 4 cards"));
     const auto unclear = machine.run({"CUDA_DEVICE_ORDER=FASTEST_FIRST"}, "hpo.db", "auto");
     CHECK(unclear.status == 4);
     CHECK_THAT(unclear.error, Contains("CUDA_DEVICE_ORDER") && Contains("PCI_BUS_ID"));
@@ -132,7 +132,47 @@ TEST_CASE("doctor shows cards as workers count them") {
     const std::string all = machine.tune({}, {"doctor"}).out;
     CHECK_THAT(all, Contains("cuda:0: test card") && Contains("cuda:1: large test card") && Contains("cuda:2: small test card"));
     const std::string some = machine.tune({"CUDA_VISIBLE_DEVICES=2,GPU-0"}, {"doctor"}).out;
-    CHECK_THAT(some, Contains("cuda:0: small test card") && !Contains("cuda:1") && Contains("shows 1 of 3 cards"));
+    CHECK_THAT(some, Contains("cuda:0: small test card") && !Contains("cuda:1") && Contains("shows 1 of 4 cards"));
     CHECK_THAT(machine.tune({"CUDA_DEVICE_ORDER=FASTEST_FIRST"}, {"doctor"}).out,
                Contains("note  cuda:2: with this CUDA_DEVICE_ORDER it is not known which card this is"));
+}
+
+TEST_CASE("a run uses each card that it is shown, those that have enough free, or the fallback") {
+    const CardMachine machine;
+    const auto tune = [&](const std::string& store, const std::vector<std::string>& words) {
+        std::vector<std::string> all{"run",
+                                     "card.lua",
+                                     "--store",
+                                     store,
+                                     "--trials",
+                                     "8",
+                                     "--progress",
+                                     "plain",
+                                     "--save-best=false",
+                                     "--plugin-dir",
+                                     std::string{HPO_BINARY_DIR} + "/tests/cuda_trainers"};
+        all.insert(all.end(), words.begin(), words.end());
+        return machine.tune({}, all);
+    };
+    const auto all = tune("all.db", {"--device", "cuda:*", "--workers", "4"});
+    INFO(all.error);
+    REQUIRE(all.status == 0);
+    for (const char* device : {"cuda:0", "cuda:1", "cuda:2", "cuda:3"}) CHECK_THAT(all.error, Contains(std::string{"; on "} + device));
+    const auto roomy = tune("roomy.db", {"--device", "cuda:0,cuda:1,cuda:2", "--workers", "3", "--min-free", "20GiB"});
+    INFO(roomy.error);
+    REQUIRE(roomy.status == 0);
+    CHECK_THAT(roomy.error, Contains("left out: cuda:2 has 12.00 GiB free of the 20.00 GiB of --min-free"));
+    CHECK_THAT(roomy.error, !Contains("; on cuda:2"));
+    const std::vector<std::string> too_much{"--device",      "cuda:0", "--min-free",        "100GiB",
+                                            "--device-wait", "300ms",  "--device-interval", "50ms"};
+    const auto none = tune("none.db", too_much);
+    CHECK(none.status == 4);
+    CHECK_THAT(none.error, Contains("waiting up to ") && Contains("cuda:0 has 20.00 GiB free of the 100.00 GiB of --min-free"));
+    CHECK_FALSE(std::filesystem::exists(machine.workshop.path("none.db")));
+    auto with_fallback = too_much;
+    with_fallback.insert(with_fallback.end(), {"--fallback-device", "cpu"});
+    const auto fallen = tune("fallen.db", with_fallback);
+    INFO(fallen.error);
+    REQUIRE(fallen.status == 0);
+    CHECK_THAT(fallen.error, Contains("runs on cpu, the fallback: cuda:0 has 20.00 GiB free"));
 }

@@ -26,9 +26,7 @@ Progress::Settings settings(ProgressStyle style, int out = -1) {
             .out = out,
             .trials = 40,
             .metrics = {"accuracy"},
-            .device = "cpu",
-            .capacity_bytes = 300 << 20,
-            .occupancy = {},
+            .devices = {{.name = "cpu", .capacity_bytes = 300 << 20}},
             .trial_finished = {}};
 }
 

@@ -14,7 +14,7 @@ TEST_CASE("a driver's library tells devices and who is on them") {
     const auto nvml = Nvml::load(HPO_FAKE_NVML);
     REQUIRE(nvml);
     const auto cards = nvml->devices();
-    REQUIRE(cards.size() == 3);
+    REQUIRE(cards.size() == 4);
     CHECK(cards[1].uuid == "GPU-11112222-bbbb-0000-0000-000000000000");
     const Occupancy occupancy = nvml->occupancy(cards[0]);
     CHECK(cards[0].total_bytes == 24576 * mib);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A driver's management library with three cards, and a hundred processes on the first, for tests of what reads it.
+// A driver's management library with four cards, and a hundred processes on the first, for tests of what reads it.
 #include <cstdint>
 #include <cstdio>
 
@@ -27,14 +27,15 @@ struct card {
 };
 static card cards[] = {{"test card", "GPU-11110000-aaaa-0000-0000-000000000000", 24576},
                        {"large test card", "GPU-11112222-bbbb-0000-0000-000000000000", 49152},
-                       {"small test card", "GPU-33330000-cccc-0000-0000-000000000000", 16384}};
+                       {"small test card", "GPU-33330000-cccc-0000-0000-000000000000", 16384},
+                       {"last test card", "GPU-44440000-dddd-0000-0000-000000000000", 24576}};
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
-    *count = 3;
+    *count = 4;
     return 0;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-    if (index >= 3) return 2;
+    if (index >= 4) return 2;
     *device = &cards[index];
     return 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct FailedAttempt {
     const Failure& failure;
     const History& history;
     const PlanRefusal* refuses_plan = nullptr;  ///< null: the trainer obeys every plan
+    std::size_t other_devices = 0;              ///< of the study's run that could run another attempt now
 };
 
 /// The answer to a failure.
@@ -33,6 +35,7 @@ struct Recovery {
     std::optional<ParamSet> params{};      ///< changed parameters; the trial then records these and its own
     bool fresh_worker = false;             ///< in a process that has run no attempt yet
     std::optional<double> wait_seconds{};  ///< starts when enough of the device is free, or after this time
+    bool other_device = false;             ///< on another device of the run, if one can be used
     bool alone = false;                    ///< starts when no other attempt runs, and none is started beside it
     std::string note{};                    ///< about a rule of a script that did not do what it seems to; empty: none
     std::string reason{};                  ///< in words, for the post-mortem

@@ -13,8 +13,8 @@ namespace hpo::recovery {
 
 /// Answers an out-of-memory failure with half the micro-batch. The effective batch stays the same, so the number of accumulation steps
 /// doubles and the trial still tests what was suggested. A trial whose micro-batch cannot shrink further ends as PRUNED, and so does a
-/// trial that ran out of host memory. After a worker died, the trial is retried in a fresh worker, up to `crash_retries` times. Other
-/// failures end as FAIL.
+/// trial that ran out of host memory. After a worker died, the trial is retried in a fresh worker, up to `crash_retries` times. After a
+/// fault of the device, it is retried as by OtherDevice. Other failures end as FAIL.
 class ShrinkMicroBatch {
 public:
     static constexpr std::string_view name = "shrink_micro_batch";

@@ -17,6 +17,7 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/devices.hpp"
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/policies.hpp"
 
@@ -32,18 +33,19 @@ inline void copy_effective_batch(const ParamSet& params, const TuneOptions& opti
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
 class AttemptAdmission {
 public:
-    AttemptAdmission(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Executor& executor, const TuneOptions& options)
-        : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options} {}
+    AttemptAdmission(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Devices& devices, const TuneOptions& options)
+        : policies_{policies}, books_{books}, space_{space}, devices_{devices}, options_{options} {}
 
     /// The first attempt of a trial, or why the trial cannot be launched with its own values. Neither is set if `stop` said so.
     struct Proposal {
         std::optional<Attempt> attempt{};
         std::optional<Unlaunchable> unlaunchable{};
     };
-    /// Suggests parameters for a trial until the guard accepts a proposal. Refused proposals are recorded, and the sampler learns from
-    /// them. Throws bad_value after max_rejections proposals, unless the trial has own values to blame. It is then unlaunchable.
+    /// Suggests parameters for a trial until the guard accepts a proposal on `device`, or on a larger one. Refused proposals are recorded,
+    /// and the sampler learns from them. Throws bad_value after max_rejections proposals, unless the trial has own values to blame. It is
+    /// then unlaunchable.
     template <std::predicate Stop>
-    [[nodiscard]] Proposal propose(std::int64_t number, const Stop& stop) {
+    [[nodiscard]] Proposal propose(std::int64_t number, const SessionDevice& device, const Stop& stop) {
         const auto fixed = books_.fixed_values(number, options_);
         const bool has_own_values = fixed.size() > options_.fixed.size();
         std::optional<Unlaunchable> refusal;  // of the trial's own values, which gave the parameters `refused`
@@ -76,7 +78,8 @@ public:
             }
             ExecutionPlan plan = options_.plan;
             copy_effective_batch(params, options_, plan);
-            Admission admission = admission_of(params, plan, options_.target_share);
+            const SessionDevice* on = &device;
+            Admission admission = admission_from(on, params, plan, options_.target_share, stop);
             if (stop()) return {};  // a stop may have cut the answer short
             if (!cannot_run_.empty()) {
                 books_.set_params(number, std::move(params));
@@ -99,7 +102,7 @@ public:
                                     .violation = admission.violation,
                                     .reason = admission.reason,
                                     .plan = admission.plan,
-                                    .capacity_bytes = executor_.capacity_bytes()});
+                                    .capacity_bytes = on->what.executor.capacity_bytes()});
             if (round + 1 >= options_.max_rejections) {
                 if (refusal) return {.unlaunchable = std::move(refusal)};
                 throw Error{Errc::bad_value, "no configuration fits: " + std::to_string(round + 1) +
@@ -109,12 +112,16 @@ public:
         }
     }
 
-    /// Asks the guard about a retry, or about an attempt that goes on with a lost trial. Its plan may be shrunk further. If the guard would
-    /// refuse it, it is launched as it is. It is not shrunk to leave memory for other attempts.
-    void estimate(std::int64_t number, Attempt& attempt) {
+    /// Asks the guard about a retry on `device`, or about an attempt that goes on with a lost trial. Its plan may be shrunk further. If the
+    /// guard would refuse it, it is launched as it is. It is not shrunk to leave memory for other attempts.
+    void estimate(std::int64_t number, const SessionDevice& device, Attempt& attempt) {
         const ParamSet params = params_of(books_.trial(number), attempt);
-        Admission admission = admission_of(params, attempt.plan, 1);
-        if (admission.answer == Admission::Answer::infeasible) return;
+        const SessionDevice* on = &device;
+        Admission admission = admission_from(on, params, attempt.plan, 1, [] { return false; });
+        if (admission.answer == Admission::Answer::infeasible) {
+            attempt.plan.device = device.what.name;
+            return;
+        }
         if (!admission.estimate.cap_bytes) admission.plan.cap_bytes = attempt.plan.cap_bytes;
         attempt.plan = std::move(admission.plan);
         attempt.estimate = std::move(admission.estimate);
@@ -142,22 +149,34 @@ private:
     void mark_seen(Attempt& attempt) {
         if (seen_) attempt.memory.push_back(MemoryMark{"admission", 0, std::nullopt, *seen_});
     }
-    /// Asks the guard. The guard may only change what the trainer's levers allow.
-    [[nodiscard]] Admission admission_of(const ParamSet& params, const ExecutionPlan& plan, double target_share) {
+    /// Asks the guard about `plan` on a device, and on larger ones as long as it refuses. `on` is the last of them.
+    template <std::predicate Stop>
+    [[nodiscard]] Admission admission_from(const SessionDevice*& on, const ParamSet& params, ExecutionPlan& plan, double target_share,
+                                           const Stop& stop) {
+        for (;;) {
+            Admission admission = admission_on(*on, params, plan, target_share);
+            const SessionDevice* const larger = devices_.next_larger(*on);
+            if (admission.answer != Admission::Answer::infeasible || !larger || !cannot_run_.empty() || stop()) return admission;
+            on = larger;
+        }
+    }
+    /// Asks the guard about `plan` on a device. The guard may only change what the trainer's levers allow.
+    [[nodiscard]] Admission admission_on(const SessionDevice& device, const ParamSet& params, ExecutionPlan& plan, double target_share) {
+        Executor& executor = device.what.executor;
+        plan.device = device.what.name;
         ExecutionPlan checkpointing = plan;
         checkpointing.activation_checkpointing = true;
         const bool may_checkpoint = !options_.refuses_plan || !options_.refuses_plan(plan, checkpointing);
-        if (!std::exchange(has_read_other_studies_, true) && carries(policies_.guard))
-            books_.read_other_studies(executor_.runs_on().device_name);
+        if (!std::exchange(has_read_other_studies_, true) && carries(policies_.guard)) books_.read_other_studies(devices_.product_names());
         History history = books_.history();
         cannot_run_.clear();
         return admit(policies_.guard,
-                     AdmissionQuery{params, plan, executor_.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint,
-                                    executor_.runs_on(), target_share},
+                     AdmissionQuery{params, plan, executor.capacity_bytes(), history, options_.least_micro_batch, may_checkpoint,
+                                    executor.runs_on(), target_share},
                      [&](const ExecutionPlan& tried) {
-                         MemoryEvidence evidence = executor_.evidence(params, tried, evidence_wanted(params, tried, history));
+                         MemoryEvidence evidence = executor.evidence(params, tried, evidence_wanted(executor, params, tried, history));
                          cannot_run_ = evidence.cannot_run ? evidence.remark : std::string{};
-                         if (looks(policies_.guard)) evidence.device = seen_ = executor_.device_now();
+                         if (looks(policies_.guard)) evidence.device = seen_ = executor.device_now();
                          books_.heartbeat();          // an answer may take long
                          history = books_.history();  // the heartbeat may have changed it, and guards learn from it
                          return evidence;
@@ -165,12 +184,10 @@ private:
     }
 
     /// The evidence that the guard asks for. Tells the observer if the guard no longer asks a source that was wrong too often.
-    [[nodiscard]] Evidence evidence_wanted(const ParamSet& params, const ExecutionPlan& plan, const History& history) {
-        const MemoryQuery query{.params = params,
-                                .plan = plan,
-                                .capacity_bytes = executor_.capacity_bytes(),
-                                .history = history,
-                                .runs_on = executor_.runs_on()};
+    [[nodiscard]] Evidence evidence_wanted(const Executor& executor, const ParamSet& params, const ExecutionPlan& plan,
+                                           const History& history) {
+        const MemoryQuery query{
+            .params = params, .plan = plan, .capacity_bytes = executor.capacity_bytes(), .history = history, .runs_on = executor.runs_on()};
         const Evidence wanted = evidence_for(policies_.guard, query);
         if (wanted != policies_.guard.evidence())
             books_.asks_less(policies_.guard.evidence(), wanted, memory::model_family(query.runs_on.trainer, params, plan));
@@ -180,7 +197,7 @@ private:
     Policies<S, P, G, R>& policies_;
     Bookkeeping& books_;
     const Space& space_;
-    Executor& executor_;
+    Devices& devices_;
     const TuneOptions& options_;
     bool has_read_other_studies_ = false;
     std::optional<MemoryReading> seen_;  ///< of the device, from the latest evidence

@@ -7,12 +7,21 @@
 #include <utility>
 
 #include "hpo/core/seed.hpp"
+#include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/options.hpp"
 #include "hpo/tuner/reservation.hpp"
 
 namespace hpo::tuner {
+
+/// Writes into an attempt where it runs, and how large the device is.
+inline void describe(Attempt& attempt, const ParamSet& params, const Executor& executor) {
+    const RunsOn runs_on = executor.runs_on();
+    attempt.capacity_bytes = executor.capacity_bytes();
+    attempt.device_name = runs_on.device_name;
+    attempt.model_family = memory::model_family(runs_on.trainer, params, attempt.plan);
+}
 
 /// The job of a trial's latest attempt, for the executor. `reserved` are the bytes of the device that the attempt may hold. It is nullopt
 /// if no memory is reserved for it.

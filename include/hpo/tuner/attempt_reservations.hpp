@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,8 +25,9 @@ struct WaitingAttempt {
     /// At most so long it waits until the device has free what it is estimated to require, and at least `free_bytes`.
     std::optional<double> wait_seconds{};
     std::int64_t free_bytes = 0;
-    bool alone = false;      ///< it starts when no other attempt runs, and none is started beside it
-    bool timed_out = false;  ///< it starts although too little was free for `wait_seconds`
+    bool other_device = false;  ///< it starts on another device than its plan says, if there is one
+    bool alone = false;         ///< it starts when no other attempt runs, and none is started beside it
+    bool timed_out = false;     ///< it starts although too little was free for `wait_seconds`
     Stopwatch chosen{};
 };
 
@@ -41,9 +43,9 @@ public:
     AttemptReservations(Reservations* reservations, bool predicts, FreeNow free_now = {})
         : reservations_{reservations}, predicts_{predicts}, free_now_{std::move(free_now)} {}
 
-    /// Reserves memory for an attempt, and gives the attempt back to the caller. Returns nullopt if the memory is not free. The attempt
-    /// then waits here.
-    [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt);
+    /// Reserves memory for an attempt, and gives the attempt back to the caller. Returns nullopt if the memory or a worker slot is not
+    /// free. The attempt then waits here.
+    [[nodiscard]] std::optional<WaitingAttempt> admit(WaitingAttempt attempt, bool is_slot_free);
     /// Reserves memory for the oldest waiting attempt that fits now, and returns it. Returns nullopt if none fits.
     [[nodiscard]] std::optional<WaitingAttempt> next();
     /// The bytes of the device that are reserved for the trial's attempt. Returns nullopt if it has no reservation.
@@ -59,6 +61,11 @@ public:
         if (reservations_ && reservation(number)) reservations_->reported(number, step);
     }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
+    [[nodiscard]] std::size_t admitted() const noexcept { return running_.size(); }
+    /// The bytes of the device that are reserved for this session's attempts.
+    [[nodiscard]] std::int64_t reserved_bytes() const { return std::accumulate(bytes_.begin(), bytes_.end(), std::int64_t{0}); }
+    /// Gives up the attempts that wait here, for another device.
+    [[nodiscard]] std::vector<WaitingAttempt> take_waiting() { return std::exchange(waiting_, {}); }
 
 private:
     /// The trial's index in holders_ and bytes_, or their size if it has no reservation.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,8 +32,14 @@ public:
         return {study_, trials_, interrupted, std::move(broken)};
     }
 
-    /// Reads the attempts of other studies on a device of this name, for History::other_studies.
-    void read_other_studies(const std::string& device_name) { other_studies_ = attempts_of_other_studies(store_, study_.id, device_name); }
+    /// Reads the attempts of other studies on devices of these names, for History::other_studies.
+    void read_other_studies(const std::vector<std::string>& device_names) {
+        other_studies_.clear();
+        for (const std::string& name : device_names) {
+            std::vector<Attempt> read = attempts_of_other_studies(store_, study_.id, name);
+            other_studies_.insert(other_studies_.end(), std::make_move_iterator(read.begin()), std::make_move_iterator(read.end()));
+        }
+    }
     /// The latest of these attempts, oldest first. Empty if the device has no name.
     [[nodiscard]] static std::vector<Attempt> attempts_of_other_studies(Store& store, std::int64_t study_id,
                                                                         const std::string& device_name) {

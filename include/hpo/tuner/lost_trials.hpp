@@ -42,7 +42,7 @@ template <Sampler S>
 
 /// The first attempt of a trial that goes on with a lost one after `step`, or runs it again if `step` is nullopt. It has the plan and the
 /// changed parameters of the lost trial's last attempt, and the device of this run.
-[[nodiscard]] Attempt continued(const Attempt& last, std::optional<std::int64_t> step, const TuneOptions& options);
+[[nodiscard]] Attempt continued(const Attempt& last, std::optional<std::int64_t> step);
 
 /// How often in a row the process ended while this lost trial ran, before a checkpoint. The lost trials that it replaced count too. A stop
 /// that ends trials in order breaks the row.
@@ -101,7 +101,7 @@ public:
             if (obstacle && !step) observer_.begins_anew(lost, *obstacle);
             observer_.goes_on(books_.trial(*begun), lost);
             if (lost.attempts.empty()) return Begun{*begun};
-            return Begun{*begun, continued(lost.attempts.back(), step, options_)};
+            return Begun{*begun, continued(lost.attempts.back(), step)};
         }
         return std::nullopt;
     }

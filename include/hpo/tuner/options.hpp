@@ -117,6 +117,8 @@ public:
     virtual void attribute_dropped(const Trial& /*trial*/, const DroppedAttribute& /*dropped*/) {}
     /// A source's predictions for a model family were too low too often. The source is no longer asked about this family.
     virtual void source_given_up(const std::string& /*source*/, const std::string& /*family*/) {}
+    /// Attempts failed so often by a device's own fault that no attempt runs on it for `seconds`, as long as another device works.
+    virtual void device_left_out(const std::string& /*device*/, double /*seconds*/, const Failure& /*latest*/) {}
     virtual void trial_finished(const Trial& /*trial*/) {}
     virtual void rejected(const Rejection& /*rejection*/) {}
     /// Other processes have begun or finished trials. `trials` are all trials of the study, with their latest state.

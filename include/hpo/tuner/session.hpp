@@ -2,23 +2,24 @@
 #pragma once
 
 #include <iterator>
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
 #include "hpo/tuner/attempt_job.hpp"
-#include "hpo/tuner/attempt_reservations.hpp"
+#include "hpo/tuner/attempt_reports.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/devices.hpp"
 #include "hpo/tuner/enqueued.hpp"
+#include "hpo/tuner/failure_answer.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 #include "hpo/tuner/policies.hpp"
-#include "hpo/tuner/reservation.hpp"
 #include "hpo/tuner/verdicts.hpp"
 #include "hpo/tuner/waiting_retry.hpp"
 
@@ -27,11 +28,17 @@ namespace hpo::tuner {
 /// The loop of a study whose parameters are known before a trial runs: suggest, estimate, admit, run, judge, recover, tell. Only here do
 /// the policies' decisions take effect.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
-class Session final : private ExecutorEvents {
+class Session final : private AttemptReports<P> {
 public:
-    Session(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, Executor& executor, const TuneOptions& options,
-            TuneObserver& observer)
-        : policies_{policies}, books_{books}, space_{space}, executor_{executor}, options_{options}, observer_{observer} {}
+    Session(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, std::span<const TuneDevice> devices,
+            const TuneOptions& options, TuneObserver& observer)
+        : AttemptReports<P>{policies.pruner, books, devices_},
+          policies_{policies},
+          books_{books},
+          space_{space},
+          options_{options},
+          observer_{observer},
+          devices_{devices, policies.guard.evidence() != Evidence::none} {}
 
     /// Runs until the asked number of trials is done, time is up, the breaker trips or a stop is requested. Returns true if it was a stop.
     /// If something throws, the running trials first end as interrupted.
@@ -61,16 +68,16 @@ private:
         const Stopwatch watch;
         const auto out_of_time = [&] { return options_.time_seconds && watch.seconds() >= *options_.time_seconds; };
         while (!check_stop()) {
-            while (executor_.free_slots() > 0 && !check_stop() && start_held_back()) {
+            while (!check_stop() && start_held_back()) {
             }
-            while (executor_.free_slots() > reservations_.waiting() && !check_stop()) {
+            while (devices_.has_room() && !check_stop()) {
                 if (!retries_.empty()) {
                     WaitingAttempt retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
                     go_on(std::move(retry));
                 } else if (out_of_time() || breaker_.trip() || !(go_on_with_lost() || begin_trial())) break;
             }
-            if (!running_.empty()) executor_.wait(*this, poll_seconds);
+            if (!running_.empty()) devices_.wait(*this, poll_seconds);
             else if (stopping_ || out_of_time() || breaker_.trip() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
@@ -115,15 +122,15 @@ private:
     /// Call it after a stop or an error. Running trials end as interrupted, and the others are given up. It waits only for jobs that the
     /// executor holds, so it returns even if the store fails.
     void drain() {
-        if (in_flight_ > 0) executor_.interrupt();
-        while (in_flight_ > 0) executor_.wait(*this, poll_seconds);
+        if (in_flight_ > 0) devices_.interrupt();
+        while (in_flight_ > 0) devices_.wait(*this, poll_seconds);
         retries_.clear();
         while (!running_.empty()) give_up(running_.front());
     }
 
     /// Ends a trial as lost. It says nothing about its parameters and does not count.
     void give_up(std::int64_t number) {
-        reservations_.release(number);
+        devices_.release(number);
         std::erase(running_, number);
         Trial& trial = books_.trial(number);
         trial.state = TrialState::fail;
@@ -136,7 +143,7 @@ private:
         running_.push_back(number);
         typename AttemptAdmission<S, P, G, R>::Proposal proposal;
         try {
-            proposal = admission_.propose(number, [&] { return check_stop(); });
+            proposal = admission_.propose(number, devices_.best(), [&] { return check_stop(); });
         } catch (...) {
             give_up(number);
             throw;
@@ -150,73 +157,64 @@ private:
         start({number, std::move(*proposal.attempt)});
     }
 
-    /// Starts an attempt that was chosen without the guard: a retry, or one that goes on with a lost trial.
+    /// Starts an attempt that was chosen without the guard: a retry, or one that goes on with a lost trial. It runs where its plan says, if
+    /// that device can be used.
     void go_on(WaitingAttempt retry) {
-        admission_.estimate(retry.number, retry.attempt);
+        const std::string& name = retry.attempt.plan.device;
+        const SessionDevice* device = devices_.find(name);
+        if (!device && !name.empty()) books_.note_once(retry.number, "this run has no device '" + name + "', so the retry runs on another");
+        if (!device || !devices_.is_usable(*device) || retry.other_device)
+            device = &devices_.best(retry.other_device ? name : std::string_view{});
+        admission_.estimate(retry.number, *device, retry.attempt);
         if (check_stop()) return give_up(retry.number);
         start(std::move(retry));
     }
 
     void start(WaitingAttempt attempt) {
-        if (auto admitted = reservations_.admit(std::move(attempt))) submit(*std::move(admitted));
+        SessionDevice& device = devices_.of(attempt.attempt.plan.device);
+        if (auto admitted = device.reservations.admit(std::move(attempt), device.what.executor.free_slots() > 0))
+            submit(*std::move(admitted));
     }
     /// Starts an attempt that waited for memory, if there is memory for it now. Returns false if none could start.
     bool start_held_back() {
-        auto admitted = reservations_.next();
+        auto admitted = devices_.start_held_back();
         if (admitted) submit(*std::move(admitted));
         return admitted.has_value();
     }
 
     void submit(WaitingAttempt admitted) {
         const std::int64_t number = admitted.number;
+        SessionDevice& device = devices_.of(admitted.attempt.plan.device);
+        Executor& executor = device.what.executor;
         if (admitted.timed_out) books_.note_once(number, waited_in_vain(*admitted.wait_seconds));
-        admitted.attempt.capacity_bytes = executor_.capacity_bytes();
         admitted.attempt.fresh_worker = admitted.fresh_worker;
-        const RunsOn runs_on = executor_.runs_on();
-        admitted.attempt.device_name = runs_on.device_name;
-        admitted.attempt.model_family =
-            memory::model_family(runs_on.trainer, params_of(books_.trial(number), admitted.attempt), admitted.attempt.plan);
+        describe(admitted.attempt, params_of(books_.trial(number), admitted.attempt), executor);
         books_.begin_attempt(number, std::move(admitted.attempt));
-        Job job = job_of(books_.study(), books_.trial(number), reservations_.reservation(number), options_);
-        job.settles = admitted.least_bytes == 0 && reservations_.reservation(number);  // else it keeps all of a larger reservation
+        const auto reserved = device.reservations.reservation(number);
+        Job job = job_of(books_.study(), books_.trial(number), reserved, options_);
+        job.settles = admitted.least_bytes == 0 && reserved;  // else it keeps all of a larger reservation
         const std::size_t others = in_flight_++;
         try {
-            executor_.submit(job, *this);
+            executor.submit(job, *this);
         } catch (...) {
             in_flight_ = others;  // right also if the job had told its end
             throw;
         }
     }
 
-    void on_started(std::int64_t number, std::int64_t worker_pid) override { books_.trial(number).attempts.back().worker_pid = worker_pid; }
-
-    bool on_report(std::int64_t number, const Report& report) override {
-        reservations_.reported(number, report.step);
-        const Verdict verdict = books_.report_and_judge(number, report, policies_.pruner);
-        if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
-        return verdict.prunes();
-    }
-
-    void on_memory(std::int64_t number, const MemoryMark& mark) override {
-        books_.memory_mark(number, mark);
-        if (mark.name == settled_mark && mark.reading.limit)
-            reservations_.shrink(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
-    }
-
-    void on_checkpoint(std::int64_t number, std::int64_t step) override { books_.checkpointed(number, step); }
-
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
-        const auto reserved = reservations_.release(number);
+        const auto reserved = devices_.release(number);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         books_.keep_log(number, outcome.log);
         Trial& trial = books_.trial(number);
         for (const auto& dropped : attach(trial, outcome, books_.store())) observer_.attribute_dropped(trial, dropped);
         Attempt& attempt = trial.attempts.back();
         keep_outcome(attempt, outcome);
+        for (WaitingAttempt& waiting : devices_.see(attempt, observer_)) retries_.push_back(std::move(waiting));
         switch (outcome.kind) {
             case OutcomeKind::interrupted: books_.end_attempt(number); return give_up(number);
-            case OutcomeKind::stopped: settle_pruned(trial, prune_reasons_[number]); break;
+            case OutcomeKind::stopped: settle_pruned(trial, this->take_prune_reason(number)); break;
             case OutcomeKind::complete:
                 if (auto failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size())) {
                     attempt.outcome = OutcomeKind::failed;
@@ -237,37 +235,34 @@ private:
     void answer_failure(std::int64_t number, std::optional<std::int64_t> reserved) {
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
-        explain(attempt, executor_.capacity_bytes());
-        const bool anew = failed_to_go_on(trial, attempt);
-        const bool more = !anew && reserved && exceeded_reservation(attempt, *reserved, attempt.capacity_bytes);
-        Recovery recovery =
-            anew   ? begin_anew(attempt)
-            : more ? ask_for_more(attempt, *reserved)
-                   : policies_.recovery.recover(FailedAttempt{trial, attempt, *attempt.failure, books_.history(), &options_.refuses_plan});
-        bound_retry(recovery, attempt, options_);
-        attempt.decision = recovery.reason;
-        books_.note_once(number, recovery.note);
-        if (recovery.action == Recovery::Action::retry && !stopping_) {
+        explain(attempt, attempt.capacity_bytes);
+        FailureAnswer answer = answer_of(policies_.recovery,
+                                         FailedAttempt{trial, attempt, *attempt.failure, books_.history(), &options_.refuses_plan,
+                                                       devices_.others_usable(attempt.plan.device)},
+                                         reserved, options_);
+        attempt.decision = answer.recovery.reason;
+        books_.note_once(number, answer.recovery.note);
+        if (answer.is_retry() && !stopping_) {
             books_.end_attempt(number);
             Attempt next;
-            if (!anew) next.resumed_step = resumed_by(recovery, attempt);
+            if (!answer.anew) next.resumed_step = resumed_by(answer.recovery, attempt);
             books_.restart_reports(number, next.resumed_step);
             trial.state = TrialState::running;
-            retries_.push_back(waiting_retry(number, attempt, std::move(next), std::move(recovery), options_));
-            retries_.back().least_bytes = more ? larger_reservation(attempt, *reserved) : 0;
+            retries_.push_back(waiting_retry(number, attempt, std::move(next), std::move(answer.recovery), options_));
+            retries_.back().least_bytes = answer.least_bytes;
             return;
         }
         books_.end_attempt(number);
-        if (recovery.action == Recovery::Action::retry) return give_up(number);
-        settle_failed(trial, *attempt.failure, recovery, executor_.capacity_bytes());
+        if (answer.is_retry()) return give_up(number);
+        settle_failed(trial, *attempt.failure, answer.recovery, attempt.capacity_bytes);
         conclude(number);
     }
 
     void conclude(std::int64_t number) {
         Trial& trial = books_.trial(number);
-        if (!trial.attempts.back().failure) settle_feasible(trial, executor_.capacity_bytes());
+        if (!trial.attempts.back().failure) settle_feasible(trial, trial.attempts.back().capacity_bytes);
         add_source_attributes(trial);
-        prune_reasons_.erase(number);
+        this->forget(number);
         finish(number);
     }
 
@@ -280,18 +275,15 @@ private:
     Policies<S, P, G, R>& policies_;
     Bookkeeping& books_;
     const Space& space_;
-    Executor& executor_;
     const TuneOptions& options_;
     TuneObserver& observer_;
     std::size_t in_flight_ = 0;            ///< jobs that the executor holds
     std::vector<std::int64_t> running_;    ///< trials begun and not finished, also those that wait for a retry
     std::vector<WaitingAttempt> retries_;  ///< oldest first
-    AttemptReservations reservations_{options_.reservations, options_.predicts&& policies_.guard.evidence() != Evidence::none,
-                                      [this] { return executor_.free_now(); }};
-    AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, executor_, options_};
+    Devices devices_;
+    AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, devices_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     EnqueuedValues enqueued_;
-    std::map<std::int64_t, std::string> prune_reasons_;
     Breaker breaker_{options_.breaker};
     bool stopping_ = false;
     bool waiting_ = false;  ///< true once the observer was told that other processes run the missing trials

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/core/device_word.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/device/visible_cards.hpp"
 
@@ -39,8 +40,11 @@ inline void set_variable(Environment& environment, const std::string& name, std:
     return {.list = variable(environment, "CUDA_VISIBLE_DEVICES"), .by_pci_bus = order.empty() || order == "PCI_BUS_ID"};
 }
 
-/// The device of a plan as its worker sees it. A worker for "cuda:1" sees only that device, and calls it "cuda:0".
-[[nodiscard]] inline std::string device_inside(const std::string& device) { return device.starts_with("cuda") ? "cuda:0" : device; }
+/// The device of a plan as its worker sees it. A worker for "cuda:1" sees only that device, and calls it "cuda:0". One for "cpu:1" calls it
+/// "cpu".
+[[nodiscard]] inline std::string device_inside(const std::string& device) {
+    return device.starts_with("cuda") ? "cuda:0" : is_cpu(device) ? "cpu" : device;
+}
 
 /// Adds to an environment what a worker needs before it starts, because LibTorch and OpenMP read it only once. It sets the number of
 /// threads, that waiting threads sleep, which devices are visible in which order, and the allocator's settings. Two plans with the same

@@ -149,6 +149,12 @@ public:
             std::fprintf(stderr, "last words of trial %lld\n", static_cast<long long>(job.trial));
             std::abort();
         }
+        if (fault == "hardware_below_100MiB" && !job.metered_device.empty() &&
+            hpo::device::MeteredDevice::open(job.metered_device).occupancy().capacity_bytes < (100 << 20)) {
+            outcome.kind = OutcomeKind::failed;
+            outcome.failure =
+                hpo::Failure{.kind = hpo::FailureKind::hardware, .message = "CUDA error: uncorrectable ECC error encountered", .code = 214};
+        }
         if (fault == "sticky") {
             outcome.kind = OutcomeKind::failed;
             outcome.failure = hpo::Failure{.kind = hpo::FailureKind::cuda_sticky, .message = "device-side assert triggered"};

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <set>
 
+#include "hpo/core/device_word.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "hpo/store/store_rules.hpp"
@@ -10,6 +11,7 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/device/run_devices.hpp"
 #include "tune/device/shared_device.hpp"
 #include "tune/device/surroundings.hpp"
 #include "tune/display/cards.hpp"
@@ -61,7 +63,7 @@ LookDevices look_devices(const Settings& settings, const TrainerInfo& info, Find
         if (error.code() != Errc::no_device || !visible_cards().empty()) throw;
         findings.remarks.add(std::string{error.what()} +
                              ". CUDA is looked at by a dry run, and all else on the CPU: a step on a GPU was not tried");
-        return {.steps = "cpu", .predictions = settings.text("device")};
+        return {.steps = "cpu", .predictions = settings.devices().front().name};
     }
 }
 
@@ -73,10 +75,12 @@ void find_problems(Settings& settings, Findings& findings) {
     problems.guard([&] { (void)settings.whole("trials", 1); });
     problems.guard([&] { (void)settings.whole("seed", 0); });
     for (const char* word : {"breaker", "worker-trials"}) problems.guard([&] { (void)settings.whole(word, 0); });
-    for (const char* word : {"attempt-time", "silence-time"}) problems.guard([&] { (void)settings.limit(word); });
+    for (const char* word : {"attempt-time", "silence-time", "device-wait", "device-interval"})
+        problems.guard([&] { (void)settings.limit(word); });
     problems.guard([&] { (void)settings.time_seconds(); });
     problems.guard([&] { (void)settings.plugin_timeout(); });
     problems.guard([&] { (void)device_budget(settings); });
+    problems.guard([&] { (void)settings.bytes("min-free"); });
     std::vector<Trial> stored;
     Study study;
     problems.guard([&] {
@@ -115,6 +119,9 @@ void find_problems(Settings& settings, Findings& findings) {
     problems.guard([&] { devices = look_devices(settings, *info, findings); });
     const std::string& device = devices.predictions;
     std::vector<ParamSet> drawn;
+    problems.guard([&] {
+        if (devices.steps != "cpu" || is_cpu(settings.devices().front().name)) require_devices(settings, *info);
+    });
     problems.guard([&] {
         for (const std::string& remark : beyond_machine(settings, device)) findings.remarks.add(remark);
     });
@@ -178,17 +185,33 @@ void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
-    add_study_arguments(command, arguments, {"store",        "study",
-                                             "trials",       "time",
-                                             "device",       "device-memory",
-                                             "ledger",       "workers",
-                                             "threads",      "target-share",
-                                             "seed",         "sampler",
-                                             "pruner",       "guard",
-                                             "recovery",     "worker-trials",
-                                             "attempt-time", "silence-time",
-                                             "breaker",      "plugin-timeout",
-                                             "save-best",    "accept-changed-options"});
+    add_study_arguments(command, arguments,
+                        {"store",
+                         "study",
+                         "trials",
+                         "time",
+                         "device",
+                         "device-memory",
+                         "min-free",
+                         "device-wait",
+                         "device-interval",
+                         "fallback-device",
+                         "ledger",
+                         "workers",
+                         "threads",
+                         "target-share",
+                         "seed",
+                         "sampler",
+                         "pruner",
+                         "guard",
+                         "recovery",
+                         "worker-trials",
+                         "attempt-time",
+                         "silence-time",
+                         "breaker",
+                         "plugin-timeout",
+                         "save-best",
+                         "accept-changed-options"});
     command->footer(
         "Checks the script, every name and type, the trainer, its data, one batch and the range of labels. Prints what the trainer says "
         "about its data.\nExit 0: no problems; 2: each problem on a line.");

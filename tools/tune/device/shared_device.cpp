@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "hpo/base/error.hpp"
+#include "hpo/core/device_word.hpp"
 #include "hpo/device/orphaned_files.hpp"
 #include "hpo/store/location.hpp"
 #include "tune/display/cards.hpp"
@@ -18,7 +19,7 @@
 namespace hpo::tune {
 namespace {
 
-/// A card as a part of a file's name: by its uuid, since what "cuda:1" is differs between environments.
+/// A device as a part of a file's name. A card by its uuid, since what "cuda:1" is differs between environments.
 std::string card_word(const std::string& device) {
     const auto card = card_of(device);
     std::string word = card && !card->uuid.empty() ? card->uuid : device;
@@ -47,10 +48,11 @@ SharedDevice::SharedDevice(const Settings& settings, const std::string& device, 
     const std::string& chosen = settings.text("ledger");
     if (chosen.empty()) throw bad_value(settings.place("ledger"), "nothing", "auto, or a file");
     std::filesystem::path file = chosen;
+    if (chosen != "auto" && settings.devices().size() > 1) file += "." + card_word(device);
     if (chosen == "auto") {
         static std::atomic<int> made{0};
         const std::filesystem::path folder = "/dev/shm";
-        const bool shared = device != "cpu";
+        const bool shared = !is_cpu(device);
         const std::string own = "hpo-ledger-of-";
         file = folder / (shared ? "hpo-ledger-" + std::to_string(::geteuid()) + "-" + card_word(device)
                                 : own + std::to_string(::getpid()) + "-" + std::to_string(made++));

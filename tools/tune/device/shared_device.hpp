@@ -20,8 +20,8 @@ class SharedDevice {
 public:
     /// The largest share of the device that may be reserved for each of two attempts, with the 64th that the ledger adds.
     static constexpr double half = 0.49;
-    /// By `--ledger`: a file; or auto, which for a GPU is one file for all of this user's runs on it, and otherwise the run's own. `note`
-    /// is told what the user should know. Throws Error where there can be no ledger.
+    /// By `--ledger`: a file, with the device in its name where the run has several; or auto, which for a GPU is one file for all of this
+    /// user's runs on it, and otherwise the run's own. `note` is told what the user should know. Throws Error where there can be no ledger.
     SharedDevice(const Settings& settings, const std::string& device, std::int64_t budget_bytes,
                  std::function<void(const std::string&)> note);
     SharedDevice(const SharedDevice&) = delete;

@@ -8,6 +8,7 @@
 
 #include "hpo/allocator/cublas_workspace.hpp"
 #include "hpo/base/bytes.hpp"
+#include "hpo/core/device_word.hpp"
 #include "hpo/device/host_memory.hpp"
 #include "hpo/device/processor_name.hpp"
 #include "hpo/device/visible_cards.hpp"
@@ -150,7 +151,7 @@ ModelManifest model_of_study(const Settings& settings, const TrainerInfo& info) 
 std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info) {
     // Trainers that were built before uses_cuda was known say it by their LibTorch's version alone.
     const bool uses_cuda = info.uses_cuda || info.libtorch_version.find("+cu") != std::string::npos;
-    if (text == "cpu") return text;
+    if (is_cpu(text)) return text;
     const auto number = device::card_number(text);
     if (text != "auto" && !number) throw bad_value(place, "'" + text + "'", "auto, cpu, cuda or cuda:N");
     const auto cards = visible_cards();
@@ -178,12 +179,14 @@ std::string usable_device(const std::string& place, const std::string& text, con
 }
 
 std::string chosen_device(const Settings& settings, const TrainerInfo& info) {
-    return usable_device(settings.place("device"), settings.text("device"), info);
+    const std::string& name = settings.devices().front().name;
+    if (is_cpu(name)) return "cpu";
+    return usable_device(settings.place("device"), name == "cuda:*" ? "cuda" : name, info);
 }
 
 std::string estimated_device(const Settings& settings, const TrainerInfo& info) {
-    const std::string& text = settings.text("device");
-    return device::card_number(text) ? text : chosen_device(settings, info);
+    const std::string& name = settings.devices().front().name;
+    return device::card_number(name) ? name : chosen_device(settings, info);
 }
 
 namespace {
@@ -203,7 +206,7 @@ std::optional<std::int64_t> cublas_workspace_bytes(const TrainerInfo& info, std:
 }  // namespace
 
 void describe_device(worker::PoolConfig& config, const Settings& settings, const TrainerInfo& info) {
-    if (config.device == "cpu") return;
+    if (is_cpu(config.device)) return;
     const auto card = card_of(config.device);
     PredictedCard like{.name = {}, .capability = settings.compute_capability()};
     if (!like.capability && card) like = {card->name, allocator::parse_compute_capability(card->compute_capability)};
@@ -219,12 +222,16 @@ void describe_device(worker::PoolConfig& config, const Settings& settings, const
 }
 
 std::string device_name(const std::string& device) {
-    if (device == "cpu") return device::processor_name();
+    if (is_cpu(device)) return device::processor_name();
     const auto card = card_of(device);
     return card ? card->name : std::string{};
 }
 
-std::optional<std::int64_t> device_budget(const Settings& settings) {
+std::optional<std::int64_t> device_budget(const Settings& settings, std::string_view device) {
+    const auto own = std::ranges::find_if(settings.devices(), [&](const DeviceWord& word) {
+        return device.empty() || word.name == device || (device == "cpu" && is_cpu(word.name));
+    });
+    if (own != settings.devices().end() && own->bytes) return own->bytes;
     const auto bytes = settings.bytes("device-memory");
     if (bytes && *bytes < ExecutionPlan::least_memory_bytes) {
         throw bad_value(settings.place("device-memory"), "'" + settings.text("device-memory") + "'",
@@ -234,7 +241,7 @@ std::optional<std::int64_t> device_budget(const Settings& settings) {
 }
 
 void inherit_allocator_settings(ExecutionPlan& plan) {
-    if (plan.device == "cpu" || !plan.allocator_settings.empty()) return;
+    if (is_cpu(plan.device) || !plan.allocator_settings.empty()) return;
     for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
         if (const char* inherited = std::getenv(name); inherited && plan.allocator_settings.empty()) plan.allocator_settings = inherited;
     }
@@ -242,8 +249,8 @@ void inherit_allocator_settings(ExecutionPlan& plan) {
 
 std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device) {
     constexpr double usable = 0.98;  // the driver keeps 1 to 1.5 % of a card for itself
-    if (auto given = device_budget(settings)) return given;
-    const auto card = device == "cpu" ? std::nullopt : card_of(device);
+    if (auto given = device_budget(settings, device)) return given;
+    const auto card = is_cpu(device) ? std::nullopt : card_of(device);
     if (!card || card->total_bytes <= 0) return std::nullopt;
     return static_cast<std::int64_t>(usable * static_cast<double>(card->total_bytes));
 }
@@ -275,7 +282,7 @@ worker::PoolConfig question_config(const Settings& settings, const TrainerInfo& 
 namespace {
 
 std::size_t automatic_workers(const Settings& settings, const std::string& device, std::size_t cores) {
-    if (device == "cpu") return std::min<std::size_t>(cores, 4);
+    if (is_cpu(device)) return std::min<std::size_t>(cores, 4);
     if (settings.text("guard") == "unlimited" || !device_capacity(settings, device)) return 1;
     constexpr std::int64_t host_bytes = std::int64_t{4} << 30U;  // of a process with a GPU's libraries, a data set and a model's weights
     const auto host = device::host_memory();
@@ -285,12 +292,21 @@ std::size_t automatic_workers(const Settings& settings, const std::string& devic
 
 }  // namespace
 
-Parallelism parallelism(const Settings& settings, const std::string& device) {
+Parallelism parallelism(const Settings& settings, const std::string& device, const AmongDevices& among) {
     const auto cores = static_cast<std::size_t>(std::max(1U, std::thread::hardware_concurrency()));
     Parallelism result;
-    if (settings.text("workers") == "auto") result.workers = automatic_workers(settings, device, cores);
-    else result.workers = static_cast<std::size_t>(settings.whole("workers", 1, 120));
-    if (settings.text("threads") == "auto") result.threads = static_cast<int>(std::max<std::size_t>(1, cores / result.workers));
+    std::size_t in_all = 0;  // workers of all devices
+    if (settings.text("workers") == "auto") {
+        result.workers = std::max<std::size_t>(1, automatic_workers(settings, device, cores) / among.devices);
+        in_all = result.workers * among.devices;
+    } else {
+        in_all = static_cast<std::size_t>(settings.whole("workers", 1, 120));
+        if (in_all < among.devices)
+            throw bad_value(settings.place("workers"), std::to_string(in_all) + " for " + std::to_string(among.devices) + " devices",
+                            "at least one worker for each device");
+        result.workers = in_all / among.devices + (among.place < in_all % among.devices ? 1 : 0);
+    }
+    if (settings.text("threads") == "auto") result.threads = static_cast<int>(std::max<std::size_t>(1, cores / in_all));
     else result.threads = static_cast<int>(settings.whole("threads", 1, 1024));
     return result;
 }
@@ -299,7 +315,7 @@ std::vector<std::string> beyond_machine(const Settings& settings, const std::str
     std::vector<std::string> texts;
     const auto bytes = device_budget(settings);
     const auto host = device::host_memory();
-    if (device == "cpu" && bytes && host && *bytes > host->total)
+    if (is_cpu(device) && bytes && host && *bytes > host->total)
         texts.push_back(settings.place("device-memory") + ": " + format_bytes(*bytes) + " are more than the " + format_bytes(host->total) +
                         " of this machine: trials may run out of its memory before they meet the limit");
     const auto cores = std::max(1U, std::thread::hardware_concurrency());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hpo/worker/supervisor/describe.hpp"
@@ -52,7 +53,8 @@ void require_saves_models(const std::string& place, const TrainerInfo& info);
 /// "cpu" or "cuda:N" for a device as people write it. Throws Error{bad_value, no_device} for what the trainer or the machine lacks.
 [[nodiscard]] std::string usable_device(const std::string& place, const std::string& text, const TrainerInfo& info);
 
-/// "cpu" or "cuda:N" for what the settings say; auto takes the card with the most free memory where the trainer can use one.
+/// "cpu" or "cuda:N" for the first device of the settings, for commands that use one; auto takes the card with the most free memory where
+/// the trainer can use one.
 [[nodiscard]] std::string chosen_device(const Settings& settings, const TrainerInfo& info);
 
 /// The same for plans that are only predicted: `cuda` and `cuda:N` stay what they are, also where this machine lacks them.
@@ -65,8 +67,8 @@ void require_saves_models(const std::string& place, const TrainerInfo& info);
 /// card that `PeakSource::virtual_card` asks.
 void describe_device(worker::PoolConfig& config, const Settings& settings, const TrainerInfo& info);
 
-/// The device memory of the settings, checked. Nothing: not limited.
-[[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings);
+/// The memory that the settings give to the first device, or to `device`, checked. Nothing: not limited.
+[[nodiscard]] std::optional<std::int64_t> device_budget(const Settings& settings, std::string_view device = {});
 
 /// Makes the allocator settings that workers on a GPU would inherit from this program's environment the plan's own, where it has none: then
 /// predictions know them, too.
@@ -89,10 +91,16 @@ struct Parallelism {
     std::size_t workers = 1;
     int threads = 1;
 };
+/// The place of a device among those that a run uses at once.
+struct AmongDevices {
+    std::size_t devices = 1;
+    std::size_t place = 0;
+};
 /// What the settings ask of this machine beyond what it has, in words: memory of a CPU device, threads.
 [[nodiscard]] std::vector<std::string> beyond_machine(const Settings& settings, const std::string& device);
 /// By `--workers` and `--threads`. Without them, a GPU whose memory a guard plans gets as many workers as the host bears: memory then
-/// decides how many of them work at a time. Any other GPU gets one.
-[[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device);
+/// decides how many of them work at a time. Any other GPU gets one. Several devices share the workers and the cores. Throws
+/// Error{bad_value} for fewer workers than devices.
+[[nodiscard]] Parallelism parallelism(const Settings& settings, const std::string& device, const AmongDevices& among = {});
 
 }  // namespace hpo::tune

@@ -59,19 +59,20 @@ std::string reason_of(const Trial& trial) {
 /// A bar before figures, where there is room for one.
 std::string meter(double share, std::size_t width) { return width > 0 ? bar(share, width) + " " : ""; }
 
-/// What the device's ledger says, as one line.
-std::string ledger_line(const Progress::Settings& settings, std::int64_t capacity_bytes, std::size_t bar_width) {
+/// What a device's ledger says, as one line.
+std::string ledger_line(const ShownDevice& device, std::size_t bar_width) {
     std::int64_t bytes = 0;
     std::size_t reserved = 0;
     std::size_t waiting = 0;
     std::size_t others = 0;  // of other runs
-    for (const device::LedgerEntry& entry : settings.ledger()) {
+    for (const device::LedgerEntry& entry : device.ledger()) {
         ++(entry.granted ? reserved : waiting);
         if (entry.granted) bytes += entry.bytes;
         if (entry.pid != ::getpid()) ++others;
     }
-    std::string text = settings.device + " ledger " + meter(static_cast<double>(bytes) / static_cast<double>(capacity_bytes), bar_width) +
-                       format_bytes(bytes) + " reserved for " + tools::counted(reserved, "attempt");
+    const double share = static_cast<double>(bytes) / static_cast<double>(*device.capacity_bytes);
+    std::string text =
+        device.name + " ledger " + meter(share, bar_width) + format_bytes(bytes) + " reserved for " + tools::counted(reserved, "attempt");
     if (waiting > 0) text += ", " + std::to_string(waiting) + " waiting for room";
     if (others > 0) text += " (" + std::to_string(others) + " of other runs)";
     return text;
@@ -194,12 +195,13 @@ void Progress::retry_noted(const Trial& trial, const std::string& what) { note("
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     if (settings_.attempt_started) settings_.attempt_started();
     Running& running = running_[trial.number];
-    running = Running{.begin = running.begin};
+    running = Running{.device = attempt.plan.device, .begin = running.begin};
     running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
                    summary_of(params_of(trial, attempt));
     if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
         const std::string pieces = attempt.plan.accumulation_steps() > 1 ? "; " + plan_of(attempt.plan) : "";
-        line("trial " + std::to_string(trial.number) + ": " + summary_of(params_of(trial, attempt)) + pieces);
+        const std::string device = settings_.devices.size() > 1 ? "; on " + attempt.plan.device : "";
+        line("trial " + std::to_string(trial.number) + ": " + summary_of(params_of(trial, attempt)) + pieces + device);
     }
     idle();
 }
@@ -230,7 +232,9 @@ void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
     Running& running = running_[trial.number];
     if (mark.reading.allocated) running.allocated = mark.reading.allocated;
     if (!trial.attempts.empty()) running.worker_pid = trial.attempts.back().worker_pid;
-    if (mark.reading.capacity && !settings_.capacity_bytes) settings_.capacity_bytes = mark.reading.capacity;
+    for (ShownDevice& device : settings_.devices) {
+        if (device.name == running.device && mark.reading.capacity && !device.capacity_bytes) device.capacity_bytes = mark.reading.capacity;
+    }
 }
 
 void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
@@ -305,6 +309,11 @@ void Progress::rejected(const Rejection& rejection) {
 
 void Progress::mispredicted(const Trial& trial, const std::string& how) {
     note("trial " + std::to_string(trial.number) + ": " + how + "; hpo-analyze oom tells how good the other predictions were");
+}
+
+void Progress::device_left_out(const std::string& device, double seconds, const Failure& latest) {
+    note(device + " is left out for " + duration(seconds) +
+         ": attempts fail there by its own fault, the latest with: " + message_of(latest));
 }
 
 void Progress::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
@@ -390,15 +399,23 @@ std::vector<std::string> Progress::block(std::size_t columns) {
         "out of memory " + std::to_string(counts_.oom_attempts) + " (" + std::to_string(counts_.recovered_trials) + " trials recovered)"};
     if (rejected_ > 0) counts.push_back("refused before launch " + std::to_string(rejected_));
     for (std::string& line : lines_of(counts, width)) lines.push_back(std::move(line));
-    const auto occupancy = settings_.occupancy ? settings_.occupancy() : std::nullopt;
-    std::int64_t held = 0;
+    for (std::string& line : running_lines()) lines.push_back(std::move(line));
+    for (std::string& line : device_lines(bar_width)) lines.push_back(std::move(line));
+    return lines;
+}
+
+std::vector<std::string> Progress::running_lines() {
+    std::vector<std::string> lines;
+    std::map<std::int64_t, std::int64_t> held;  // by process, on devices with an account
+    std::set<std::string> with_account;
+    for (const ShownDevice& device : settings_.devices) {
+        const auto occupancy = device.occupancy ? device.occupancy() : std::nullopt;
+        if (!occupancy) continue;
+        with_account.insert(device.name);
+        for (const MemoryNeighbour& process : occupancy->processes) held[process.pid] += process.bytes;
+    }
     for (auto& [trial, running] : running_) {
-        if (occupancy) {
-            running.allocated = 0;
-            for (const MemoryNeighbour& process : occupancy->processes) {
-                if (process.pid == running.worker_pid) running.allocated = process.bytes;
-            }
-        }
+        if (with_account.contains(running.device)) running.allocated = held[running.worker_pid];
         std::string text = "  trial " + std::to_string(trial);
         if (running.latest) {
             text += "  step " + std::to_string(running.latest->step);
@@ -406,15 +423,24 @@ std::vector<std::string> Progress::block(std::size_t columns) {
             text += ": " + metric_value_text(reported_metric(settings_.metrics), running.latest->value);
         }
         if (running.allocated) text += "  " + format_bytes(*running.allocated);
+        if (settings_.devices.size() > 1) text += "  " + running.device;
         lines.push_back(text + "  " + running.what);
-        held += running.allocated.value_or(0);
     }
-    if (occupancy) held = occupancy->used_bytes;
-    if (settings_.capacity_bytes && *settings_.capacity_bytes > 0) {
-        const double used = static_cast<double>(held) / static_cast<double>(*settings_.capacity_bytes);
-        lines.push_back(settings_.device + " memory " + meter(used, bar_width) + format_bytes(held) + " of " +
-                        format_bytes(*settings_.capacity_bytes));
-        if (settings_.ledger) lines.push_back(ledger_line(settings_, *settings_.capacity_bytes, bar_width));
+    return lines;
+}
+
+std::vector<std::string> Progress::device_lines(std::size_t bar_width) const {
+    std::vector<std::string> lines;
+    for (const ShownDevice& device : settings_.devices) {
+        if (!device.capacity_bytes || *device.capacity_bytes <= 0) continue;
+        const auto occupancy = device.occupancy ? device.occupancy() : std::nullopt;
+        std::int64_t held = 0;
+        for (const auto& [trial, running] : running_) held += running.device == device.name ? running.allocated.value_or(0) : 0;
+        if (occupancy) held = occupancy->used_bytes;
+        const double used = static_cast<double>(held) / static_cast<double>(*device.capacity_bytes);
+        lines.push_back(device.name + " memory " + meter(used, bar_width) + format_bytes(held) + " of " +
+                        format_bytes(*device.capacity_bytes));
+        if (device.ledger) lines.push_back(ledger_line(device, bar_width));
     }
     return lines;
 }

@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "hpo/analysis/study_counts.hpp"
-#include "hpo/device/ledger.hpp"
-#include "hpo/device/metered_device.hpp"
 #include "hpo/tuner/options.hpp"
 #include "support/screen.hpp"
+#include "tune/display/shown_device.hpp"
 
 namespace hpo::tune {
 
@@ -28,15 +27,10 @@ class Progress final : public TuneObserver {
 public:
     struct Settings {
         ProgressStyle style = ProgressStyle::plain;
-        int out = STDERR_FILENO;                     ///< a descriptor
-        std::int64_t trials = 0;                     ///< asked for
-        std::vector<std::string> metrics;            ///< the objectives' names
-        std::string device;                          ///< "cpu"
-        std::optional<std::int64_t> capacity_bytes;  ///< of the device
-        /// Who holds how much of the device now; empty where nobody can say.
-        std::function<std::optional<device::Occupancy>()> occupancy;
-        /// What is reserved of the device for attempts, and what they wait for; empty where nobody counts that.
-        std::function<std::vector<device::LedgerEntry>()> ledger{};
+        int out = STDERR_FILENO;                                 ///< a descriptor
+        std::int64_t trials = 0;                                 ///< asked for
+        std::vector<std::string> metrics;                        ///< the objectives' names
+        std::vector<ShownDevice> devices;                        ///< that trials run on
         std::function<void(const Trial& trial)> trial_finished;  ///< may be empty
         std::function<void()> attempt_started{};                 ///< may be empty
         std::size_t workers = 1;                                 ///< trials at once
@@ -66,6 +60,7 @@ public:
     void reported(const Trial& trial, const Report& report) override;
     void memory_marked(const Trial& trial, const MemoryMark& mark) override;
     void attempt_ended(const Trial& trial, const Attempt& attempt) override;
+    void device_left_out(const std::string& device, double seconds, const Failure& latest) override;
     void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
     void mispredicted(const Trial& trial, const std::string& how) override;
     void source_given_up(const std::string& source, const std::string& family) override;
@@ -78,6 +73,7 @@ public:
 private:
     struct Running {
         std::string what;
+        std::string device;
         std::optional<Report> latest;
         double seconds_at_latest = 0;  ///< after `begin`
         std::int64_t worker_pid = 0;
@@ -103,6 +99,9 @@ private:
     /// The seconds that the running and the missing trials will take; nothing before a trial of the study has ended.
     [[nodiscard]] std::optional<double> seconds_left() const;
     [[nodiscard]] std::string head(std::size_t width) const;
+    /// The lines of the running trials, and of the devices' memory.
+    [[nodiscard]] std::vector<std::string> running_lines();
+    [[nodiscard]] std::vector<std::string> device_lines(std::size_t bar_width) const;
 
     Settings settings_;
     Study study_;

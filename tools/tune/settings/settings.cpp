@@ -8,6 +8,7 @@
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/duration.hpp"
+#include "hpo/core/device_word.hpp"
 #include "hpo/core/plan_text.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/objectives.hpp"
@@ -31,8 +32,13 @@ constexpr Word known_words[] = {
     {"study", "", "NAME", "name of the study (default: the script's)"},
     {"trials", "100", "N", "trials in all, including those that the study already has"},
     {"time", "", "DURATION", "start no trial after this: 45s, 90min, 1h30min"},
-    {"device", "auto", "auto|cpu|cuda|cuda:N", "where trials run"},
-    {"device-memory", "", "SIZE", "how much memory all trials together may hold on the device: 600MiB"},
+    {"device", "auto", "auto|cpu|cuda|cuda:N|cuda:*|LIST",
+     "where trials run; several devices with commas, each with its own size if you like: cuda:0,cuda:1=20GiB"},
+    {"device-memory", "", "SIZE", "how much memory all trials together may hold on each device: 600MiB"},
+    {"min-free", "", "SIZE", "use only GPUs that have so much free when the run begins"},
+    {"device-wait", "", "DURATION", "wait so long for a GPU that can be used (default: not at all)"},
+    {"device-interval", "10s", "DURATION", "how often a GPU is looked for meanwhile"},
+    {"fallback-device", "", "DEVICE", "where trials run while no other device can be used: cpu"},
     {"compute-capability", "", "N.N", "compute capability of the GPU to predict for: 9.0 is Hopper (default: the driver's answer)"},
     {"ledger", "auto", "auto|FILE", "file in which runs reserve memory of the device; the same file for all runs that share it"},
     {"workers", "auto", "auto|N", "trials at once"},
@@ -92,15 +98,15 @@ script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print
 }
 
 /// Whether there is a size to hold predictions against: the user's, or a GPU's.
-bool knows_device_memory(const std::map<std::string, Settings::Setting>& settings) {
+bool knows_device_memory(const std::map<std::string, Settings::Setting>& settings, const std::vector<DeviceWord>& devices) {
     if (!settings.at("device-memory").text.empty()) return true;
-    const std::string& device = settings.at("device").text;
-    if (device == "cpu") return false;
-    if (device != "auto") {
-        const auto card = card_of(device);
+    return std::ranges::any_of(devices, [](const DeviceWord& device) {
+        if (device.bytes) return true;
+        if (is_cpu(device.name)) return false;
+        if (device.name == "auto" || device.name == "cuda:*") return std::ranges::any_of(visible_cards(), &device::NvidiaDevice::is_known);
+        const auto card = card_of(device.name);
         return card && card->is_known();
-    }
-    return std::ranges::any_of(visible_cards(), &device::NvidiaDevice::is_known);
+    });
 }
 
 /// A duration from 1 ms to `most_seconds`.
@@ -174,7 +180,9 @@ Settings::Settings(StudyArguments arguments)
     if (description().trainer.empty()) throw Error{Errc::script, arguments_.script + ": got an empty trainer; expected trainer = \"name\""};
     if (settings_["guard"].text.starts_with("auto:"))
         throw bad_value(place("guard"), "'" + settings_["guard"].text + "'", "auto, which has no options, or a guard's name with them");
-    if (Setting& guard = settings_["guard"]; guard.text == "auto") guard.text = knows_device_memory(settings_) ? "calibrated" : "unlimited";
+    devices_ = parse_devices(place("device"), text("device"));
+    if (Setting& guard = settings_["guard"]; guard.text == "auto")
+        guard.text = knows_device_memory(settings_, devices_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();
     if (study.objectives.size() > 1) {
         for (const auto& [word, only] : {std::pair{"sampler", "random"}, std::pair{"pruner", "none"}}) {

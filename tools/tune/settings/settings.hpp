@@ -20,6 +20,7 @@
 #include "hpo/script/recovery_rules.hpp"
 #include "hpo/script/study_reader.hpp"
 #include "hpo/tuner/session.hpp"
+#include "tune/settings/device_words.hpp"
 
 namespace hpo::tune {
 
@@ -74,12 +75,14 @@ public:
     [[nodiscard]] std::int64_t whole(const std::string& word, std::int64_t least,
                                      std::int64_t greatest = std::numeric_limits<std::int64_t>::max()) const;
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;
+    /// Those of `device`.
+    [[nodiscard]] const std::vector<DeviceWord>& devices() const noexcept { return devices_; }
     [[nodiscard]] std::optional<double> time_seconds() const;
     /// Of the GPU that is predicted for; nothing where nobody says. One that LibTorch does not know is refused when the script is loaded.
     [[nodiscard]] std::optional<allocator::ComputeCapability> compute_capability() const;
     /// TuneOptions::target_share where somebody says it; nothing: auto.
     [[nodiscard]] std::optional<double> target_share() const;
-    /// `attempt-time` or `silence-time`. Not set: no limit.
+    /// A duration that may be left out: `attempt-time`, `silence-time`, `device-wait`.
     [[nodiscard]] std::optional<std::chrono::milliseconds> limit(const std::string& word) const;
     /// What a trainer plugin may take to say what it is, to come up in a worker, and to check one proposal.
     [[nodiscard]] std::chrono::milliseconds plugin_timeout() const;
@@ -115,6 +118,7 @@ private:
     script::StudyScript silent_;
     std::optional<script::StudyDescription> typed_;  ///< the script's, after take_types has changed a value
     std::map<std::string, Setting> settings_;
+    std::vector<DeviceWord> devices_;
 };
 
 /// A setting that must be a duration; throws Error{bad_value}. A timeout is from 1 ms to a day.

@@ -114,7 +114,7 @@ int StudyRun::run() {
     try_out_script();
     ask_trainer();
     if (trainer_refuses_script()) return refusal;
-    measure_device();
+    find_devices();
     start_workers();
     if (trainer_refuses_first_proposal()) return refusal;
     watch_interrupts();
@@ -156,7 +156,6 @@ void StudyRun::ask_trainer() {
     require_plan(settings_, info_);
     require_micro_batch(settings_, info_, proposals_);
     if (!settings_.text("save-best").empty()) require_saves_models(settings_.place("save-best"), info_);
-    device_.name = chosen_device(settings_, info_);
 }
 
 bool StudyRun::trainer_refuses_script() const {
@@ -165,32 +164,37 @@ bool StudyRun::trainer_refuses_script() const {
            refused({rules.failing.begin(), rules.failing.end()});
 }
 
-void StudyRun::measure_device() {
-    device_.capacity_bytes = device_capacity(settings_, device_.name);
-    device_.parallel = parallelism(settings_, device_.name);
-    for (const std::string& text : beyond_machine(settings_, device_.name))
+void StudyRun::find_devices() {
+    devices_ = run_devices(settings_, info_, [this](const std::string& text) { note(text); });
+    for (const std::string& text : beyond_machine(settings_, devices_.front().name))
         std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";
     if (!options_.verbose) return;
     std::cerr << settings_.report();
-    std::cerr << "trainer " << info_.name << (info_.libtorch_version.empty() ? "" : " on LibTorch " + info_.libtorch_version) << ", device "
-              << device_.name << ", " << device_.parallel.workers << " workers of " << device_.parallel.threads << " threads\n";
+    std::cerr << "trainer " << info_.name << (info_.libtorch_version.empty() ? "" : " on LibTorch " + info_.libtorch_version) << "\n";
+    for (const RunDevice& device : devices_) {
+        std::cerr << "device " << device.name << (device.is_fallback ? ", the fallback" : "") << ", "
+                  << tools::counted(device.parallel.workers, "worker") << " of " << tools::counted(device.parallel.threads, "thread")
+                  << "\n";
+    }
 }
 
 void StudyRun::start_workers() {
-    workers_.emplace(settings_, info_, device_, [this](const std::string& text) { note(text); });
-    workers_->share_device(settings_, info_, device_, policies_.guard.looks(), tune_);
+    workers_.emplace(settings_, info_, devices_, [this](const std::string& text) { note(text); });
+    workers_->share_devices(settings_, info_, policies_.guard.looks(), tune_);
 }
 
 bool StudyRun::trainer_refuses_first_proposal() {
     const ParamSet& first = proposals_.front();
-    return refused(problems_before_start(workers_->pool(), info_.name, first, first_plan(settings_, info_, first, device_.name)));
+    return refused(problems_before_start(workers_->largest_pool(), info_.name, first,
+                                         first_plan(settings_, info_, first, workers_->largest_device().name)));
 }
 
 bool StudyRun::device_is_too_small_for(const History& learned) {
-    if (!device_.capacity_bytes) return false;
+    const RunDevice& device = workers_->largest_device();
+    if (!device.capacity_bytes) return false;
     const auto problem =
-        nothing_fits(settings_, info_, workers_->pool(), policies_.guard,
-                     {device_.name, *device_.capacity_bytes, learned, [this](const std::string& text) { note(text); }, was_interrupted});
+        nothing_fits(settings_, info_, workers_->largest_pool(), policies_.guard,
+                     {device.name, *device.capacity_bytes, learned, [this](const std::string& text) { note(text); }, was_interrupted});
     return problem && refused({*problem});
 }
 
@@ -200,22 +204,19 @@ void StudyRun::open_store() {
 }
 
 void StudyRun::show_progress() {
-    std::function<std::vector<device::LedgerEntry>()> ledger;
-    if (workers_->shares_device()) ledger = [this] { return workers_->ledger_entries(); };
+    std::size_t workers = 0;
+    for (const RunDevice& device : devices_) workers += device.is_fallback && devices_.size() > 1 ? 0 : device.parallel.workers;
     progress_.emplace(Progress::Settings{.style = style_,
                                          .trials = tune_.trials,
                                          .metrics = settings_.objectives(),
-                                         .device = device_.name,
-                                         .capacity_bytes = device_.capacity_bytes,
-                                         .occupancy = [this] { return workers_->pool().occupancy(); },
-                                         .ledger = std::move(ledger),
+                                         .devices = workers_->shown(),
                                          .trial_finished = [this](const Trial& trial) { trial_finished(trial); },
                                          .attempt_started = [this] { attempt_started(); },
-                                         .workers = device_.parallel.workers});
+                                         .workers = workers});
 }
 
 void StudyRun::tell_tuner_of_trainer() {
-    tune_.plan.device = device_.name;
+    tune_.plan.device = devices_.front().name;
     inherit_allocator_settings(tune_.plan);
     tune_.plan.effective_batch = unsearched_batch(settings_, info_);
     tune_.effective_batch_parameter = info_.effective_batch_parameter;
@@ -239,7 +240,7 @@ void StudyRun::open_study() {
 bool StudyRun::device_is_too_small_for_stored_study() {
     std::vector<Attempt> other_studies;
     if (policies_.guard.carries())
-        other_studies = tuner::Bookkeeping::attempts_of_other_studies(*store_, study_.id, workers_->pool().runs_on().device_name);
+        other_studies = tuner::Bookkeeping::attempts_of_other_studies(*store_, study_.id, workers_->largest_pool().runs_on().device_name);
     return device_is_too_small_for({study_.name, study_.directions, stored_, {}, other_studies});
 }
 
@@ -266,7 +267,7 @@ void StudyRun::keep_best_model() {
 TuneResult StudyRun::tune() {
     const Space space = settings_.script().space();
     Tuner tuner{std::move(policies_.sampler), std::move(policies_.pruner), std::move(policies_.guard), std::move(policies_.recovery)};
-    TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, workers_->pool(), tune_, *progress_);
+    TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, workers_->devices(tune_.predicts), tune_, *progress_);
     progress_->finish();
     store_->require_in_place();  // a run may be shorter than the time between two heartbeats
     return result;

@@ -51,7 +51,7 @@ private:
     void try_out_script();
     void ask_trainer();
     [[nodiscard]] bool trainer_refuses_script() const;
-    void measure_device();
+    void find_devices();
     void start_workers();
     [[nodiscard]] bool trainer_refuses_first_proposal();
     [[nodiscard]] bool device_is_too_small_for(const History& learned);
@@ -83,7 +83,7 @@ private:
     TuneOptions tune_;
     std::vector<ParamSet> proposals_;  ///< random ones, for looking at
     TrainerInfo info_;
-    RunDevice device_;
+    std::vector<RunDevice> devices_;
     bool has_told_unmeasured_ = false;
     bool has_told_interrupt_ = false;
     bool has_kept_options_ = false;  ///< of the trainer, in the study

@@ -1,61 +1,69 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "hpo/device/ledger.hpp"
 #include "hpo/store/sqlite/stored_predictions.hpp"
 #include "hpo/trainer/trainer.hpp"
+#include "hpo/tuner/devices.hpp"
 #include "hpo/tuner/options.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
+#include "tune/device/run_devices.hpp"
 #include "tune/device/shared_device.hpp"
-#include "tune/device/surroundings.hpp"
+#include "tune/display/shown_device.hpp"
 #include "tune/settings/settings.hpp"
 
 namespace hpo::tune {
 
-/// The device of a run, and how many work on it.
-struct RunDevice {
-    std::string name;                            ///< "cpu", "cuda:0"
-    std::optional<std::int64_t> capacity_bytes;  ///< nothing: not known
-    Parallelism parallel{};
-};
-
-/// The workers of a run, with the device's memory that they share and the predictions that they remember.
-///
-/// Design note: the pool asks the ledger and the stored predictions, and so it is the last member and ends first. The ledger asks the pool
-/// only while the tuner reserves memory.
+/// The workers of a run on each of its devices, with the memory that they share and the predictions that they remember.
 class StudyWorkers {
 public:
     using Note = std::function<void(const std::string&)>;
 
-    /// Starts the first worker. `note` is told what goes wrong and costs no attempt. Throws Error{plugin} if the trainer cannot be had.
-    StudyWorkers(const Settings& settings, const TrainerInfo& info, const RunDevice& device, Note note);
+    /// Starts the first worker of each device. `note` is told what goes wrong and costs no attempt. Throws Error{plugin} if the trainer
+    /// cannot be had.
+    StudyWorkers(const Settings& settings, const TrainerInfo& info, const std::vector<RunDevice>& devices, Note note);
     StudyWorkers(const StudyWorkers&) = delete;
     StudyWorkers& operator=(const StudyWorkers&) = delete;
     ~StudyWorkers() = default;
 
-    /// Lets attempts reserve the device's memory, as `tune` then says, if that memory is known and anybody else may take of it.
-    void share_device(const Settings& settings, const TrainerInfo& info, const RunDevice& device, bool guard_looks, TuneOptions& tune);
+    /// Lets attempts reserve the memory of devices, as `tune` then says, if that memory is known and anybody else may take of it.
+    void share_devices(const Settings& settings, const TrainerInfo& info, bool guard_looks, TuneOptions& tune);
     /// From now on predictions are read from the store and kept there.
     void keep_predictions_in(const std::string& store) { predictions_.emplace(store); }
 
-    [[nodiscard]] worker::Pool& pool() { return pool_; }
-    [[nodiscard]] bool shares_device() const { return shared_.has_value(); }
-    /// Of a device that is shared.
-    [[nodiscard]] std::vector<device::LedgerEntry> ledger_entries() { return shared_->reservations().entries(); }
+    /// The workers on the device with the most memory: what does not fit there fits nowhere.
+    [[nodiscard]] worker::Pool& largest_pool() { return largest().pool; }
+    [[nodiscard]] const RunDevice& largest_device() { return largest().what; }
+    /// The devices for the tuner. `predicts` is TuneDevice::predicts.
+    [[nodiscard]] std::vector<TuneDevice> devices(bool predicts);
+    /// The devices for a display. It asks this object while it draws.
+    [[nodiscard]] std::vector<ShownDevice> shown();
 
 private:
-    [[nodiscard]] worker::PoolConfig config(const Settings& settings, const TrainerInfo& info, const RunDevice& device);
+    /// Design note: the pool asks the ledger, and so it is the last member and ends first. The ledger asks the pool only while the tuner
+    /// reserves memory.
+    struct Device {
+        Device(StudyWorkers& owner, const Settings& settings, const TrainerInfo& info, const RunDevice& device)
+            : what{device}, pool{owner.config(*this, settings, info)} {}
+
+        RunDevice what;
+        std::optional<SharedDevice> shared{};
+        worker::Pool pool;
+    };
+
+    [[nodiscard]] Device& largest();
+    [[nodiscard]] worker::PoolConfig config(Device& device, const Settings& settings, const TrainerInfo& info);
 
     Note note_;
-    std::optional<SharedDevice> shared_;
     std::optional<store::StoredPredictions> predictions_;  ///< once the store is known to be one
-    worker::Pool pool_;
+    std::shared_ptr<worker::EventLoop> loop_ = std::make_shared<worker::EventLoop>();
+    std::deque<Device> devices_;
 };
 
 }  // namespace hpo::tune

@@ -7,6 +7,8 @@
 
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/cause.hpp"
+#include "hpo/failure/traits.hpp"
+#include "hpo/recovery/rungs/other_device.hpp"
 #include "hpo/recovery/shrink_micro_batch.hpp"
 
 namespace hpo::recovery {
@@ -22,6 +24,12 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
     const auto end = [&](Recovery::Action action, std::string reason) {
         return Recovery{.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
     };
+    if (traits_of(failure).blame == Blame::device) {
+        if (auto retry = OtherDevice{}.offer(failed)) {
+            retry->reason = decision_of(OtherDevice::name, retry->reason);
+            return *std::move(retry);
+        }
+    }
     if (failure.kind == FailureKind::crash || failure.kind == FailureKind::lost_worker) {
         const auto died = std::count_if(failed.trial.attempts.begin(), failed.trial.attempts.end(), [](const Attempt& attempt) {
             return attempt.failure && (attempt.failure->kind == FailureKind::crash || attempt.failure->kind == FailureKind::lost_worker);

@@ -26,7 +26,7 @@ HPO_INLINE const std::vector<std::string_view>& retry_members() {
         each_plan_field([&](const auto& field) {
             if (field.role != PlanRole::parameter) members.push_back(field.key);
         });
-        members.insert(members.end(), {"fresh_worker", "wait", "timeout", "alone", "params", "reason"});
+        members.insert(members.end(), {"fresh_worker", "other_device", "wait", "timeout", "alone", "params", "reason"});
         return members;
     }();
     return names;
@@ -140,7 +140,8 @@ HPO_INLINE bool changes_nothing(const FailedAttempt& failed, const Recovery& ret
     };
     const FailureKind kind = failed.failure.kind;
     if (kind == FailureKind::crash || kind == FailureKind::lost_worker || failed.attempt.checkpoint_step) return false;
-    if (retry.fresh_worker || effective(retry.plan) != effective(failed.attempt.plan)) return false;
+    if (retry.fresh_worker || (retry.other_device && failed.other_devices > 0) || effective(retry.plan) != effective(failed.attempt.plan))
+        return false;
     if (retry.params) {
         const ParamSet& before = params_of(failed.trial, failed.attempt);
         for (const Param& param : *retry.params) {
@@ -161,6 +162,7 @@ HPO_INLINE void read_retry(lua_State* L, int index, Recovery& recovery, const Fa
     recovery.fresh_worker = given.truth("fresh_worker").value_or(false);
     read_wait(L, given, place, recovery);
     recovery.alone = given.truth("alone").value_or(false);
+    recovery.other_device = given.truth("other_device").value_or(false);
     recovery.reason = given.text("reason").value_or("");
     if (!given.push("params")) return;
     if (lua_type(L, -1) != LUA_TTABLE) raise_wrong_type(L, -1, place, "params", "a table such as { [\"tok.max_length\"] = 256 }");

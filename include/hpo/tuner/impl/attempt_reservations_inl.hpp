@@ -12,8 +12,8 @@
 
 namespace hpo::tuner {
 
-HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::admit(WaitingAttempt attempt) {
-    if (takes(attempt)) return attempt;
+HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::admit(WaitingAttempt attempt, bool is_slot_free) {
+    if (is_slot_free && takes(attempt)) return attempt;
     waiting_.push_back(std::move(attempt));
     return std::nullopt;
 }

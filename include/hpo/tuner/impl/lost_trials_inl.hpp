@@ -11,10 +11,10 @@
 
 namespace hpo::tuner {
 
-HPO_INLINE Attempt continued(const Attempt& last, std::optional<std::int64_t> step, const TuneOptions& options) {
+HPO_INLINE Attempt continued(const Attempt& last, std::optional<std::int64_t> step) {
     Attempt attempt;
     attempt.plan = last.plan;
-    attempt.plan.device = options.plan.device;
+    attempt.plan.device.clear();  // this run may have others
     attempt.changed_params = last.changed_params;
     attempt.resumed_step = step;
     return attempt;

@@ -9,6 +9,7 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/core/device_word.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/peak_prediction.hpp"
 #include "hpo/memory/calibration/observation.hpp"
@@ -20,7 +21,7 @@ namespace hpo::tuner {
 HPO_INLINE std::optional<std::string> prediction_miss(const Attempt& attempt) {
     constexpr double tolerance = 0.1;
     // A GPU's memory is taken in segments of up to 20 MiB. Where one more or less was taken says nothing.
-    const double too_small_to_tell = attempt.plan.device == "cpu" ? 0x1p20 : 20 * 0x1p20;
+    const double too_small_to_tell = is_cpu(attempt.plan.device) ? 0x1p20 : 20 * 0x1p20;
     if (!attempt.estimate || !attempt.estimate->need) return std::nullopt;
     const Estimate& estimate = *attempt.estimate;
     if (std::find(peak_source_names.begin(), peak_source_names.end(), estimate.source) == peak_source_names.end()) return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/core/device_word.hpp"
 #include "hpo/core/value.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
@@ -22,7 +23,7 @@ HPO_INLINE std::int64_t outside_allocator(const Attempt& attempt) {
 HPO_INLINE std::optional<std::int64_t> cap_under_reservation(const Attempt& attempt, std::int64_t reservation_bytes,
                                                              std::optional<std::int64_t> capacity_bytes) {
     const auto& own = attempt.plan.cap_bytes;
-    if (capacity_bytes && reservation_bytes >= *capacity_bytes && attempt.plan.device == "cpu") return own;
+    if (capacity_bytes && reservation_bytes >= *capacity_bytes && is_cpu(attempt.plan.device)) return own;
     const std::int64_t cap = std::max<std::int64_t>(1, reservation_bytes - outside_allocator(attempt));
     return own ? std::min(*own, cap) : cap;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hpo/core/device_word.hpp"
 #include "hpo/core/memory_reading.hpp"
 #include "hpo/device/host_occupancy.hpp"
 #include "hpo/device/left_by_others.hpp"
@@ -35,7 +36,7 @@ namespace hpo::worker::inline supervisor {
         const std::int64_t free = std::max<std::int64_t>(0, seen->capacity_bytes - seen->used_bytes);
         least = least ? std::min(*least, free) : free;
     };
-    if (config.device == "cpu") {
+    if (is_cpu(config.device)) {
         look(metered);
         look(device::host_occupancy());
     } else {
@@ -55,7 +56,7 @@ namespace hpo::worker::inline supervisor {
     const auto is_ours = [&](std::int64_t pid) {
         return std::ranges::find(owners, pid) != owners.end() || std::ranges::find(owners, device::parent_process(pid)) != owners.end();
     };
-    if (config.device == "cpu") {
+    if (is_cpu(config.device)) {
         const auto host = device::host_occupancy();
         if (!metered && !host) return std::nullopt;
         if (!metered || !host) return device::left_by_others(metered ? *metered : *host, is_ours);

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -17,6 +15,7 @@
 #include "hpo/worker/leak_watch.hpp"
 #include "hpo/worker/supervisor/check_answer.hpp"
 #include "hpo/worker/supervisor/device_now.hpp"
+#include "hpo/worker/supervisor/event_loop.hpp"
 #include "hpo/worker/supervisor/memory_questions.hpp"
 #include "hpo/worker/supervisor/orders.hpp"
 #include "hpo/worker/supervisor/pool_config.hpp"
@@ -39,12 +38,16 @@ public:
     explicit Pool(PoolConfig config);
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
-    ~Pool() override { dismiss_all(); }
+    ~Pool() override {
+        dismiss_all();
+        shared_loop_->undelivered -= happened_.size();
+    }
 
     [[nodiscard]] const TrainerInfo& info() const { return *info_; }
 
+    /// A slot is free once the end of its attempt was delivered.
     [[nodiscard]] std::size_t free_slots() const override {
-        return std::count_if(slots_.begin(), slots_.end(), [](const WorkerSlot& slot) { return !slot.running; });
+        return std::count_if(slots_.begin(), slots_.end(), [](const WorkerSlot& slot) { return !slot.running && !slot.ended; });
     }
 
     void submit(const Job& job, ExecutorEvents& events) override;
@@ -118,6 +121,11 @@ private:
 
     void on_gone(RemoteWorker& worker, const ProcessExit& exit) override;
 
+    /// Keeps an event for the next call of `wait`.
+    void tell_later(WorkerEvent event) {
+        happened_.push_back(std::move(event));
+        ++shared_loop_->undelivered;
+    }
     /// Passes on the events that came. Returns false if there were none.
     bool deliver(ExecutorEvents& events);
     void judge(ExecutorEvents& events, std::int64_t trial, const Report& report);
@@ -151,8 +159,8 @@ private:
     bool let_go(const std::shared_ptr<RemoteWorker>& worker);
 
     PoolConfig config_;
-    boost::asio::io_context loop_{1};
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{loop_.get_executor()};
+    std::shared_ptr<EventLoop> shared_loop_{config_.loop ? config_.loop : std::make_shared<EventLoop>()};
+    boost::asio::io_context& loop_{shared_loop_->context};
     std::optional<device::MeteredDevice> metered_;
     std::vector<WorkerSlot> slots_;
     std::shared_ptr<RemoteWorker> question_worker_;  ///< answers questions while every other is busy

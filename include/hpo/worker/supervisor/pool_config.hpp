@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "hpo/worker/environment.hpp"
 
 namespace hpo::worker::inline supervisor {
+
+struct EventLoop;
 
 struct PoolConfig {
     std::filesystem::path worker_program;  ///< hpo-worker
@@ -41,6 +44,8 @@ struct PoolConfig {
     std::filesystem::path log_folder;  ///< for worker-N.log; must exist. Empty: output is only kept for failures
     Environment environment = inherited_environment();
     std::filesystem::path account_folder = "/dev/shm";  ///< where a metered device's account lies while the pool lives
+
+    std::shared_ptr<EventLoop> loop{};  ///< shared with the run's other pools; null: a loop of its own
 
     std::chrono::milliseconds start_timeout{60'000};  ///< from a worker's start until it must be ready
     std::chrono::milliseconds check_timeout{60'000};  ///< for the answer to a check; ask it before a study runs

@@ -31,6 +31,7 @@ struct WorkerSlot {
     Environment environment;               ///< the environment that it was started with
     std::optional<Running> running;
     std::optional<std::int64_t> last_trial;
+    bool ended = false;         ///< true if the end of its attempt was not delivered yet
     std::int64_t attempts = 0;  ///< of this worker
     bool leaving = false;       ///< true if the worker is about to end, or to be ended
 
@@ -51,7 +52,7 @@ struct WorkerSlot {
     WorkerSlot* best = nullptr;
     int best_rank = 0;
     for (WorkerSlot& slot : slots) {
-        if (slot.running) continue;
+        if (slot.running || slot.ended) continue;
         int rank = 1;  // its worker has to be replaced
         if (job.fresh_worker) rank = slot.last_trial == job.trial ? 3 : slot.worker ? 1 : 2;
         else if (!slot.worker) rank = 2;

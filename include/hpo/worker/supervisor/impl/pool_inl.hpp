@@ -14,6 +14,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/core/device_word.hpp"
 #include "hpo/worker/supervisor/attempt_end.hpp"
 #include "hpo/worker/supervisor/metered_account.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
@@ -22,7 +23,7 @@
 namespace hpo::worker::inline supervisor {
 
 HPO_INLINE Pool::Pool(PoolConfig config) : config_{std::move(config)}, slots_(std::max<std::size_t>(config_.workers, 1)) {
-    if (config_.device_budget_bytes && config_.device == "cpu") {
+    if (config_.device_budget_bytes && is_cpu(config_.device)) {
         metered_.emplace(make_metered_device(config_.account_folder, *config_.device_budget_bytes));
     }
     slots_[0].worker = start_worker(environment_of(ExecutionPlan{.device = config_.device}), 0);
@@ -39,7 +40,7 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     if (!chosen) throw Error{Errc::usage, "pool: no free slot for trial " + std::to_string(job.trial)};
     WorkerSlot& slot = *chosen;
     for (WorkerSlot& other : slots_) {  // an idle worker holds a GPU context that no attempt's prediction counts
-        if (config_.device != "cpu" && &other != &slot && other.idle()) dismiss(other);
+        if (!is_cpu(config_.device) && &other != &slot && other.idle()) dismiss(other);
     }
     try {
         if (slot.worker && (job.fresh_worker || slot.leaving || slot.environment != environment)) dismiss(slot);
@@ -66,7 +67,7 @@ HPO_INLINE void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
     if (deliver(events)) return;
     end_overdue();
     dismiss_leaving();
-    run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return !happened_.empty(); });
+    run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return shared_loop_->undelivered > 0; });
     deliver(events);
 }
 
@@ -107,7 +108,7 @@ HPO_INLINE std::shared_ptr<RemoteWorker> Pool::start_worker(Environment environm
 
 HPO_INLINE TrainerJob Pool::trainer_job(const Job& job) const {
     TrainerJob result = worker::trainer_job(config_, *info_, job);
-    if (metered_ && job.plan.device == "cpu") result.metered_device = metered_->file().string();
+    if (metered_ && is_cpu(job.plan.device)) result.metered_device = metered_->file().string();
     return result;
 }
 
@@ -128,7 +129,7 @@ HPO_INLINE void Pool::dismiss(WorkerSlot& slot) {
 
 HPO_INLINE void Pool::await_release() {
     const std::vector<std::int64_t> gone = std::exchange(gone_, {});
-    if (config_.device == "cpu" || gone.empty()) return;
+    if (is_cpu(config_.device) || gone.empty()) return;
     run_until(loop_, config_.release_timeout, [&] {
         const auto card = card_occupancy(config_);
         return !card ||
@@ -205,20 +206,21 @@ HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
         if (answered->id == question_) answer_ = std::move(*answered);
     } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
         slot->running->heard = Stopwatch{};
-        if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) happened_.push_back(*std::move(worker_event));
+        if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) tell_later(*std::move(worker_event));
         else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*slot, std::move(*ended));
     }
 }
 
 HPO_INLINE void Pool::on_ended(WorkerSlot& slot, Ended ended) {
     const Running running = *std::exchange(slot.running, std::nullopt);
+    slot.ended = true;
     slot.worker->calm();
     const bool spent = config_.worker_attempts > 0 && slot.attempts >= config_.worker_attempts;
     slot.leaving = ended.leaving || spent || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
     AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
     if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = slot.worker->log().tail();
     outcome.log = slot.worker->log().attempt_text();
-    happened_.push_back({running.trial, std::move(outcome)});
+    tell_later({running.trial, std::move(outcome)});
 }
 
 HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
@@ -233,11 +235,12 @@ HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     slot->leaving = false;
     slot->attempts = 0;
     if (!running) return;
+    slot->ended = true;
     death.host_memory_was_short = exit.signal == SIGKILL && oom_kills() > running->oom_kills_before;
     AttemptOutcome outcome = outcome_of_death(*running, death);
     outcome.worker_pid = worker.pid();
     outcome.log = worker.log().attempt_text();
-    happened_.push_back({running->trial, std::move(outcome)});
+    tell_later({running->trial, std::move(outcome)});
 }
 
 HPO_INLINE bool Pool::deliver(ExecutorEvents& events) {
@@ -245,6 +248,10 @@ HPO_INLINE bool Pool::deliver(ExecutorEvents& events) {
     while (!happened_.empty()) {
         WorkerEvent worker_event = std::move(happened_.front());
         happened_.pop_front();
+        --shared_loop_->undelivered;
+        if (std::holds_alternative<AttemptOutcome>(worker_event.what)) {
+            for (WorkerSlot& slot : slots_) slot.ended = slot.ended && slot.last_trial != worker_event.trial;
+        }
         if (const auto* report = std::get_if<Report>(&worker_event.what)) judge(events, worker_event.trial, *report);
         else tell(events, worker_event);
     }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hpo/store/snapshot.hpp"
+#include "support/bytes.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+using hpo::tests::mib;
+
+namespace {
+
+/// A study of the fault trainer. `fault` is a Lua expression that may read `trial`.
+struct FaultStudy {
+    Workshop workshop;
+
+    explicit FaultStudy(const std::string& fault, const std::string& members = "") {
+        workshop.write("devices.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "devices", trainer = "fault", sampler = "random", pruner = "none", trials = 24, seed = 3,)" +
+                                          members + R"(
+  objective = { metric = "value", direction = "minimize" },
+  space = function(trial)
+    trial:float("x", 0, 1)
+    trial:categorical("fault", { "none", "hardware_below_100MiB" }, { only = { )" +
+                                          fault + R"( } })
+  end,
+}
+)");
+    }
+
+    [[nodiscard]] CommandResult run(const std::vector<std::string>& words) const {
+        std::vector<std::string> all{tool("hpo-tune"), "run",  "devices.lua", "--plugin-dir", HPO_BINARY_DIR "/tests/trainers",
+                                     "--progress",     "plain"};
+        all.insert(all.end(), words.begin(), words.end());
+        return run_command(workshop, all);
+    }
+    [[nodiscard]] std::vector<hpo::Trial> trials() const {
+        hpo::store::Snapshot store{workshop.path("hpo.db")};
+        return store.trials(store.study("devices"));
+    }
+};
+
+std::map<std::string, int> ran_on(const std::vector<hpo::Trial>& trials) {
+    std::map<std::string, int> counts;
+    for (const hpo::Trial& trial : trials) {
+        if (trial.state == hpo::TrialState::complete) ++counts[trial.attempts.back().plan.device];
+    }
+    return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a run uses four devices, each with its own memory, and the post-mortem says which trial ran where") {
+    const FaultStudy study{R"("none")"};
+    const auto ended = study.run({"--device", "cpu:0,cpu:1,cpu:2=32MiB,cpu:3", "--device-memory", "64MiB", "--workers", "4"});
+    INFO(ended.out << ended.error);
+    REQUIRE(ended.status == 0);
+    const auto trials = study.trials();
+    CHECK(ran_on(trials).size() == 4);
+    for (const hpo::Trial& trial : trials) {
+        const hpo::Attempt& attempt = trial.attempts.back();
+        CHECK(attempt.capacity_bytes == (attempt.plan.device == "cpu:2" ? 32 : 64) * mib);
+    }
+    CHECK_THAT(ended.error, Contains("; on cpu:3"));
+    const std::string last = std::to_string(trials.size() - 1);
+    const auto shown = run_command(study.workshop, {tool("hpo-analyze"), "trial", last, "--store", "hpo.db"});
+    CHECK_THAT(shown.out, Contains(trials.back().attempts.back().plan.device));
+}
+
+TEST_CASE("trials that meet a fault of one device end well on another, and the faulty one is left out") {
+    const FaultStudy study{R"("hardware_below_100MiB")"};
+    const auto ended = study.run({"--device", "cpu:0=64MiB,cpu:1=128MiB", "--workers", "2"});
+    INFO(ended.out << ended.error);
+    REQUIRE(ended.status == 0);
+    const auto trials = study.trials();
+    CHECK(ran_on(trials) == std::map<std::string, int>{{"cpu:1", 24}});
+    CHECK_THAT(ended.error, Contains("cpu:0 is left out for 1 min 00 s: attempts fail there by its own fault, the latest with: hardware"));
+    std::size_t faults = 0;
+    for (const hpo::Trial& trial : trials) faults += trial.attempts.size() - 1;
+    CHECK(faults == 3);
+    const auto failures = run_command(study.workshop, {tool("hpo-analyze"), "failures", "--store", "hpo.db"});
+    CHECK_THAT(failures.out, Contains("other_device"));
+}
+
+TEST_CASE("a rule of a script sends a trial to another device") {
+    const FaultStudy study{R"("hardware_below_100MiB")", R"(
+  recovery = "fail",
+  on_failure = function(trial, failure, plan)
+    if failure.blame == "device" then return hpo.retry { other_device = true } end
+  end,)"};
+    const auto ended = study.run({"--device", "cpu:0=64MiB,cpu:1=128MiB", "--workers", "2", "--trials", "6"});
+    INFO(ended.out << ended.error);
+    REQUIRE(ended.status == 0);
+    const auto trials = study.trials();
+    CHECK(ran_on(trials) == std::map<std::string, int>{{"cpu:1", 6}});
+    bool told = false;
+    for (const hpo::Trial& trial : trials)
+        told = told || trial.attempts.front().decision.find("on another device (the script's rule)") != std::string::npos;
+    CHECK(told);
+}
+
+TEST_CASE("a device that a run cannot have is refused in one line that says what would be right") {
+    const FaultStudy study{R"("none")"};
+    const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
+        {{"--device", "gpu"}, "--device: got 'gpu'; expected auto, cpu, cuda, cuda:N or cuda:*, or several with commas: cuda:0,cuda:1"},
+        {{"--device", ""}, "--device: "},
+        {{"--device", "cpu:0,cpu:0"}, "--device: got 'cpu:0' twice; expected each device once"},
+        {{"--device", "cpu:0,"}, "--device: got ''; expected auto"},
+        {{"--device", "auto,cpu"}, "--device: got 'auto' beside other devices; expected it alone"},
+        {{"--device", "cpu:0,cpu:1"}, "--device: got 'cpu:0' without a size; expected how much memory it has"},
+        {{"--device", "cpu:0=lots"}, "--device: cpu:0: "},
+        {{"--device", "cpu:0=1KiB"}, "--device: cpu:0: got '1KiB'; expected at least 1MiB"},
+        {{"--device", "cpu:0,cpu:1", "--device-memory", "64MiB", "--workers", "1"},
+         "--workers: got 1 for 2 devices; expected at least one worker for each device"},
+        {{"--fallback-device", "tpu"}, "--fallback-device: got 'tpu'"},
+        {{"--device-wait", "soon"}, "--device-wait: "},
+    };
+    for (const auto& [words, message] : wrong) {
+        const auto refused = study.run(words);
+        CAPTURE(words, refused.error);
+        CHECK(refused.status == 2);
+        CHECK_THAT(refused.error, Contains(message));
+        CHECK_FALSE(std::filesystem::exists(study.workshop.path("hpo.db")));
+    }
+}
