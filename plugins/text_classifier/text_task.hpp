@@ -71,6 +71,11 @@ public:
         return hpo::libtorch::metrics_of(score(model, texts_->validation, plan));
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return texts_->labels.size(); }
+    [[nodiscard]] hpo::libtorch::BatchRules batch_rules() const override {
+        hpo::libtorch::BatchRules rules = Task::batch_rules();
+        rules.vocabulary = options_.encoder.vocabulary;
+        return rules;
+    }
     [[nodiscard]] std::vector<std::string> layers() const override { return parts_; }
     [[nodiscard]] std::vector<std::string> remarks() const override { return texts_->remarks; }
     [[nodiscard]] std::string stand_in() const override { return texts_->stand_in; }
@@ -90,8 +95,9 @@ private:
     }
     [[nodiscard]] hpo::libtorch::ClassificationScore score(hpo::libtorch::Model& model, const EncodedTexts& part,
                                                            const hpo::libtorch::EvaluationPlan& plan) const {
-        return hpo::libtorch::score_classifier(model, {.examples = part.size(), .classes = texts_->labels.size()}, plan,
-                                               [&](auto examples) { return batch_of(part, examples, plan.device); });
+        return hpo::libtorch::score_classifier(
+            model, {.examples = part.size(), .classes = texts_->labels.size(), .vocabulary = options_.encoder.vocabulary}, plan,
+            [&](auto examples) { return batch_of(part, examples, plan.device); });
     }
 
     std::shared_ptr<const PreparedTexts> texts_;

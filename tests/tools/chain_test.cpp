@@ -83,8 +83,8 @@ return hpo.study {
 )");
     const auto result = run_command(workshop, {tool("hpo-tune"), "check", "labels.lua"});
     CHECK(result.status == 2);
-    CHECK_THAT(result.error,
-               Catch::Contains("label 9 in a batch of 100 examples; expected 0 to 4") && Catch::EndsWith("labels.lua: 1 problem\n"));
+    CHECK_THAT(result.error, Catch::Contains(" of batch 1 of the data (example ") && Catch::Contains("; expected 0 to 4") &&
+                                 Catch::EndsWith("labels.lua: 1 problem\n"));
 }
 
 TEST_CASE("the formula guard measures models that do not fit the device, and refuses or shrinks them before launch") {

@@ -20,6 +20,7 @@
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/seed.hpp"
 #include "hpo/torch/model.hpp"
+#include "hpo/torch/training/batch_rules.hpp"
 
 namespace hpo::libtorch::inline training {
 class TrainingStep;
@@ -93,6 +94,9 @@ public:
     [[nodiscard]] virtual bool batches_alike() const { return true; }
     /// The number of classes, for a classifier. Every batch's labels and logits are then checked. The logits are the model's first output.
     [[nodiscard]] virtual std::optional<std::int64_t> classes() const { return std::nullopt; }
+    /// What every batch must be. A task overrides it to tell more than its classes, such as the vocabulary of an embedding, or less: an
+    /// input may hold NaN. Begin from Task::batch_rules().
+    [[nodiscard]] virtual BatchRules batch_rules() const { return {.classes = classes(), .same_shapes = batches_alike()}; }
     /// The names of the model's parts ("encoder.layer.0") from its input to its output, the embeddings first and the head last. Every
     /// parameter lies in one part. A part of several modules is their names with spaces between. Freezing, probing and the decay of the
     /// learning rate use them. If empty, the model is one part. Called after build.

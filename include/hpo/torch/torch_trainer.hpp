@@ -95,7 +95,7 @@ private:
     template <class Body>
     AttemptOutcome in_attempt(const TrainerJob& job, Progress& progress, const Body& body) const;
 
-    /// Checks the labels of every training example, makes one pass of the model over a few examples, and runs TaskChecks.
+    /// Checks the labels and ids of every training example, makes one pass of the model over a few examples, and runs TaskChecks.
     std::vector<TrainerProblem> check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) const;
 
     int worker_threads_;  ///< LibTorch's default, which follows the worker's OMP_NUM_THREADS

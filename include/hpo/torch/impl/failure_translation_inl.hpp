@@ -26,9 +26,6 @@ HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::strin
         failure.type = std::string{type};
         failure.message = std::move(message);
     };
-    const auto with_configuration = [&](std::string_view message) {
-        return std::string{message} + (configuration.empty() ? "" : "; configuration: " + configuration);
-    };
     try {
         std::rethrow_exception(error);
     } catch (const c10::OutOfMemoryError& e) {
@@ -53,9 +50,9 @@ HPO_INLINE Failure translate_failure(const std::exception_ptr& error, std::strin
         if (failure.message.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos)
             failure.kind = FailureKind::host_out_of_memory;
     } catch (const BadBatch& e) {
-        describe(FailureKind::bad_batch, "hpo::libtorch::BadBatch", with_configuration(e.what()));
+        describe(FailureKind::bad_batch, "hpo::libtorch::BadBatch", with_configuration(e.what(), configuration));
     } catch (const NonFiniteLoss& e) {
-        describe(FailureKind::non_finite, "hpo::libtorch::NonFiniteLoss", with_configuration(e.what()));
+        describe(FailureKind::non_finite, "hpo::libtorch::NonFiniteLoss", with_configuration(e.what(), configuration));
     } catch (const std::bad_alloc& e) {
         describe(FailureKind::host_out_of_memory, "std::bad_alloc", e.what());
     } catch (const hpo::Error& e) {

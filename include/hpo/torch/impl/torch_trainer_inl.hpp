@@ -163,12 +163,13 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, 
     std::iota(order.begin(), order.end(), std::int64_t{0});
     constexpr std::size_t stride = 1024;
     attempt.enter("batch");
-    for (std::size_t start = 0; task.classes() && start < order.size(); start += stride) {
+    const BatchRules rules = task.batch_rules();
+    for (std::size_t start = 0; (rules.classes || rules.vocabulary) && start < order.size(); start += stride) {
         const Unmetered outside;
         const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
         const Batch batch = task.training_batch(chosen, torch::kCPU);
         check_count(batch, chosen.size());
-        check_labels(batch.targets, *task.classes());
+        check_batch(batch, rules, {.number = static_cast<std::int64_t>(start / stride) + 1, .of = "the data", .examples = chosen});
     }
     PreparedModel prepared = prepare_model(task, plan.tuning, seed, attempt);
     std::vector<TrainerProblem> problems = build_problems(seed);

@@ -80,6 +80,7 @@ public:
     [[nodiscard]] double training_step(TrainingStep& step) const override { return whole_.training_step(step); }
     [[nodiscard]] Metrics evaluate(Model& model, const EvaluationPlan& plan) const override;
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return whole_.classes(); }
+    [[nodiscard]] BatchRules batch_rules() const override { return whole_.batch_rules(); }
     [[nodiscard]] std::vector<std::string> layers() const override { return whole_.layers(); }
     void finish(Model& model, const EvaluationPlan& plan, Attributes& attributes) const override;
 

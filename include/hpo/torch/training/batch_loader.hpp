@@ -10,10 +10,13 @@
 #include <map>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "hpo/torch/task.hpp"
+#include "hpo/torch/training/batch_checks.hpp"
+#include "hpo/torch/training/batch_rules.hpp"
 
 namespace hpo::libtorch::inline training {
 
@@ -23,7 +26,8 @@ struct LoadPlan {
     Epoch epoch{};
     std::int64_t effective_batch = 1;
     std::int64_t micro_batch = 1;
-    std::int64_t workers = 0;  ///< threads that prepare batches ahead; if 0, next() makes them
+    std::int64_t first_step = 0;  ///< the epoch's steps before these, for messages
+    std::int64_t workers = 0;     ///< threads that prepare batches ahead; if 0, next() makes them
 };
 
 /// Gives an epoch's micro-batches in order. The last of a step may be short. Workers make them ahead of time, at most two for each worker,
@@ -38,13 +42,16 @@ public:
     BatchLoader(const BatchLoader&) = delete;
     BatchLoader& operator=(const BatchLoader&) = delete;
 
-    /// The next batch, on the device. Rethrows what making the batch threw. Throws BadBatch if the batch has another number of examples
-    /// than was asked for, and Error after the last batch.
+    /// The next batch, on the device. Rethrows what making the batch threw. Throws BadBatch if the batch breaks the task's rules or has
+    /// another number of examples than was asked for, and Error after the last batch. What workers make is checked before the device
+    /// sees it.
     [[nodiscard]] Batch next();
     /// The number of batches that next() has returned.
     [[nodiscard]] std::size_t position() const { return taken_; }
     /// Makes the batch of this index once more, in this thread. next() must have returned it before.
     [[nodiscard]] Batch again(std::size_t index) const;
+    /// Where a micro-batch stands: its step is the batch, and its first example is a row of that. Valid while the loader lives.
+    [[nodiscard]] BatchPlace place(std::size_t index) const;
 
 private:
     struct Made {
@@ -52,6 +59,7 @@ private:
         std::exception_ptr error;
     };
 
+    [[nodiscard]] Batch take();
     [[nodiscard]] Batch make(std::size_t index, torch::Device device) const;
     [[nodiscard]] Batch onto_device(Batch batch) const;
 
@@ -61,7 +69,10 @@ private:
     const Task& task_;
     LoadPlan plan_;
     torch::Device device_;
+    BatchRules rules_;
+    std::string epoch_;  ///< in words
     std::vector<std::span<const std::int64_t>> batches_;
+    FirstShapes shapes_;
     std::size_t ahead_ = 0;
     std::mutex mutex_;  ///< guards the members below, except the threads themselves
     std::condition_variable changed_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,19 +43,22 @@ private:
 struct ScoredPart {
     std::int64_t examples = 0;
     std::int64_t classes = 2;
+    std::optional<std::int64_t> vocabulary{};  ///< see BatchRules
 };
 
-/// Scores a part of the data. `batch_of(span of example numbers)` makes its batches. Labels and logits are checked.
+/// Scores a part of the data. `batch_of(span of example numbers)` makes its batches. Batches and logits are checked.
 template <class BatchOf>
 [[nodiscard]] ClassificationScore score_classifier(Model& model, const ScoredPart& part, const EvaluationPlan& plan,
                                                    const BatchOf& batch_of) {
     ClassificationScore score{part.classes};
+    const BatchRules rules{.classes = part.classes, .vocabulary = part.vocabulary};
     std::vector<std::int64_t> order(static_cast<std::size_t>(part.examples));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     const auto stride = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.batch_examples));
     for (std::size_t start = 0; start < order.size(); start += stride) {
-        const Batch batch = batch_of(std::span{order}.subspan(start, std::min(stride, order.size() - start)));
-        check_labels(batch.targets, part.classes);
+        const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
+        const Batch batch = batch_of(chosen);
+        check_batch(batch, rules, {.number = static_cast<std::int64_t>(start / stride) + 1, .of = "the evaluation", .examples = chosen});
         const torch::Tensor logits = model.forward(batch)[0].to(torch::kFloat);  // autocast leaves a shorter type
         check_logits(logits, batch, part.classes);
         score.add(logits, batch.targets);

@@ -66,9 +66,13 @@ public:
             context_.attempt.enter("batch");
             const Batch batch = index < context_.loader.position() ? context_.loader.again(index) : context_.loader.next();
             seen += batch.examples();
-            if (context_.task.classes()) check_labels(batch.targets, *context_.task.classes());
             context_.attempt.enter("forward");
-            work(batch);
+            try {
+                work(batch);
+            } catch (const NonFiniteLoss&) {
+                explain_loss(batch, index);
+                throw;
+            }
         }
         made_a_pass_ = true;
     }
@@ -101,6 +105,8 @@ public:
 
 private:
     void keep_gradients_of(std::string_view part);
+    /// Throws BadBatch if the batch whose loss is not finite holds such numbers itself.
+    void explain_loss(const Batch& batch, std::size_t index) const;
 
     StepContext context_;
     std::size_t first_batch_;

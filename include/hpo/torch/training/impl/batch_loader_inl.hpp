@@ -15,13 +15,16 @@
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/torch/metered_allocator.hpp"
-#include "hpo/torch/training/batch_checks.hpp"
 #include "hpo/torch/training/batch_loader.hpp"
 
 namespace hpo::libtorch::inline training {
 
 HPO_INLINE BatchLoader::BatchLoader(const Task& task, LoadPlan plan, torch::Device device)
-    : task_{task}, plan_{std::move(plan)}, device_{device} {
+    : task_{task},
+      plan_{std::move(plan)},
+      device_{device},
+      rules_{task.batch_rules()},
+      epoch_{"epoch " + std::to_string(plan_.epoch.number)} {
     const std::span order{plan_.order};
     const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, plan_.effective_batch));
     const auto micro = static_cast<std::size_t>(std::max<std::int64_t>(1, plan_.micro_batch));
@@ -40,9 +43,23 @@ HPO_INLINE BatchLoader::BatchLoader(const Task& task, LoadPlan plan, torch::Devi
     }
 }
 
+HPO_INLINE BatchPlace BatchLoader::place(std::size_t index) const {
+    const std::span<const std::int64_t> examples = batches_.at(index);
+    const auto begin = examples.data() - plan_.order.data();  // both lie in the order
+    const std::int64_t step = std::max<std::int64_t>(1, plan_.effective_batch);
+    return {.number = plan_.first_step + begin / step + 1, .of = epoch_, .first_row = begin % step, .examples = examples};
+}
+
 HPO_INLINE Batch BatchLoader::next() {
     if (taken_ == batches_.size())
         throw Error{Errc::plugin, "a batch is asked for after the last of the epoch's " + std::to_string(batches_.size())};
+    const std::size_t index = taken_;
+    Batch batch = take();
+    shapes_.check(batch, rules_.same_shapes, place(index));
+    return batch;
+}
+
+HPO_INLINE Batch BatchLoader::take() {
     if (workers_.empty()) return make(taken_++, device_);
     Made made;
     {
@@ -68,6 +85,7 @@ HPO_INLINE Batch BatchLoader::make(std::size_t index, torch::Device device) cons
     const std::span asked = batches_.at(index);
     Batch batch = task_.augmented_batch(asked, device, plan_.epoch);
     check_count(batch, asked.size());
+    check_batch(batch, rules_, place(index));
     return batch;
 }
 

@@ -97,6 +97,7 @@ HPO_INLINE std::optional<double> TrainingLoop::train_stretch(const Stretch& stre
          .epoch = {.number = stretch.epoch, .seed = seed_.derive("augmentation").derive(static_cast<std::uint64_t>(stretch.epoch))},
          .effective_batch = plan_.effective_batch,
          .micro_batch = plan_.micro_batch,
+         .first_step = stretch.first,
          .workers = plan_.loader_workers},
         attempt_.device()};
     enter_training(*state.model, state.parts);

@@ -34,7 +34,7 @@ HPO_INLINE double TrainingStep::backward(torch::Tensor loss_sum) {
         const HarmlessReads of_the_loss;
         return loss.item<double>();
     }();
-    check_loss(value, "in training");
+    check_loss(value, "in training, at step " + std::to_string(context_.number));
     context_.attempt.sample(context_.number);  // the activations are still in memory here
     context_.attempt.enter("backward");
     const double scale = context_.loss_scale.factor();
@@ -67,7 +67,11 @@ HPO_INLINE void TrainingStep::end_own(double loss) {
                     "training_step ends with gradients that no update used; expected a call of step.update after the last backward"};
     }
     context_.model.zero_grad(/*set_to_none=*/true);  // drops what calls of a tensor's own backward() left
-    check_loss(loss, "in training");
+    check_loss(loss, "in training, at step " + std::to_string(context_.number));
+}
+
+HPO_INLINE void TrainingStep::explain_loss(const Batch& batch, std::size_t index) const {
+    if (context_.task.batch_rules().finite_inputs) check_finite(batch, context_.loader.place(index));
 }
 
 HPO_INLINE void TrainingStep::keep_gradients_of(std::string_view part) {
