@@ -21,6 +21,8 @@ endif()
 
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(DIRECTORY examples/plugins DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
+file(GLOB hpo_examples CONFIGURE_DEPENDS examples/*.cpp)
+install(FILES ${hpo_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/examples)
 
 set(hpo_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hpo)
 list(JOIN hpo_runtime_components " " hpo_runtime_targets)

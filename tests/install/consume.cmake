@@ -35,6 +35,13 @@ if(PLUGIN)
     message(FATAL_ERROR "hpo-tune policies trainer does not list the plugin adding_problem; status ${status}\n${output}")
   endif()
   must_build_new_plugin(torch_trainer)
+
+  # A program with a training loop of its own, as docs/own-loops.md has it.
+  file(REMOVE_RECURSE ${WORK}/own-loop-build)
+  must(${CMAKE_COMMAND} -S ${SOURCE}/../own_loop -B ${WORK}/own-loop-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
+       -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DHPO_HEADER_ONLY=ON)
+  must(${CMAKE_COMMAND} --build ${WORK}/own-loop-build)
+  must(${WORK}/own-loop-build/own_loop)
   return()
 endif()
 
@@ -46,7 +53,8 @@ must(${CMAKE_COMMAND} --build ${WORK}/consumer-build)
 must(${WORK}/consumer-build/consumer ${WORK}/consumer-build/study.db)
 must(${WORK}/prefix/bin/hpo-tune policies trainer)
 # What is written about plugins comes along, and so does the example.
-foreach(file lib/libhpo_runtime.a share/doc/hpo/writing-a-plugin.md share/hpo/examples/plugins/adding_problem/adding_problem.hpp)
+foreach(file lib/libhpo_runtime.a share/doc/hpo/writing-a-plugin.md share/hpo/examples/plugins/adding_problem/adding_problem.hpp
+        share/doc/hpo/own-loops.md share/hpo/examples/070_adaptive_batch.cpp)
   if(NOT EXISTS ${WORK}/prefix/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()

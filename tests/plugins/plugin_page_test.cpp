@@ -38,3 +38,15 @@ TEST_CASE("the C++ on the page about plugins is text of files that are compiled"
         CHECK(sources.find(block) != std::string::npos);
     }
 }
+
+TEST_CASE("the C++ on the page about loops of one's own is text of examples that are compiled") {
+    std::string sources;
+    for (const char* name : {"060_retry_on_oom", "070_adaptive_batch", "080_batch_checks", "090_memory_monitor", "100_clean_up"})
+        sources += text_of("examples/" + std::string{name} + ".cpp");
+    const auto blocks = blocks_of(text_of("docs/own-loops.md"));
+    REQUIRE(blocks.size() == 5);
+    for (const std::string& block : blocks) {
+        CAPTURE(block);
+        CHECK(sources.find(block) != std::string::npos);
+    }
+}

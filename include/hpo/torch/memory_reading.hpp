@@ -18,7 +18,7 @@ void initialise_cuda();
 [[nodiscard]] MemoryReading read_cuda_memory(c10::Device device);
 #endif
 
-/// The device's memory now, as this process's allocator counts it.
+/// The device's memory now, as this process's allocator counts it. Without the metered allocator the CPU's is not known.
 [[nodiscard]] MemoryReading read_memory(c10::Device device);
 
 /// Resets the peak to what is held now.

@@ -47,6 +47,8 @@ public:
     /// Design note: the C library's heap is told to keep freed blocks, as a caching allocator does. Training frees and takes the same
     /// blocks in every step, and fresh pages cost a quarter of its time. release_cache gives the kept blocks back.
     static void install();
+    /// True if LibTorch uses it now.
+    [[nodiscard]] static bool installed() { return c10::GetCPUAllocator() == &instance(); }
     /// Gives the blocks that the heap keeps back to the machine.
     static void release_cache() { ::malloc_trim(0); }
 

@@ -56,7 +56,7 @@ HPO_INLINE MemoryReading read_memory(c10::Device device) {
     if (device.is_cuda()) return read_cuda_memory(device);
 #endif
     static_cast<void>(device);
-    return MeteredAllocator::instance().reading();
+    return MeteredAllocator::installed() ? MeteredAllocator::instance().reading() : MemoryReading{};
 }
 
 HPO_INLINE void reset_peak_memory(c10::Device device) {
