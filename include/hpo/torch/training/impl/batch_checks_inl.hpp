@@ -42,6 +42,11 @@ namespace hpo::libtorch::detail {
     return "place [" + within + "] of " + text;
 }
 
+/// The tensor in host memory, one number after the other. It is the same tensor if it lies there already.
+[[nodiscard]] HPO_INLINE torch::Tensor in_row(const torch::Tensor& tensor) {
+    return tensor.is_cpu() && tensor.is_contiguous() ? tensor : tensor.detach().to(torch::kCPU).contiguous();
+}
+
 /// Which whole numbers are allowed.
 struct Range {
     std::int64_t size = 0;  ///< [0, size)
@@ -74,7 +79,7 @@ template <class Number>
         const auto highest = looked_at.max().item<std::int64_t>();
         if (lowest >= 0 && highest < range.size) return std::nullopt;
     }
-    const torch::Tensor here = numbers.to(torch::kCPU).contiguous();
+    const torch::Tensor here = in_row(numbers);
     return here.scalar_type() == torch::kInt ? first_outside<std::int32_t>(here, range) : first_outside<std::int64_t>(here, range);
 }
 
@@ -134,10 +139,10 @@ HPO_INLINE void check_finite(const torch::Tensor& input, const std::string& name
     const std::optional<ExponentBits> exponent = exponent_bits(input.scalar_type());
     if (!exponent) return;
     const HarmlessReads of_a_check;
-    const torch::Tensor here = input.detach().to(torch::kCPU).contiguous();
+    const torch::Tensor here = in_row(input);
     if (!any_not_finite(here.data_ptr(), static_cast<std::size_t>(here.numel()) * here.element_size(), *exponent)) return;
     const auto bad = torch::isfinite(here).logical_not().flatten().nonzero()[0].item<std::int64_t>();
-    throw BadBatch{name + ": " + number_text(here.flatten()[bad].item<double>()) + " in " + number_place(here, bad, place) +
+    throw BadBatch{name + ": " + number_text(here.detach().flatten()[bad].item<double>()) + " in " + number_place(here, bad, place) +
                    "; expected finite numbers, neither NaN nor infinity"};
 }
 
@@ -197,6 +202,7 @@ HPO_INLINE void check_finite(const Batch& batch, const BatchPlace& place) {
 }
 
 HPO_INLINE void check_logits(const torch::Tensor& logits, const Batch& batch, std::int64_t classes) {
+    if (batch.targets.dim() == 1 && logits.dim() == 2 && logits.size(0) == batch.examples() && logits.size(1) == classes) return;
     std::vector<std::int64_t> last = batch.targets.sizes().vec();
     std::vector<std::int64_t> second = last;
     last.push_back(classes);
