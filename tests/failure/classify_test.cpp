@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "hpo/failure/cuda_codes.hpp"
+#include "hpo/failure/codes/error_search.hpp"
 #include "hpo/failure/stack_frames.hpp"
 #include "support/catch.hpp"
 
@@ -18,7 +18,7 @@ FailureKind kind_of(std::string_view type, std::string_view message) { return cl
 
 TEST_CASE("every CUDA code of the table is its own and stands in ascending order") {
     std::int64_t last = 0;
-    for (const hpo::CudaError& error : hpo::cuda_errors) {
+    for (const hpo::ErrorCode& error : hpo::cuda_errors) {
         CHECK(error.code > last);
         last = error.code;
         CHECK(hpo::cuda_error(error.code) == &error);
@@ -27,12 +27,12 @@ TEST_CASE("every CUDA code of the table is its own and stands in ascending order
     for (const std::int64_t sticky : {226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810}) {
         CAPTURE(sticky);
         REQUIRE(hpo::cuda_error(sticky));
-        CHECK(hpo::cuda_error(sticky)->meaning == hpo::CudaErrorClass::sticky);
+        CHECK(hpo::cuda_error(sticky)->meaning.what == hpo::ErrorClass::sticky);
     }
 }
 
 TEST_CASE("each CUDA error is found by its text and by its name") {
-    for (const hpo::CudaError& error : hpo::cuda_errors) {
+    for (const hpo::ErrorCode& error : hpo::cuda_errors) {
         CAPTURE(error.name);
         const std::string by_text =
             "CUDA error: " + std::string{error.text} + "\nCUDA kernel errors might be asynchronously reported at some other API call";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs a fuzz target without libFuzzer: every file of a corpus, then random mutations of them for some seconds.
-//   TARGET CORPUS [SECONDS] [SEED]
+// Runs a fuzz target without libFuzzer: every entry of a corpus, then random mutations of them.
+//   TARGET CORPUS [HOW_MANY] [SEED]
+// CORPUS is a folder, whose files are the entries, or a file, whose lines are. HOW_MANY is a number of mutations, or seconds ("4s").
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -56,27 +58,48 @@ std::string mutated(hpo::Rng& rng, const std::vector<std::string>& corpus) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> entries_of(const std::filesystem::path& corpus) {
+    std::vector<std::string> entries;
+    if (std::filesystem::is_regular_file(corpus)) {
+        std::ifstream file{corpus, std::ios::binary};
+        for (std::string line; std::getline(file, line);) entries.push_back(line);
+        return entries;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator{corpus}) {
+        std::ifstream file{entry.path(), std::ios::binary};
+        entries.emplace_back(std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{});
+    }
+    std::sort(entries.begin(), entries.end());  // folders list their files in any order
+    return entries;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
     if (argc < 2) return 2;
-    std::vector<std::string> corpus;
-    for (const auto& entry : std::filesystem::directory_iterator{argv[1]}) {
-        std::ifstream file{entry.path(), std::ios::binary};
-        corpus.emplace_back(std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{});
-        run(corpus.back());
-    }
+    const std::vector<std::string> corpus = entries_of(argv[1]);
     if (corpus.empty()) {
-        std::cerr << "no files in " << argv[1] << '\n';
+        std::cerr << "nothing in " << argv[1] << '\n';
         return 2;
     }
-    const std::chrono::duration<double> budget{argc > 2 ? std::atof(argv[2]) : 3.0};
+    const std::string how_many = argc > 2 ? argv[2] : "3s";
+    const bool by_time = how_many.ends_with('s');
+    const double amount = std::atof(how_many.c_str());
     hpo::Rng rng = hpo::Seed{argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1}.rng();
+    for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, &show_input);
+    for (const std::string& entry : corpus) run(current = entry);
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t runs = 0;
-    for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, &show_input);
-    for (; std::chrono::steady_clock::now() - begin < budget; ++runs) {
+    const auto goes_on = [&] {
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+        return by_time ? passed.count() < amount : static_cast<double>(runs) < amount;
+    };
+    for (; goes_on(); ++runs) {
         current = mutated(rng, corpus);
         run(current);
     }
-    std::cout << corpus.size() << " files, " << runs << " mutations\n";
+    std::cout << corpus.size() << " entries, " << runs << " mutations\n";
     return 0;
 }

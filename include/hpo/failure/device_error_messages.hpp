@@ -26,18 +26,9 @@ inline constexpr auto device_error_messages = std::to_array<MessageFamily>({
              "exceeded # hour",     "exceeded #.# s~",         "exceeded #s~",    "time limit exceeded",
              "exceeded time limit", "exceeded the time limit", "time limit of #", "did not finish within #",
              "timed out after #",   "timeout after #",         "timeout of #",    "exceeded timeout"}},
-    {.name = "Xid of a broken device",
-     .kind = FailureKind::hardware,
-     .all = {"nvrm: xid ("},
-     .any = {"): 48~", "): 64~", "): 74~", "): 79~", "): 94~", "): 95~", "): 119~", "): 120~", "): 140~"}},
-    {.name = "Xid of a program's error on the device",
-     .kind = FailureKind::cuda_sticky,
-     .all = {"nvrm: xid ("},
-     .any = {"): 13~", "): 31~", "): 43~", "): 45~", "): 69~", "): 109~"}},
     {.name = "a device that is gone",
      .kind = FailureKind::hardware,
-     .any = {"fallen off the bus", "gpu is lost", "gpu_is_lost", "unable to determine the device handle for gpu",
-             "cuda_error_ecc_uncorrectable"}},
+     .any = {"fallen off the bus", "gpu is lost", "gpu_is_lost", "unable to determine the device handle for gpu"}},
     {.name = "ROCm's access fault",
      .kind = FailureKind::cuda_sticky,
      .any = {"memory access fault by gpu node", "hsa_status_error_memory_aperture_violation", "hsa_status_error_memory_fault",
@@ -45,21 +36,17 @@ inline constexpr auto device_error_messages = std::to_array<MessageFamily>({
     {.name = "a lost device of Intel or Vulkan",
      .kind = FailureKind::cuda_sticky,
      .any = {"ur_result_error_device_lost", "ze_result_error_device_lost", "pi_error_device_lost", "vk_error_device_lost"}},
-    {.name = "the name of a driver's lasting error",
-     .kind = FailureKind::cuda_sticky,
-     .any = {"cuda_error_illegal_address", "cuda_error_launch_failed", "cuda_error_assert", "cuda_error_misaligned_address",
-             "cuda_error_illegal_instruction"}},
-    // A communicator or handle that failed once always fails again: a fresh process is needed.
-    {.name = "a CUDA library that failed",
-     .kind = FailureKind::cuda_sticky,
-     .any = {"nccl error", "ncclunhandledcudaerror", "ncclsystemerror", "ncclinternalerror", "ncclremoteerror",
-             "nccl communicator was aborted", "cudnn_status_execution_failed", "cudnn launch failure", "gpu sync failed",
-             "cudnn_status_internal_error", "cudnn_status_mapping_error", "cublas_status_execution_failed", "cublas_status_internal_error",
-             "cublas_status_mapping_error"},
-     .none = {"internal error - please report"}},
     {.name = "a batch that does not fit the task",
      .kind = FailureKind::bad_batch,
      .any = {"invalid labels detected", "model output shape mismatch", "is out of bounds.", "to match target batch_size"}},
+});
+
+/// Messages about CUDA's libraries that name no error of theirs.
+inline constexpr auto library_messages = std::to_array<MessageFamily>({
+    // A communicator or handle that failed once always fails again: a fresh process is needed.
+    {.name = "a CUDA library that failed",
+     .kind = FailureKind::cuda_sticky,
+     .any = {"nccl error", "nccl communicator was aborted", "cudnn launch failure", "gpu sync failed"}},
 });
 
 }  // namespace hpo

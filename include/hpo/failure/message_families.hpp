@@ -6,7 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "hpo/failure/cuda_codes.hpp"
+#include "hpo/failure/codes/error_search.hpp"
+#include "hpo/failure/codes/xid_message.hpp"
 #include "hpo/failure/death_messages.hpp"
 #include "hpo/failure/device_error_messages.hpp"
 #include "hpo/failure/device_memory_messages.hpp"
@@ -22,16 +23,17 @@ namespace hpo {
 /// - The nearer to the cause, the earlier. Memory comes before what follows from it: errors of libraries, dead processes.
 /// - The surer, the earlier. A missing module or file is often met, handled and followed by another error. So these are last.
 ///
-/// CUDA's own error codes (failure/cuda_codes.hpp) come after host memory. CUDA's "out of memory" alone comes after device memory.
-inline constexpr std::array<std::span<const MessageFamily>, 9> message_families{
-    host_memory_messages, workspace_messages, device_memory_messages, device_error_messages, number_messages,
-    environment_messages, death_messages,     import_messages,        data_messages};
+/// CUDA's own error codes (failure/codes/cuda_codes.hpp) come after host memory. CUDA's "out of memory" alone and the driver's Xids come
+/// after device memory. The errors that CUDA's driver and libraries name (failure/codes/error_search.hpp) come after the device's errors.
+inline constexpr std::array<std::span<const MessageFamily>, 10> message_families{
+    host_memory_messages, workspace_messages,   device_memory_messages, device_error_messages, library_messages,
+    number_messages,      environment_messages, death_messages,         import_messages,       data_messages};
 
 /// What in a text tells the kind of failure.
 struct TellingPart {
     FailureKind kind = FailureKind::trainer_error;
-    const MessageFamily* family = nullptr;  ///< null if a CUDA error tells
-    const CudaError* error = nullptr;       ///< the CUDA error that the text names, whatever tells the kind
+    const MessageFamily* family = nullptr;  ///< null if an error of a table or an Xid tells
+    const ErrorCode* error = nullptr;       ///< the error of CUDA or of its driver that the text names, whatever tells the kind
     std::string_view line;                  ///< the line that tells, without blanks around it
 };
 

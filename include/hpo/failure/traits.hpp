@@ -3,34 +3,11 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 #include "hpo/core/failure.hpp"
+#include "hpo/failure/blame.hpp"
 
 namespace hpo {
-
-/// Who has to change something so that a failure does not come again.
-enum class Blame {
-    own,        ///< the attempt: its configuration, its data, or the trainer's code
-    neighbour,  ///< another process on the device
-    host,       ///< the machine: its memory, its disk, its libraries
-    device,     ///< the device itself, or its driver
-    unknown,
-};
-
-inline constexpr std::array<std::string_view, 5> blame_names{"own", "neighbour", "host", "device", "unknown"};
-[[nodiscard]] constexpr std::string_view to_text(Blame blame) { return blame_names[static_cast<std::size_t>(blame)]; }
-
-/// Whether the same attempt, run again in the same way, fails again.
-enum class Recurrence {
-    deterministic,  ///< it does
-    transient,      ///< it may well not: something else was in the way
-    unknown,
-};
-
-inline constexpr std::array<std::string_view, 3> recurrence_names{"deterministic", "transient", "unknown"};
-[[nodiscard]] constexpr std::string_view to_text(Recurrence recurrence) { return recurrence_names[static_cast<std::size_t>(recurrence)]; }
 
 /// What follows from a failure's kind, cause and code.
 struct FailureTraits {
@@ -78,13 +55,13 @@ inline constexpr std::array<FailureTraits, oom_cause_names.size()> memory_traits
 
 }  // namespace detail
 
-/// The traits of a failure. A device-side assert (code 710) is deterministic, because an index or a label was out of range.
-[[nodiscard]] constexpr FailureTraits traits_of(const Failure& failure) {
-    if (failure.cause && is_memory(failure.kind)) return detail::memory_traits[static_cast<std::size_t>(*failure.cause)];
-    FailureTraits traits = detail::kind_traits[static_cast<std::size_t>(failure.kind)];
-    constexpr std::int64_t device_side_assert = 710;
-    if (failure.code == device_side_assert) traits.recurrence = Recurrence::deterministic;
-    return traits;
-}
+/// The traits of a failure. They follow from its kind, or from the cause for a memory failure with one. If the failure has a code, or if
+/// its message names an error of a CUDA library or an Xid, that error's meaning tells who is to blame, whether it comes again, and whether
+/// it is sticky. An error that means another kind than the failure's tells nothing.
+[[nodiscard]] FailureTraits traits_of(const Failure& failure);
 
 }  // namespace hpo
+
+#ifndef HPO_COMPILED
+#include "hpo/failure/impl/traits_inl.hpp"
+#endif

@@ -11,6 +11,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/base/shown_text.hpp"
 
 namespace hpo {
 
@@ -65,7 +66,10 @@ HPO_INLINE std::string join_names(std::span<const std::string> names) {
 
 HPO_INLINE Error unknown_name(std::string_view place, std::string_view kind, std::string_view name, std::span<const std::string> known) {
     std::string text = place.empty() ? std::string{} : std::string{place} + ": ";
-    text += "unknown " + std::string{kind} + " '" + std::string{name} + "'";
+    constexpr std::size_t longest = 200;  // of a name that somebody wrote
+    const bool odd = name.size() > longest || std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+    text += "unknown " + std::string{kind} + " '" + (odd ? hpo::shown(name) : std::string{name}) + "'";
+    name = name.substr(0, longest);
     if (const auto near = nearest_name(name, known); !near.empty()) text += "; did you mean '" + std::string{near} + "'?";
     constexpr std::size_t most = 16;
     constexpr std::size_t shown = 8;

@@ -14,7 +14,6 @@
 
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/classify.hpp"
-#include "hpo/failure/cuda_codes.hpp"
 #include "hpo/failure/framework_message.hpp"
 #include "hpo/failure/message_families.hpp"
 #include "hpo/failure/oom_message.hpp"

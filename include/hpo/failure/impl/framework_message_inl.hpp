@@ -200,6 +200,20 @@ enum class Megabyte { decimal, binary };
     return message;
 }
 
+/// TensorFlow's driver prints a rounded size and the bytes: "failed to allocate 1.51G (1617277696 bytes) from device".
+[[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_stream_executor_message(std::string_view text) {
+    constexpr std::string_view refused = "failed to allocate ";
+    const auto begin = text.find(refused);
+    const auto end = text.find(" bytes) from device", begin == std::string_view::npos ? text.size() : begin);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view sizes = text.substr(begin + refused.size(), end - begin - refused.size());
+    const auto open = sizes.find(" (");
+    if (open == std::string_view::npos || sizes.find('\n') != std::string_view::npos) return std::nullopt;
+    OomMessage message;
+    message.requested_bytes = leading_whole_number(sizes.substr(open + 2));
+    return message;
+}
+
 /// Theano: "Error allocating 71323200 bytes of device memory (out of memory). Driver report 10526720 bytes free and 4294770688 bytes
 /// total".
 [[nodiscard]] HPO_INLINE std::optional<OomMessage> parse_theano_message(std::string_view text) {
@@ -232,9 +246,9 @@ enum class Megabyte { decimal, binary };
 namespace hpo {
 
 HPO_INLINE std::optional<OomMessage> parse_framework_message(std::string_view text) {
-    for (const auto parse :
-         {detail::parse_async_message, detail::parse_mps_message, detail::parse_tpu_message, detail::parse_paddle_message,
-          detail::parse_vllm_message, detail::parse_theano_message, detail::parse_rmm_message, detail::parse_old_catboost_message}) {
+    for (const auto parse : {detail::parse_async_message, detail::parse_mps_message, detail::parse_tpu_message,
+                             detail::parse_paddle_message, detail::parse_vllm_message, detail::parse_stream_executor_message,
+                             detail::parse_theano_message, detail::parse_rmm_message, detail::parse_old_catboost_message}) {
         if (auto message = parse(text); message && (message->requested_bytes || message->memory.allocated)) return message;
     }
     OomMessage message;

@@ -26,13 +26,15 @@ namespace hpo::detail {
     return line.starts_with("file \"") && line.find("\", line ") != std::string_view::npos;
 }
 
-/// True for a line that tells nothing, whatever its words: source code in a traceback, or a warning of Python.
+/// True for a line that tells nothing, whatever its words: source code in a traceback, a warning of Python, or what TensorFlow logs and
+/// goes on after (information, and the search for a driver at its start).
 [[nodiscard]] HPO_INLINE bool is_beside_the_point(std::string_view text, std::string_view line) {
     const auto begin = static_cast<std::size_t>(line.data() - text.data());
     if (begin > 1 && names_place_in_source(line_around(text, begin - 1))) return true;
-    return std::ranges::any_of(std::to_array<std::string_view>({": userwarning: ", ": futurewarning: ", ": deprecationwarning: ",
-                                                                ": runtimewarning: ", ": resourcewarning: "}),
-                               [line](std::string_view warning) { return line.find(warning) != std::string_view::npos; });
+    return std::ranges::any_of(
+        std::to_array<std::string_view>({": userwarning: ", ": futurewarning: ", ": deprecationwarning: ", ": runtimewarning: ",
+                                         ": resourcewarning: ", ": i tensorflow/", "failed call to cuinit"}),
+        [line](std::string_view warning) { return line.find(warning) != std::string_view::npos; });
 }
 
 /// Where the source lines of the last traceback end. 0 if there is no traceback.
@@ -72,7 +74,7 @@ namespace hpo::detail {
 }
 
 /// The first line that names the error.
-[[nodiscard]] HPO_INLINE std::string_view line_of_error(std::string_view message, const CudaError& error) {
+[[nodiscard]] HPO_INLINE std::string_view line_of_error(std::string_view message, const ErrorCode& error) {
     for (std::string_view rest = message; !rest.empty();) {
         const std::string_view line = rest.substr(0, rest.find('\n'));
         if (cuda_error_in(line) == &error) return same_line(line, {}, {});
@@ -81,16 +83,40 @@ namespace hpo::detail {
     return same_line(message, {}, {});
 }
 
+/// What a line names, and the line as it stands in the message.
+template <class Found>
+struct NamedInLine {
+    const Found* what = nullptr;
+    std::string_view line;
+};
+
+/// The first line in which `find` finds something. Lines that tell nothing are left out.
+template <class Found, class Find>
+[[nodiscard]] NamedInLine<Found> first_named(std::string_view message, std::string_view text, Find&& find) {
+    for (std::size_t begin = 0, place = 0; begin < message.size();) {
+        const std::string_view line = message.substr(begin, message.find('\n', begin) - begin);
+        const std::string_view same = text.substr(std::min(place, text.size()));
+        const std::string_view plain = same.substr(0, same.find('\n'));
+        if (const Found* found = find(line); found && !is_beside_the_point(text, plain)) return {found, same_line(line, {}, {})};
+        begin += line.size() + 1;
+        place += plain.size() + 1;
+    }
+    return {};
+}
+
 }  // namespace hpo::detail
 
 namespace hpo {
 
 HPO_INLINE std::optional<TellingPart> find_telling_part(std::string_view type, std::string_view message) {
     const std::string text = detail::searchable(type.empty() ? std::string{message} : std::string{type} + ": " + std::string{message});
-    const CudaError* error = cuda_error_in(message);
+    const auto library = detail::first_named<ErrorCode>(message, text, &library_error_in);
+    const ErrorCode* const runtime = cuda_error_in(message);
+    const ErrorCode* const error = !runtime && library.what && is_driver_error(*library.what) ? library.what : runtime;
     const std::size_t behind_tracebacks = detail::end_of_tracebacks(text);
     const auto told_by_error = [&] {
-        return TellingPart{.kind = failure_kind_of(error->meaning), .error = error, .line = detail::line_of_error(message, *error)};
+        return TellingPart{
+            .kind = failure_kind_of(runtime->meaning.what), .error = runtime, .line = detail::line_of_error(message, *runtime)};
     };
     for (const std::span<const MessageFamily> families : message_families) {
         for (const MessageFamily& family : families) {
@@ -101,7 +127,16 @@ HPO_INLINE std::optional<TellingPart> find_telling_part(std::string_view type, s
         }
         const bool host = families.data() == host_memory_messages.data();
         const bool device = families.data() == device_memory_messages.data();
-        if (error && ((host && error->meaning != CudaErrorClass::memory) || device)) return told_by_error();
+        if (runtime && ((host && runtime->meaning.what != ErrorClass::memory) || device)) return told_by_error();
+        if (device) {
+            if (const XidCode* xid = failing_xid_in(message)) {
+                const auto told = detail::first_named<XidCode>(
+                    message, text, [xid](std::string_view line) { return failing_xid_in(line) == xid ? xid : nullptr; });
+                if (told.what) return TellingPart{.kind = failure_kind_of(xid->meaning.what), .error = error, .line = told.line};
+            }
+        }
+        if (library.what && families.data() == device_error_messages.data())
+            return TellingPart{.kind = failure_kind_of(library.what->meaning.what), .error = error, .line = library.line};
     }
     return std::nullopt;
 }
