@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A driver's management library with four cards, and a hundred processes on the first, for tests of what reads it.
+// A driver's management library with three cards, and a hundred processes on the first, for tests of what reads it. The small card tells no
+// events. A test reports an Xid with fake_nvml_report.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <vector>
 
 extern "C" {
 
@@ -76,4 +80,47 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, nvml_
     processes[running - 1].used_bytes = UINT64_MAX;
     return 0;
 }
+
+struct nvml_event {
+    void* device;
+    unsigned long long type, data;
+    unsigned int gpu_instance, compute_instance;
+};
+struct event_set {
+    std::vector<void*> devices;
+    std::vector<nvml_event> events;
+};
+static std::vector<event_set*> event_sets;
+
+int nvmlEventSetCreate(void** set) {
+    event_sets.push_back(new event_set{});
+    *set = event_sets.back();
+    return 0;
+}
+int nvmlDeviceRegisterEvents(void* device, unsigned long long types, void* set) {
+    if (device == &cards[2]) return 3;                    // NVML_ERROR_NOT_SUPPORTED
+    if ((types & ~0x1fULL) != 0 || types == 0) return 2;  // NVML_ERROR_INVALID_ARGUMENT
+    if ((types & 8) != 0) static_cast<event_set*>(set)->devices.push_back(device);
+    return 0;
+}
+int nvmlEventSetWait_v2(void* set, nvml_event* event, unsigned) {
+    std::vector<nvml_event>& events = static_cast<event_set*>(set)->events;
+    if (events.empty()) return 10;  // NVML_ERROR_TIMEOUT
+    *event = events.front();
+    events.erase(events.begin());
+    return 0;
+}
+int nvmlEventSetFree(void* set) {
+    event_sets.erase(std::remove(event_sets.begin(), event_sets.end(), static_cast<event_set*>(set)), event_sets.end());
+    delete static_cast<event_set*>(set);
+    return 0;
+}
+void fake_nvml_report(unsigned index, unsigned long long type, unsigned long long data) {
+    for (event_set* set : event_sets) {
+        for (void* device : set->devices) {
+            if (device == &cards[index]) set->events.push_back({device, type, data, 0xFFFFFFFF, 0xFFFFFFFF});
+        }
+    }
+}
+unsigned fake_nvml_event_sets() { return static_cast<unsigned>(event_sets.size()); }
 }

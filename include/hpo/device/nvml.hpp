@@ -14,6 +14,8 @@
 
 namespace hpo::device {
 
+class XidWatch;
+
 /// The driver's management library, loaded at run time. The program is not linked against it, and CUDA is not initialised.
 /// Thread safety: every call is safe, as in NVML.
 class Nvml {
@@ -33,6 +35,8 @@ public:
     [[nodiscard]] Occupancy occupancy(const NvidiaDevice& device) const;
 
 private:
+    friend class XidWatch;
+
     /// nvmlProcessInfo_t, version 2 of the interface.
     struct Process {
         unsigned pid = 0;

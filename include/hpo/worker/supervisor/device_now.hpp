@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hpo/core/device_word.hpp"
@@ -16,16 +19,40 @@
 #include "hpo/device/nvml.hpp"
 #include "hpo/device/process_name.hpp"
 #include "hpo/device/visible_cards.hpp"
+#include "hpo/device/xid_watch.hpp"
 #include "hpo/worker/supervisor/pool_config.hpp"
+#include "hpo/worker/supervisor/xid_notes.hpp"
 
 namespace hpo::worker::inline supervisor {
 
+/// NVIDIA's driver, which is loaded once. Nullopt: there is none.
+[[nodiscard]] inline const std::optional<device::Nvml>& driver() {
+    static const std::optional<device::Nvml> loaded = device::Nvml::load();
+    return loaded;
+}
+
+/// The pool's card. Returns nullopt if the pool has none, or if it is not known which.
+[[nodiscard]] inline std::optional<device::NvidiaDevice> card_of_pool(const PoolConfig& config) {
+    if (is_cpu(config.device) || !driver()) return std::nullopt;
+    auto card = device::card_of(config.device, driver()->devices(), card_selection(config.environment));
+    return card && card->is_known() ? card : std::nullopt;
+}
+
 /// Who holds how much of the pool's card now, as the driver tells. Returns nullopt if it is not known.
 [[nodiscard]] inline std::optional<device::Occupancy> card_occupancy(const PoolConfig& config) {
-    static const std::optional<device::Nvml> driver = device::Nvml::load();
-    if (!driver) return std::nullopt;
-    const auto card = device::card_of(config.device, driver->devices(), card_selection(config.environment));
-    return card && card->is_known() ? std::optional{driver->occupancy(*card)} : std::nullopt;
+    const auto card = card_of_pool(config);
+    return card ? std::optional{driver()->occupancy(*card)} : std::nullopt;
+}
+
+/// The Xids of the pool's card, as the driver tells. Empty if it tells none.
+[[nodiscard]] inline XidNotes::Source xids_of_card(const PoolConfig& config) {
+    const auto card = card_of_pool(config);
+    auto watch = card ? device::XidWatch::begin(*driver(), *card) : std::nullopt;
+    if (!watch) return {};
+    static constexpr std::chrono::milliseconds patience{50};  // a process may die before the driver's report is there
+    return [watch = std::make_shared<device::XidWatch>(*std::move(watch))](bool patiently) {
+        return watch->take(patiently ? patience : std::chrono::milliseconds{});
+    };
 }
 
 /// Bytes that no process holds of the device now. For "cpu" it is what is free of the metered device, or of host memory if that is less.

@@ -24,6 +24,7 @@
 #include "hpo/worker/supervisor/run_until.hpp"
 #include "hpo/worker/supervisor/slot.hpp"
 #include "hpo/worker/supervisor/worker_event.hpp"
+#include "hpo/worker/supervisor/xid_notes.hpp"
 
 namespace hpo::worker::inline supervisor {
 
@@ -119,6 +120,10 @@ private:
 
     void on_ended(WorkerSlot& slot, Ended ended);
 
+    [[nodiscard]] std::size_t running_attempts() const { return slots_.size() - free_slots(); }
+    /// Adds what the driver reported meanwhile to the failure of an attempt that just ended and still counts as running.
+    void add_xids(AttemptOutcome& outcome, const Running& running, std::size_t attempts);
+
     void on_gone(RemoteWorker& worker, const ProcessExit& exit) override;
 
     /// Keeps an event for the next call of `wait`.
@@ -163,6 +168,7 @@ private:
     boost::asio::io_context& loop_{shared_loop_->context};
     std::optional<device::MeteredDevice> metered_;
     std::vector<WorkerSlot> slots_;
+    XidNotes xids_;
     std::shared_ptr<RemoteWorker> question_worker_;  ///< answers questions while every other is busy
     std::shared_ptr<RemoteWorker> card_worker_;      ///< answers what PeakSource::virtual_card is asked
     std::optional<TrainerInfo> info_;

@@ -72,6 +72,9 @@ struct PoolConfig {
     /// Processes whose workers take their memory from the same ledger. They do not count as other processes on the device. May be empty.
     std::function<std::vector<std::int64_t>()> ledger_owners;
 
+    /// Gives the Xids of the device (XidNotes::Source). If empty, NVIDIA's driver is asked, where the device is one of its cards.
+    std::function<std::vector<int>(bool patiently)> xids;
+
     /// Receives one line for each trouble that costs no attempt. May be empty.
     std::function<void(const std::string&)> note;
 };

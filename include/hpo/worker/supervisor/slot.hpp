@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@ namespace hpo::worker::inline supervisor {
 struct Running {
     std::int64_t trial = 0;
     std::int64_t oom_kills_before = 0;  ///< oom_kills() when it began
+    std::size_t xids_before = 0;        ///< XidNotes::now() when it began
     bool stop_asked = false;
     bool interrupted = false;
     std::string overdue{};  ///< why it was ended: it took too long, or said nothing for too long; empty: neither

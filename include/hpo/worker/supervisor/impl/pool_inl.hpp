@@ -22,7 +22,10 @@
 
 namespace hpo::worker::inline supervisor {
 
-HPO_INLINE Pool::Pool(PoolConfig config) : config_{std::move(config)}, slots_(std::max<std::size_t>(config_.workers, 1)) {
+HPO_INLINE Pool::Pool(PoolConfig config)
+    : config_{std::move(config)},
+      slots_(std::max<std::size_t>(config_.workers, 1)),
+      xids_{config_.xids ? config_.xids : xids_of_card(config_)} {
     if (config_.device_budget_bytes && is_cpu(config_.device)) {
         metered_.emplace(make_metered_device(config_.account_folder, *config_.device_budget_bytes));
     }
@@ -55,7 +58,8 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     slot.environment = std::move(environment);
     slot.last_trial = job.trial;
     ++slot.attempts;
-    slot.running = Running{.trial = job.trial, .oom_kills_before = oom_kills()};
+    xids_.look(running_attempts());
+    slot.running = Running{.trial = job.trial, .oom_kills_before = oom_kills(), .xids_before = xids_.now()};
     slot.worker->log().begin_attempt();
     if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
     else slot.worker->send(EvaluateModel{trainer_job(job)});
@@ -212,6 +216,7 @@ HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
 }
 
 HPO_INLINE void Pool::on_ended(WorkerSlot& slot, Ended ended) {
+    const std::size_t attempts = running_attempts();
     const Running running = *std::exchange(slot.running, std::nullopt);
     slot.ended = true;
     slot.worker->calm();
@@ -219,6 +224,7 @@ HPO_INLINE void Pool::on_ended(WorkerSlot& slot, Ended ended) {
     slot.leaving = ended.leaving || spent || slot.worker->was_signalled();  // a signal that was sent before the end will still kill it
     AttemptOutcome outcome = checked_outcome(running, std::move(ended.outcome));
     if (outcome.failure && outcome.failure->traceback.empty()) outcome.failure->traceback = slot.worker->log().tail();
+    add_xids(outcome, running, attempts);
     outcome.log = slot.worker->log().attempt_text();
     tell_later({running.trial, std::move(outcome)});
 }
@@ -230,6 +236,7 @@ HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     Death death{.exit = exit, .complaint = worker.complaint(), .last_words = worker.log().tail(), .was_signalled = worker.was_signalled()};
     latest_death_ = explain_death(death);
     if (!slot) return (&worker == card_worker_.get() ? card_worker_ : question_worker_).reset();
+    const std::size_t attempts = running_attempts();
     const auto kept = std::exchange(slot->worker, nullptr);
     const auto running = std::exchange(slot->running, std::nullopt);
     slot->leaving = false;
@@ -238,9 +245,15 @@ HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     slot->ended = true;
     death.host_memory_was_short = exit.signal == SIGKILL && oom_kills() > running->oom_kills_before;
     AttemptOutcome outcome = outcome_of_death(*running, death);
+    add_xids(outcome, *running, attempts);
     outcome.worker_pid = worker.pid();
     outcome.log = worker.log().attempt_text();
     tell_later({running->trial, std::move(outcome)});
+}
+
+HPO_INLINE void Pool::add_xids(AttemptOutcome& outcome, const Running& running, std::size_t attempts) {
+    xids_.look(attempts, outcome.failure.has_value());
+    if (outcome.failure) xids_.explain(*outcome.failure, running.xids_before);
 }
 
 HPO_INLINE bool Pool::deliver(ExecutorEvents& events) {
