@@ -46,7 +46,7 @@ TEST_CASE("the BERT space has 546 combinations for a base model and 108 for a la
 }
 
 TEST_CASE("the BERT study names the folder of models, and data only where a person names them") {
-    const auto& counted = shipped("bert_24gb.lua").description().trainer_options;
+    const auto counted = shipped("bert_24gb.lua").description().trainer_options;  // a copy: the script is gone after this line
     CHECK(counted.contains("models"));
     CHECK_FALSE(counted.contains("data"));
     const auto named = shipped("bert_24gb.lua", {{"models", "/models"}, {"data", "texts.tsv"}});
