@@ -114,9 +114,9 @@ private:
     /// Runs where the error was raised, with the hook off. So it must not run any code of the script (no __tostring).
     static int on_error(lua_State* L);
 
-    /// The chunk's name as Lua writes it in messages. A long name loses its beginning.
-    [[nodiscard]] std::string shown_chunk() const {
-        return chunk_.size() < LUA_IDSIZE ? chunk_ : "..." + chunk_.substr(chunk_.size() - (LUA_IDSIZE - 4));
+    /// A file's name as Lua writes it in messages. A long name loses its beginning.
+    [[nodiscard]] static std::string shown_name(const std::string& file) {
+        return file.size() < LUA_IDSIZE ? file : "..." + file.substr(file.size() - (LUA_IDSIZE - 4));
     }
 
     [[nodiscard]] std::string failure_text(int status) const;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,8 +12,8 @@
 
 #include "hpo/script/lua_state.hpp"
 
-/// What a study script can use: Lua's language and the parts of its library that compute. It cannot reach the machine, load code, or run
-/// longer than its time.
+/// What a study script can use: Lua's language, the parts of its library that compute, and Lua files that it requires. It cannot reach the
+/// machine, or run longer than its time.
 ///
 /// Design note: the time limit is an instruction hook, which also runs at every call. So a single call of one C function must be bounded in
 /// itself. Functions that search text are our own (string_library.hpp). Functions that loop over an index range get checked arguments
@@ -30,8 +31,17 @@ public:
         call([](lua_State* L) { open(L); });
     }
 
-    /// Makes `require "name"` return the value on top of the stack, which is popped. Only one module is possible, which is enough here.
-    void set_module(lua_State* L, const char* name);
+    /// A Lua file that `require` found.
+    struct File {
+        std::string name;  ///< for messages
+        std::string text;
+    };
+    /// Finds the file of a module. Returns nullopt if there is none. It may throw Error.
+    using FindFile = std::function<std::optional<File>(const std::string& module)>;
+
+    /// Makes `require "name"` return the value on top of the stack, which is popped. Other names are files that `find_file` finds. Each is
+    /// run once, in this sandbox, and `require` returns what it returns. If `find_file` is empty, there are no others.
+    void set_module(lua_State* L, const char* name, FindFile find_file);
 
 protected:
     /// From here on, keeps what is printed until it is released or dropped.
@@ -98,14 +108,17 @@ private:
         return 1;
     }
 
-    /// Upvalues: the name, the module.
+    /// Upvalues: the name, the module, a table of the files that were run.
     static int require_module(lua_State* L);
+    /// Runs the file of the module `name`. Its value is on top of the stack afterwards.
+    void run_file(lua_State* L, const std::string& name);
 
     Print print_;
     std::size_t printed_bytes_ = 0;
     std::vector<std::string> held_;
     bool holds_back_ = false;
     std::string module_;
+    FindFile find_file_;
 };
 
 }  // namespace hpo::script

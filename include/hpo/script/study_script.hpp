@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hpo/recovery/concept.hpp"
 #include "hpo/script/sandbox.hpp"
@@ -21,6 +22,8 @@ struct ScriptOptions {
     std::map<std::string, Value, std::less<>> trainer_options;  ///< `--trainer-option name=value`: replaces the script's value
     LuaLimits limits{};
     Sandbox::Print print;  ///< receives what the script prints; empty: the text is dropped
+    /// Where `require "name"` looks for name.lua. A script that is a file first looks beside itself.
+    std::vector<std::filesystem::path> module_folders{};
 };
 
 /// A study script: its description, its space, and its rules for failures. Thread safety: none; use it only on the tuner's thread. Copies
@@ -48,8 +51,6 @@ public:
     [[nodiscard]] std::optional<Recovery> answer(const FailedAttempt& failed) const { return runtime_->answer(failed); }
 
 private:
-    static constexpr std::size_t max_source_bytes = std::size_t{1} << 20U;
-
     class Runtime : public Sandbox {
     public:
         Runtime(std::string_view text, std::string name, ScriptOptions options);
@@ -91,6 +92,7 @@ private:
         static int command(lua_State* L);
 
         std::map<std::string, std::string, std::less<>> set_;
+        std::vector<std::filesystem::path> module_folders_;
         TrialApi trial_;
         int space_ = LUA_NOREF;
         int on_oom_ = LUA_NOREF;

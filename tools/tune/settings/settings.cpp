@@ -73,6 +73,12 @@ std::string plan_text(const ExecutionPlan& plan) {
     return text;
 }
 
+/// The folder of the rule files that come with hpo.
+std::filesystem::path shipped_rules() {
+    std::error_code failed;
+    return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "share" / "hpo" / "lua" / "rules";
+}
+
 script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
     if (allocator::begins_as_trace(arguments.script)) {
         throw Error{Errc::script,
@@ -80,6 +86,7 @@ script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print
     }
     script::ScriptOptions options;
     options.print = std::move(print);
+    options.module_folders = {shipped_rules()};
     for (const std::string& assignment : arguments.set) {
         const auto equals = assignment.find('=');
         if (equals == std::string::npos || equals == 0) throw bad_value("--set", "'" + assignment + "'", "NAME=VALUE");

@@ -44,8 +44,9 @@ HPO_INLINE std::string LuaState::place(lua_State* L) const {
     for (int level = 0; lua_getstack(L, level, &frame) == 1; ++level) {
         lua_getinfo(L, "Sl", &frame);
         if (frame.currentline <= 0) continue;
-        const int line = members_.empty() ? frame.currentline : member_line(source_, frame.currentline, members_);
-        return chunk_ + ":" + std::to_string(line);
+        const std::string file = frame.source[0] == '@' ? frame.source + 1 : chunk_;  // the script, or a file that it requires
+        const bool is_member = !members_.empty() && file == chunk_;
+        return file + ":" + std::to_string(is_member ? member_line(source_, frame.currentline, members_) : frame.currentline);
     }
     return chunk_;
 }
@@ -61,9 +62,11 @@ HPO_INLINE int LuaState::on_error(lua_State* L) {
     std::string text;
     if (lua_type(L, 1) == LUA_TSTRING) text = lua_tostring(L, 1);
     else text = std::string{"raised a "} + luaL_typename(L, 1) + "; expected a text for error";
-    const std::string shown = self.shown_chunk() + ":";
-    if (text.starts_with(shown)) text = self.chunk_ + ":" + text.substr(shown.size());
-    else if (!text.starts_with(self.chunk_)) text = self.place(L) + ": " + text;
+    const std::string place = self.place(L);
+    const std::string file = place.substr(0, place.rfind(':'));
+    const std::string shown = shown_name(file) + ":";
+    if (text.starts_with(shown)) text = file + ":" + text.substr(shown.size());
+    else if (!text.starts_with(self.chunk_) && !text.starts_with(file)) text = place + ": " + text;
     lua_pushlstring(L, text.data(), text.size());
     return 1;
 }

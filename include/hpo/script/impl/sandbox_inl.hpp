@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,11 +17,13 @@
 
 namespace hpo::script {
 
-HPO_INLINE void Sandbox::set_module(lua_State* L, const char* name) {
+HPO_INLINE void Sandbox::set_module(lua_State* L, const char* name, FindFile find_file) {
     module_ = name;
+    find_file_ = std::move(find_file);
     lua_pushstring(L, name);
     lua_insert(L, -2);
-    lua_pushcclosure(L, &Sandbox::require_module, 2);
+    lua_newtable(L);
+    lua_pushcclosure(L, &Sandbox::require_module, 3);
     lua_setglobal(L, "require");
 }
 
@@ -229,12 +232,32 @@ HPO_INLINE int Sandbox::sort_table(lua_State* L) {
 HPO_INLINE int Sandbox::require_module(lua_State* L) {
     const std::string name = clipped(luaL_checkstring(L, 1));
     const std::string known = lua_tostring(L, lua_upvalueindex(1));
-    if (name != known) {
-        raise(L, unknown_name("require", "module", name, std::span{&known, 1}).what() +
-                     std::string{"; a study script is one file and loads no other code"});
+    if (name == known) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+        return 1;
     }
-    lua_pushvalue(L, lua_upvalueindex(2));
+    if (lua_getfield(L, lua_upvalueindex(3), name.c_str()) == LUA_TBOOLEAN)
+        raise(L, "require: '" + name + "' requires itself, or a file that requires it; expected files that do not need each other");
+    if (!lua_isnil(L, -1)) return 1;
+    lua_pushboolean(L, 1);  // it runs
+    lua_setfield(L, lua_upvalueindex(3), name.c_str());
+    static_cast<Sandbox&>(LuaState::of(L)).run_file(L, name);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, lua_upvalueindex(3), name.c_str());
     return 1;
+}
+
+HPO_INLINE void Sandbox::run_file(lua_State* L, const std::string& name) {
+    std::optional<File> file;
+    if (find_file_) outside(L, [&] { file = find_file_(name); });
+    if (!file) {
+        raise(L, unknown_name("require", "module", name, std::span{&module_, 1}).what() +
+                     std::string{"; a file of this name has to stand beside the script: "} + name + ".lua");
+    }
+    if (luaL_loadbufferx(L, file->text.data(), file->text.size(), ("@" + file->name).c_str(), "t") != LUA_OK) lua_error(L);
+    lua_call(L, 0, 1);
+    if (lua_type(L, -1) != LUA_TTABLE && lua_type(L, -1) != LUA_TFUNCTION)
+        raise(L, "require: " + file->name + " returned " + type_text(L, -1) + "; expected a table of functions, or a function");
 }
 
 }  // namespace hpo::script

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -23,19 +24,43 @@
 
 namespace hpo::script {
 
-HPO_INLINE StudyScript StudyScript::load(const std::filesystem::path& path, ScriptOptions options) {
+inline namespace source_files {
+
+inline std::string read_source(const std::filesystem::path& path) {
+    constexpr std::size_t max_source_bytes = std::size_t{1} << 20U;
     std::error_code problem;
     const auto size = std::filesystem::file_size(path, problem);
     std::ifstream file{path, std::ios::binary};
     if (problem || !file) throw Error{Errc::script, path.string() + ": cannot be read; expected a study script (a Lua file)"};
     if (size > max_source_bytes)
         throw Error{Errc::script, path.string() + ": " + format_bytes(static_cast<std::int64_t>(size)) + " of source; at most 1 MiB"};
-    const std::string text{std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+    return {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+}
+
+/// Finds NAME.lua in one of the folders. A name has letters, digits, _ and -, so it names no other folder.
+inline std::optional<Sandbox::File> find_module(const std::vector<std::filesystem::path>& folders, const std::string& name) {
+    const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+    if (name.empty() || !std::ranges::all_of(name, is_plain)) return std::nullopt;
+    for (const std::filesystem::path& folder : folders) {
+        const std::filesystem::path file = folder / (name + ".lua");
+        std::error_code none;
+        if (std::filesystem::is_regular_file(file, none)) return Sandbox::File{file.string(), read_source(file)};
+    }
+    return std::nullopt;
+}
+
+}  // namespace source_files
+
+HPO_INLINE StudyScript StudyScript::load(const std::filesystem::path& path, ScriptOptions options) {
+    const std::string text = read_source(path);
+    options.module_folders.insert(options.module_folders.begin(), path.parent_path());
     return from_text(text, path.string(), std::move(options));
 }
 
 HPO_INLINE StudyScript::Runtime::Runtime(std::string_view text, std::string name, ScriptOptions options)
-    : Sandbox{options.limits, std::move(name), std::move(options.print)}, set_{std::move(options.set)} {
+    : Sandbox{options.limits, std::move(name), std::move(options.print)},
+      set_{std::move(options.set)},
+      module_folders_{std::move(options.module_folders)} {
     call([&](lua_State* L) {
         trial_.install(L);
         recovery_answer::install(L);
@@ -103,7 +128,7 @@ HPO_INLINE void StudyScript::Runtime::install_module(lua_State* L) {
     read_only::install(L, module_name);
     luaL_newlib(L, functions);
     read_only::wrap(L, module_name);
-    set_module(L, module_name);
+    set_module(L, module_name, [this](const std::string& name) { return find_module(module_folders_, name); });
 }
 
 HPO_INLINE void StudyScript::Runtime::run_chunk(lua_State* L, std::string_view text) {
