@@ -40,8 +40,8 @@ TEST_CASE("every Lua block of the reference loads and can be counted") {
                                          "'m', direction = 'minimize' }, "
                                          "space = function(trial)\n" +
                                              block + "end }";
-        const auto script = hpo::script::StudyScript::from_text(
-            text, "writing-a-study-script.md", {.module_folders = {HPO_SOURCE_DIR "/scripts/lua/rules"}});
+        const auto script = hpo::script::StudyScript::from_text(text, "writing-a-study-script.md",
+                                                                {.module_folders = {HPO_SOURCE_DIR "/scripts/lua/rules"}});
         CHECK(hpo::count(script.space()).combinations >= 1);
     }
 }

@@ -24,9 +24,11 @@ struct Folder {
 
     void write(const std::string& name, const std::string& text) const { std::ofstream{directory.file(name)} << text; }
     [[nodiscard]] StudyScript load(const std::string& head, const std::string& members = "") const {
-        write("s.lua", "local hpo = require 'hpo'\n" + head + "\nreturn hpo.study { name = 's', trainer = 't', " + members +
-                           " objective = { metric = 'm', direction = 'minimize' }, space = function(trial) trial:int('lora.rank', 1, 64) end }");
-        return StudyScript::load(directory.file("s.lua"), {.module_folders = {std::filesystem::path{HPO_SOURCE_DIR} / "scripts/lua/rules"}});
+        write("s.lua",
+              "local hpo = require 'hpo'\n" + head + "\nreturn hpo.study { name = 's', trainer = 't', " + members +
+                  " objective = { metric = 'm', direction = 'minimize' }, space = function(trial) trial:int('lora.rank', 1, 64) end }");
+        return StudyScript::load(directory.file("s.lua"),
+                                 {.module_folders = {std::filesystem::path{HPO_SOURCE_DIR} / "scripts/lua/rules"}});
     }
     [[nodiscard]] std::string error_of(const std::string& head) const {
         try {
@@ -39,10 +41,10 @@ struct Folder {
 };
 
 /// What a list of the shipped rules answers to a failure. Nullopt: nothing.
-std::optional<Recovery> answer(const std::string& rules, const hpo::Failure& failure, int attempts = 1, std::optional<std::int64_t> micro = 1) {
+std::optional<Recovery> answer(const std::string& rules, const hpo::Failure& failure, int attempts = 1,
+                               std::optional<std::int64_t> micro = 1) {
     const Folder folder;
-    const StudyScript script =
-        folder.load("local rules = require 'recovery_rules'", "on_failure = rules.first { " + rules + " },");
+    const StudyScript script = folder.load("local rules = require 'recovery_rules'", "on_failure = rules.first { " + rules + " },");
     hpo::Trial trial;
     trial.params.set("lora.rank", hpo::IntDistribution{1, 64}, 16);
     trial.params.set("lora.alpha", hpo::IntDistribution{1, 64}, 32);
@@ -70,15 +72,16 @@ const hpo::Failure too_large = failure_of(FailureKind::out_of_memory, OomCause::
 
 TEST_CASE("a script requires Lua files beside it, each is run once, and errors name the file and the line") {
     const Folder folder;
-    folder.write("mine.lua", "count = (rawget(_G, 'count') or 0) + 1\nreturn { count = count, again = function() return require 'mine' end }");
+    folder.write("mine.lua",
+                 "count = (rawget(_G, 'count') or 0) + 1\nreturn { count = count, again = function() return require 'mine' end }");
     (void)folder.load("local mine = require 'mine'\nassert(mine.count == 1 and require 'mine' == mine and mine.again() == mine)");
     folder.write("wrong.lua", "local x = 1\nreturn x + nothing");
     CHECK_THAT(folder.error_of("require 'wrong'"), Contains("wrong.lua:2: unknown name 'nothing'"));
     folder.write("broken.lua", "local x =\n");
     CHECK_THAT(folder.error_of("require 'broken'"), Contains("broken.lua:") && Contains("unexpected symbol"));
     folder.write("number.lua", "return 7");
-    CHECK_THAT(folder.error_of("require 'number'"), Contains("number.lua returned a number; expected a table of functions, or a function") ||
-                                                        Contains("number.lua returned 7"));
+    CHECK_THAT(folder.error_of("require 'number'"),
+               Contains("number.lua returned a number; expected a table of functions, or a function") || Contains("number.lua returned 7"));
     folder.write("one.lua", "return require 'two'");
     folder.write("two.lua", "return require 'one'");
     CHECK_THAT(folder.error_of("require 'one'"), Contains("'one' requires itself, or a file that requires it"));

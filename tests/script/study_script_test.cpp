@@ -573,8 +573,9 @@ TEST_CASE("what a script is shown can be walked through") {
         assert(object == trial.params and not pcall(step, "text") and not pcall(step, hpo) and not pcall(step)))")));
     CHECK_THAT(error_of([] { load("return hpo.study {}"); }),
                Catch::StartsWith("s.lua:1: unknown name 'hpo'; write local hpo = require \"hpo\" first"));
-    CHECK_THAT(error_of([] { load("require 'torch'"); }), Catch::StartsWith("s.lua:1: require: unknown module 'torch'") &&
-                                                              Catch::EndsWith("a file of this name has to stand beside the script: torch.lua"));
+    CHECK_THAT(error_of([] { load("require 'torch'"); }),
+               Catch::StartsWith("s.lua:1: require: unknown module 'torch'") &&
+                   Catch::EndsWith("a file of this name has to stand beside the script: torch.lua"));
 }
 
 TEST_CASE("a space prints once for each trial, and nothing for proposals that it refuses") {

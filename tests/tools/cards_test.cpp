@@ -176,3 +176,26 @@ TEST_CASE("a run uses each card that it is shown, those that have enough free, o
     REQUIRE(fallen.status == 0);
     CHECK_THAT(fallen.error, Contains("runs on cpu, the fallback: cuda:0 has 20.00 GiB free"));
 }
+
+TEST_CASE("a sticky error on a card is met once more with blocking launches, and the post-mortem shows what that said") {
+    const CardMachine machine;
+    machine.workshop.write("card.lua", R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "card", trainer = "cuda_fault", objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", trials = 3, workers = 1, recovery = "fail",
+  space = function(trial)
+    trial:float("x", 0, 1)
+    trial:categorical("fault", { "none", "sticky" }, { only = { trial.number == 0 and "sticky" or "none" } })
+  end,
+}
+)");
+    const auto run = machine.run({}, "sticky.db", "cuda:0");
+    INFO(run.error);
+    CHECK(run.status == 0);
+    CHECK_THAT(run.error, Contains("trial 0 once more, with kernel launches that block: device-side assert triggered in index_select"));
+    const auto shown = run_command(machine.workshop, {tool("hpo-analyze"), "trial", "0", "--store", "sticky.db"});
+    CHECK_THAT(shown.out, Contains("in a later call") && Contains("in kernel index_select, line 7 of model.py"));
+    const auto all = run_command(machine.workshop, {tool("hpo-analyze"), "summary", "--json", "--store", "sticky.db"});
+    CHECK_THAT(all.out, Contains("\"complete\": 2"));
+}

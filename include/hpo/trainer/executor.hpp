@@ -27,6 +27,7 @@ struct Job {
     std::string model_folder{};                 ///< TrainerJob::model_folder
     std::string saved_model{};                  ///< folder of a model to evaluate instead of training; empty: train
     std::string trace_file{};                   ///< TrainerJob::trace_file
+    bool blocks_launches = false;               ///< each kernel is waited for where it is launched (Executor::can_block_launches)
     bool settles = false;                       ///< TrainerJob::settles
 };
 
@@ -59,6 +60,8 @@ public:
     virtual void interrupt() = 0;
     /// Memory that jobs may take on the plan's device, in bytes. Returns nullopt if it is not limited or not known.
     [[nodiscard]] virtual std::optional<std::int64_t> capacity_bytes() const = 0;
+    /// True if it can run a job with Job::blocks_launches.
+    [[nodiscard]] virtual bool can_block_launches() const { return false; }
     [[nodiscard]] virtual RunsOn runs_on() const { return {}; }
     /// What other processes leave of the plan's device now, for MemoryEvidence::device. Returns nullopt if it is not known.
     [[nodiscard]] virtual std::optional<MemoryReading> device_now() { return {}; }

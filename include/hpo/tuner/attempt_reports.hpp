@@ -10,6 +10,7 @@
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices.hpp"
+#include "hpo/tuner/replays.hpp"
 #include "hpo/tuner/reservation.hpp"
 
 namespace hpo::tuner {
@@ -18,11 +19,15 @@ namespace hpo::tuner {
 template <Pruner P>
 class AttemptReports : public ExecutorEvents {
 public:
-    AttemptReports(P& pruner, Bookkeeping& books, Devices& devices) : pruner_{pruner}, books_{books}, devices_{devices} {}
+    AttemptReports(P& pruner, Bookkeeping& books, Devices& devices, const Replays& replays)
+        : pruner_{pruner}, books_{books}, devices_{devices}, replays_{replays} {}
 
-    void on_started(std::int64_t number, std::int64_t worker_pid) override { books_.trial(number).attempts.back().worker_pid = worker_pid; }
+    void on_started(std::int64_t number, std::int64_t worker_pid) override {
+        if (!Replays::is_replay(number)) books_.trial(number).attempts.back().worker_pid = worker_pid;
+    }
 
     bool on_report(std::int64_t number, const Report& report) override {
+        if (Replays::is_replay(number)) return replays_.is_late(number);
         reservations_of(number).reported(number, report.step);
         const Verdict verdict = books_.report_and_judge(number, report, pruner_);
         if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
@@ -30,12 +35,15 @@ public:
     }
 
     void on_memory(std::int64_t number, const MemoryMark& mark) override {
+        if (Replays::is_replay(number)) return;
         books_.memory_mark(number, mark);
         if (mark.name == settled_mark && mark.reading.limit)
             reservations_of(number).shrink(number, *mark.reading.limit + outside_allocator(books_.trial(number).attempts.back()));
     }
 
-    void on_checkpoint(std::int64_t number, std::int64_t step) override { books_.checkpointed(number, step); }
+    void on_checkpoint(std::int64_t number, std::int64_t step) override {
+        if (!Replays::is_replay(number)) books_.checkpointed(number, step);
+    }
 
 protected:
     /// Why the pruner stopped the trial. Empty if it did not.
@@ -50,6 +58,7 @@ private:
     P& pruner_;
     Bookkeeping& books_;
     Devices& devices_;
+    const Replays& replays_;
     std::map<std::int64_t, std::string> prune_reasons_;
 };
 

@@ -25,6 +25,7 @@ public:
     ~Bookkeeping();
 
     [[nodiscard]] const Store& store() const noexcept { return store_; }
+    [[nodiscard]] Store& store() noexcept { return store_; }
     [[nodiscard]] const Study& study() const noexcept { return study_; }
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
     [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, other_studies_}; }

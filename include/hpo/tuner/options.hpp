@@ -108,6 +108,8 @@ public:
     virtual void left_out(const Trial& /*trial*/, const std::string& /*what*/) {}
     /// Something about a trial's retry that a person should know, such as a rule of a script whose retry changes nothing.
     virtual void retry_noted(const Trial& /*trial*/, const std::string& /*what*/) {}
+    /// A trial whose attempt met a sticky CUDA error was run once more with blocking launches. `told` is what that said.
+    virtual void replayed(const Trial& /*trial*/, const std::string& /*told*/) {}
     virtual void attempt_started(const Trial& /*trial*/, const Attempt& /*attempt*/) {}
     virtual void reported(const Trial& /*trial*/, const Report& /*report*/) {}
     virtual void memory_marked(const Trial& /*trial*/, const MemoryMark& /*mark*/) {}

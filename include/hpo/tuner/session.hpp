@@ -32,7 +32,7 @@ class Session final : private AttemptReports<P> {
 public:
     Session(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, std::span<const TuneDevice> devices,
             const TuneOptions& options, TuneObserver& observer)
-        : AttemptReports<P>{policies.pruner, books, devices_},
+        : AttemptReports<P>{policies.pruner, books, devices_, replays_},
           policies_{policies},
           books_{books},
           space_{space},
@@ -75,9 +75,11 @@ private:
                     WaitingAttempt retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
                     go_on(std::move(retry));
+                } else if (auto replay = replays_.next()) {
+                    start(*std::move(replay));
                 } else if (out_of_time() || breaker_.trip() || !(go_on_with_lost() || begin_trial())) break;
             }
-            if (!running_.empty()) devices_.wait(*this, poll_seconds);
+            if (!running_.empty() || replays_.unfinished() > 0) devices_.wait(*this, poll_seconds);
             else if (stopping_ || out_of_time() || breaker_.trip() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
@@ -104,8 +106,7 @@ private:
         return true;
     }
 
-    /// Returns false if the asked number is done. Else other processes run the missing trials. If one of them dies, its trials are begun
-    /// again here.
+    /// Returns false if the asked number is done. Else other processes run the missing trials, and may die.
     bool wait_for_others() {
         const std::int64_t missing = options_.trials - books_.done();
         if (missing <= 0) return false;
@@ -125,6 +126,7 @@ private:
         if (in_flight_ > 0) devices_.interrupt();
         while (in_flight_ > 0) devices_.wait(*this, poll_seconds);
         retries_.clear();
+        replays_.drop_waiting();
         while (!running_.empty()) give_up(running_.front());
     }
 
@@ -157,8 +159,7 @@ private:
         start({number, std::move(*proposal.attempt)});
     }
 
-    /// Starts an attempt that was chosen without the guard: a retry, or one that goes on with a lost trial. It runs where its plan says, if
-    /// that device can be used.
+    /// Starts a retry, or an attempt that goes on with a lost trial. It runs where its plan says, if that device can be used.
     void go_on(WaitingAttempt retry) {
         const std::string& name = retry.attempt.plan.device;
         const SessionDevice* device = devices_.find(name);
@@ -186,6 +187,7 @@ private:
         const std::int64_t number = admitted.number;
         SessionDevice& device = devices_.of(admitted.attempt.plan.device);
         Executor& executor = device.what.executor;
+        if (Replays::is_replay(number)) return submit_job(executor, replays_.job(number));
         if (admitted.timed_out) books_.note_once(number, waited_in_vain(*admitted.wait_seconds));
         admitted.attempt.fresh_worker = admitted.fresh_worker;
         describe(admitted.attempt, params_of(books_.trial(number), admitted.attempt), executor);
@@ -193,6 +195,9 @@ private:
         const auto reserved = device.reservations.reservation(number);
         Job job = job_of(books_.study(), books_.trial(number), reserved, options_);
         job.settles = admitted.least_bytes == 0 && reserved;  // else it keeps all of a larger reservation
+        submit_job(executor, job);
+    }
+    void submit_job(Executor& executor, const Job& job) {
         const std::size_t others = in_flight_++;
         try {
             executor.submit(job, *this);
@@ -205,6 +210,7 @@ private:
     void on_end(std::int64_t number, AttemptOutcome outcome) override {
         --in_flight_;
         const auto reserved = devices_.release(number);
+        if (Replays::is_replay(number)) return replays_.end(number, outcome);
         for (const MemoryMark& mark : outcome.memory) books_.memory_mark(number, mark);
         books_.keep_log(number, outcome.log);
         Trial& trial = books_.trial(number);
@@ -236,6 +242,7 @@ private:
         Trial& trial = books_.trial(number);
         Attempt& attempt = trial.attempts.back();
         explain(attempt, attempt.capacity_bytes);
+        replays_.see(trial, attempt, devices_.of(attempt.plan.device).what.executor, reserved);
         FailureAnswer answer = answer_of(policies_.recovery,
                                          FailedAttempt{trial, attempt, *attempt.failure, books_.history(), &options_.refuses_plan,
                                                        devices_.others_usable(attempt.plan.device)},
@@ -284,6 +291,7 @@ private:
     AttemptAdmission<S, P, G, R> admission_{policies_, books_, space_, devices_, options_};
     LostTrials lost_trials_{books_, space_, options_, observer_};
     EnqueuedValues enqueued_;
+    Replays replays_{books_, options_, observer_};
     Breaker breaker_{options_.breaker};
     bool stopping_ = false;
     bool waiting_ = false;  ///< true once the observer was told that other processes run the missing trials

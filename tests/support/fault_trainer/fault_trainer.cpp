@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -157,7 +158,12 @@ public:
         }
         if (fault == "sticky") {
             outcome.kind = OutcomeKind::failed;
-            outcome.failure = hpo::Failure{.kind = hpo::FailureKind::cuda_sticky, .message = "device-side assert triggered"};
+            const char* const blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+            const bool blocks = blocking && std::string_view{blocking} == "1";
+            progress.log(blocks ? "in kernel index_select, line 7 of model.py" : "in a later call");
+            outcome.failure =
+                hpo::Failure{.kind = hpo::FailureKind::cuda_sticky,
+                             .message = blocks ? "device-side assert triggered in index_select" : "device-side assert triggered"};
         }
         if (fault == "big_report") {
             progress.memory({.name = std::string(1 << 20U, 'm'), .seconds = 0, .step = std::nullopt, .reading = {}});

@@ -192,6 +192,10 @@ void Progress::left_out(const Trial& trial, const std::string& what) { note("tri
 
 void Progress::retry_noted(const Trial& trial, const std::string& what) { note("trial " + std::to_string(trial.number) + ": " + what); }
 
+void Progress::replayed(const Trial& trial, const std::string& told) {
+    note("trial " + std::to_string(trial.number) + " once more, with kernel launches that block: " + told + "; its log has all of it");
+}
+
 void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     if (settings_.attempt_started) settings_.attempt_started();
     Running& running = running_[trial.number];

@@ -56,6 +56,7 @@ public:
     void left_alone(const Trial& lost, const std::string& why) override;
     void left_out(const Trial& trial, const std::string& what) override;
     void retry_noted(const Trial& trial, const std::string& what) override;
+    void replayed(const Trial& trial, const std::string& told) override;
     void attempt_started(const Trial& trial, const Attempt& attempt) override;
     void reported(const Trial& trial, const Report& report) override;
     void memory_marked(const Trial& trial, const MemoryMark& mark) override;

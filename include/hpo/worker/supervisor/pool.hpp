@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "hpo/core/device_word.hpp"
 #include "hpo/device/metered_device.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/worker/leak_watch.hpp"
@@ -58,6 +59,7 @@ public:
     void interrupt() override;
 
     [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return config_.device_budget_bytes; }
+    [[nodiscard]] bool can_block_launches() const override { return !is_cpu(config_.device); }
     [[nodiscard]] RunsOn runs_on() const override { return {config_.device_name, config_.trainer}; }
 
     [[nodiscard]] std::optional<MemoryReading> device_now() override { return worker::device_now(config_, occupancy()); }

@@ -39,6 +39,7 @@ HPO_INLINE Pool::Pool(PoolConfig config)
 
 HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     Environment environment = environment_of(job.plan);
+    if (job.blocks_launches) set_variable(environment, "CUDA_LAUNCH_BLOCKING", "1");
     WorkerSlot* const chosen = choose_slot(slots_, job, environment);
     if (!chosen) throw Error{Errc::usage, "pool: no free slot for trial " + std::to_string(job.trial)};
     WorkerSlot& slot = *chosen;
