@@ -252,3 +252,20 @@ TEST_CASE("an objective in bytes is shown as a size") {
     CHECK(tools::metric_value_text("bytes_read", 4096) == "4096");
     CHECK(tools::metric_value_text("held_bytes", std::numeric_limits<double>::infinity()) == "inf");
 }
+
+TEST_CASE("an attempt that takes far longer than others is warned of once, and only when enough others are known") {
+    tune::AttemptTimes times;
+    for (int i = 0; i < 9; ++i) times.ended(20);
+    CHECK_FALSE(times.warning(9, 1e6));
+    times.ended(30);
+    CHECK_FALSE(times.warning(10, 149));
+    CHECK(times.warning(10, 150) ==
+          "trial 10 has run for 2 min 30 s, and the longest of 10 complete attempts took 30 s: it may hang; --attempt-time ends such "
+          "attempts");
+    CHECK_FALSE(times.warning(10, 200));
+    CHECK(times.warning(11, 200));
+    tune::AttemptTimes quick;
+    for (int i = 0; i < 50; ++i) quick.ended(0.1);
+    CHECK_FALSE(quick.warning(50, 59));  // a slow disk or a busy machine can explain that
+    CHECK(quick.warning(50, 60));
+}

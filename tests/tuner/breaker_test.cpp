@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hpo/tuner/breaker.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "hpo/hpo.hpp"
 #include "hpo/store/in_memory.hpp"
+#include "hpo/tuner/failed_configurations.hpp"
 #include "support/catch.hpp"
 
 using hpo::Breaker;
@@ -107,4 +109,40 @@ TEST_CASE("a study whose objective always throws ends after ten trials, and says
     const auto known = tuner.optimize(store, "known", space, job, {.trials = 100});
     CHECK(known.trials.size() == 10);
     CHECK(known.broken);
+}
+
+TEST_CASE("parameters with which three trials failed alike are not tried again, and if no others are left the run ends") {
+    const auto tune = [](std::vector<hpo::Value> kinds, std::int64_t breaker) {
+        hpo::Tuner tuner{hpo::sampler::Random{}, hpo::pruner::None{}, hpo::memory::Unlimited{}, hpo::recovery::Fail{}};
+        const hpo::Space space = [&](hpo::SpaceTrial& trial) { (void)trial.suggest_categorical("kind", kinds); };
+        const auto job = [](hpo::tuner::RunningJob& running) {
+            if (running.params().value("kind") == hpo::Value{std::string{"bad"}}) throw std::logic_error("out of range");
+            return 1.0;
+        };
+        return tuner.optimize(hpo::store::InMemory{}, "s", space, job, {.trials = 60, .breaker = breaker});
+    };
+    const auto failed_of = [](const hpo::TuneResult& result) { return std::ranges::count(result.trials, TrialState::fail, &Trial::state); };
+    CHECK(failed_of(tune({std::string{"good"}, std::string{"bad"}, std::string{"fine"}}, 10)) == hpo::tuner::most_equal_failures);
+    CHECK(failed_of(tune({std::string{"good"}, std::string{"bad"}, std::string{"fine"}}, 0)) > hpo::tuner::most_equal_failures);
+    try {
+        (void)tune({std::string{"bad"}}, 10);
+        FAIL("it went on");
+    } catch (const hpo::Error& error) {
+        CHECK(error.code() == hpo::Errc::breaker);
+        CHECK_THAT(error.what(),
+                   Catch::Contains("no configuration is left to try: 3 trials with these parameters failed in the same way, the latest "
+                                   "in trial 2: out of range"));
+    }
+}
+
+TEST_CASE("a configuration that failed in different ways, or in one that may not come again, or also succeeded, is tried again") {
+    std::vector<Trial> trials{failed(0, "a"), failed(1, "b"), failed(2, "a")};
+    CHECK_FALSE(hpo::tuner::fails_again({}, trials));
+    trials.push_back(failed(3, "a"));
+    CHECK(hpo::tuner::fails_again({}, trials));
+    trials.push_back(complete(4));
+    CHECK_FALSE(hpo::tuner::fails_again({}, trials));
+    const std::vector<Trial> lost{failed(0, "gone", FailureKind::lost_worker), failed(1, "gone", FailureKind::lost_worker),
+                                  failed(2, "gone", FailureKind::lost_worker)};
+    CHECK_FALSE(hpo::tuner::fails_again({}, lost));
 }

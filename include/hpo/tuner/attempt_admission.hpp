@@ -19,6 +19,7 @@
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices.hpp"
 #include "hpo/tuner/enqueued.hpp"
+#include "hpo/tuner/failed_configurations.hpp"
 #include "hpo/tuner/policies.hpp"
 
 namespace hpo::tuner {
@@ -43,7 +44,7 @@ public:
     };
     /// Suggests parameters for a trial until the guard accepts a proposal on `device`, or on a larger one. Refused proposals are recorded,
     /// and the sampler learns from them. Throws bad_value after max_rejections proposals, unless the trial has own values to blame. It is
-    /// then unlaunchable.
+    /// then unlaunchable. A proposal that would fail as before (fails_again) is drawn anew. Throws Errc::breaker if no other is left.
     template <std::predicate Stop>
     [[nodiscard]] Proposal propose(std::int64_t number, const SessionDevice& device, const Stop& stop) {
         const auto fixed = books_.fixed_values(number, options_);
@@ -75,6 +76,10 @@ public:
             if (refusal && params == refused) {  // no other proposal is left to draw
                 books_.set_params(number, std::move(params));
                 return {.unlaunchable = std::move(refusal)};
+            }
+            if (const auto again = has_own_values || options_.breaker <= 0 ? std::nullopt : fails_again(params, history.trials)) {
+                if (round + 1 < options_.max_rejections) continue;
+                throw Error{Errc::breaker, "no configuration is left to try: " + *again};
             }
             ExecutionPlan plan = options_.plan;
             copy_effective_batch(params, options_, plan);

@@ -133,6 +133,7 @@ void Progress::learn_pace(const Trial& trial) {
         first_step_ = trial.intermediate.begin()->first;
         last_step_ = std::max(last_step_, trial.intermediate.rbegin()->first);
     }
+    if (trial.state == TrialState::complete && !trial.attempts.empty()) times_.ended(trial.attempts.back().seconds.value_or(0));
     double seconds = 0;
     for (const Attempt& attempt : trial.attempts) seconds += attempt.seconds.value_or(0);
     if (seconds <= 0) return;
@@ -352,6 +353,11 @@ void Progress::write(const std::string& text) {
 
 void Progress::idle() {
     if (due_) say_what_is_due();
+    const auto now = std::chrono::steady_clock::now();
+    for (const auto& [trial, running] : running_) {
+        if (const auto overlong = times_.warning(trial, std::chrono::duration<double>(now - running.attempt_begin).count()))
+            note(*overlong);
+    }
     if (screen_ && std::chrono::steady_clock::now() - drawn_ >= std::chrono::milliseconds{100}) draw({});
 }
 

@@ -15,6 +15,7 @@
 #include "hpo/analysis/study_counts.hpp"
 #include "hpo/tuner/options.hpp"
 #include "support/screen.hpp"
+#include "tune/display/attempt_times.hpp"
 #include "tune/display/shown_device.hpp"
 
 namespace hpo::tune {
@@ -79,6 +80,7 @@ private:
         double seconds_at_latest = 0;  ///< after `begin`
         std::int64_t worker_pid = 0;
         std::optional<std::int64_t> allocated;  ///< at the latest mark, where the device has no account
+        std::chrono::steady_clock::time_point attempt_begin = std::chrono::steady_clock::now();
         std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the trial's first attempt
     };
 
@@ -115,10 +117,11 @@ private:
     std::int64_t best_trial_ = -1;
     std::map<std::int64_t, Running> running_;
     std::int64_t finished_here_ = 0;
-    std::int64_t paced_ = 0;                      ///< finished trials of the study whose time is known, earlier runs' too
-    double paced_seconds_ = 0;                    ///< of all of them
-    std::int64_t last_step_ = -1;                 ///< of the longest complete trial
-    std::int64_t first_step_ = 0;                 ///< of the complete trials
+    std::int64_t paced_ = 0;       ///< finished trials of the study whose time is known, earlier runs' too
+    double paced_seconds_ = 0;     ///< of all of them
+    std::int64_t last_step_ = -1;  ///< of the longest complete trial
+    std::int64_t first_step_ = 0;  ///< of the complete trials
+    AttemptTimes times_;
     std::set<std::string, std::less<>> dropped_;  ///< attributes of which a note was given
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::time_point drawn_{};

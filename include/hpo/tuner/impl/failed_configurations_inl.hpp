@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/failure/failure_line.hpp"
+#include "hpo/failure/signature.hpp"
+#include "hpo/failure/traits.hpp"
+#include "hpo/tuner/failed_configurations.hpp"
+
+namespace hpo::tuner {
+
+HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials) {
+    std::map<std::string, std::int64_t> failures;  // by signature
+    for (const Trial& trial : trials) {
+        if (!is_finished(trial.state) || !(trial.params == params)) continue;
+        if (trial.state == TrialState::complete) return std::nullopt;
+        if (trial.attempts.empty() || !trial.attempts.back().failure) continue;
+        const Failure& failure = *trial.attempts.back().failure;
+        if (traits_of(failure).recurrence != Recurrence::deterministic) continue;
+        if (const std::int64_t equal = ++failures[signature(failure)]; equal >= most_equal_failures) {
+            return std::to_string(equal) + " trials with these parameters failed in the same way, the latest in trial " +
+                   std::to_string(trial.number) + ": " + failure_line(failure);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace hpo::tuner
