@@ -157,7 +157,7 @@ TEST_CASE("wrong use is one line that says where, what and what would be right")
         {{"run", "bowl.lua", "--set", "step=4"}, 2, "unknown option 'step'; did you mean 'steps'?"},
         {{"run", "bowl.lua", "--trials", "many"}, 2, "--trials: got 'many'; expected a whole number"},
         {{"run", "bowl.lua", "--time", "soon"}, 2, "--time: got 'soon'; expected a duration"},
-        {{"run", "bowl.lua", "--device", "tpu"}, 2, "--device: got 'tpu'; expected auto, cpu, cuda or cuda:N"},
+        {{"run", "bowl.lua", "--device", "tpu"}, 2, "--device: got 'tpu'; expected auto, cpu, cuda, cuda:N or cuda:*"},
         {{"run", "bowl.lua", "--device-memory", "lots"}, 2, "--device-memory: got 'lots'; expected a size"},
         {{"run", "bowl.lua", "--device-memory", "0"}, 2, "--device-memory: got '0'; expected at least 1MiB"},
         {{"run", "bowl.lua", "--device-memory", "1"}, 2, "--device-memory: got '1'; expected at least 1MiB"},
@@ -325,7 +325,7 @@ TEST_CASE("a rule that asks for what the trainer or the machine lacks is refused
         with_rule("return hpo.retry { device = 'tpu' }");
         const auto device = tune(workshop, {command, "rule.lua"});
         CHECK(device.status == 2);
-        CHECK_THAT(device.error, Contains("rule.lua: hpo.retry: device: got 'tpu'; expected auto, cpu, cuda or cuda:N"));
+        CHECK_THAT(device.error, Contains("rule.lua: hpo.retry: device: got 'tpu'; expected auto, cpu, cuda, cuda:N or cuda:*"));
         with_rule("return hpo.retry { params = { stps = 3 } }");
         const auto name = tune(workshop, {command, "rule.lua"});
         CHECK(name.status == 2);
