@@ -41,7 +41,9 @@ void add_run(CLI::App& app, Actions& actions) {
                          "plugin-timeout",
                          "progress",
                          "save-best",
-                         "accept-changed-options"});
+                         "accept-changed-options",
+                         "log",
+                         "log-size"});
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("--rehearse", options->rehearse,
                       "with --card: nothing is computed or kept; says what would run out of memory, and what would be shrunk");

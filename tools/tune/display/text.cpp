@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "hpo/core/plan_fields.hpp"
 #include "hpo/core/value.hpp"
 
 namespace hpo::tune {
@@ -14,6 +15,16 @@ std::string number(double value) { return display_text(Value{value}); }
 std::string summary_of(const ParamSet& params) {
     std::string text;
     for (const Param& param : params) text += (text.empty() ? "" : " ") + param.name + "=" + display_text(param.value());
+    return text;
+}
+
+std::string plan_text(const ExecutionPlan& plan) {
+    std::string text;
+    each_plan_field([&](const auto& field) {
+        const std::string words = field.role == PlanRole::lever ? plan_words(field, plan.*field.member) : "";
+        const ExecutionPlan nothing;
+        if (!words.empty() && plan.*field.member != nothing.*field.member) text += (text.empty() ? "" : ", ") + words;
+    });
     return text;
 }
 

@@ -60,18 +60,9 @@ constexpr Word known_words[] = {
     {"plugin-timeout", "60s", "DURATION", "how long a trainer plugin may take to load, and to check a proposal"},
     {"save-best", "", "FOLDER", "keep the best trial's model: --save-best=FOLDER; without a folder beside the store"},
     {"progress", "auto", "auto|bar|plain|none", "what is shown while the study runs"},
+    {"log", "", "FILE", "append what happens to this file: the run, trials, failures, decisions (default: no log)"},
+    {"log-size", "10MiB", "SIZE", "begin the log anew at this size; FILE.1 to FILE.4 keep the older parts"},
 };
-
-/// The levers that are set, in words.
-std::string plan_text(const ExecutionPlan& plan) {
-    std::string text;
-    each_plan_field([&](const auto& field) {
-        const std::string words = field.role == PlanRole::lever ? plan_words(field, plan.*field.member) : "";
-        const ExecutionPlan nothing;
-        if (!words.empty() && plan.*field.member != nothing.*field.member) text += (text.empty() ? "" : ", ") + words;
-    });
-    return text;
-}
 
 /// The folder of the rule files that come with hpo.
 std::filesystem::path shipped_rules() {

@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "hpo/analysis/study_counts.hpp"
+#include "hpo/base/bytes.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "support/counts_text.hpp"
 #include "support/terminal.hpp"
+#include "tune/display/observers.hpp"
 #include "tune/display/text.hpp"
 #include "tune/prediction/least_memory.hpp"
 #include "tune/prediction/trainer_look.hpp"
@@ -110,6 +112,19 @@ StudyRun::~StudyRun() {
 }
 
 int StudyRun::run() {
+    begin_log();
+    try {
+        const int status = run_unlogged();
+        if (log_) log_->run_ends("status " + std::to_string(status));
+        return status;
+    } catch (const std::exception& error) {
+        const auto* known = dynamic_cast<const Error*>(&error);
+        if (log_) log_->run_ends("status " + std::to_string(exit_code(known ? known->code() : Errc::usage)) + ": " + error.what());
+        throw;
+    }
+}
+
+int StudyRun::run_unlogged() {
     const int refusal = exit_code(Errc::bad_value);
     try_out_script();
     ask_trainer();
@@ -136,6 +151,25 @@ int StudyRun::run() {
         progress_->finish();
         throw displaced_store(*what);
     }
+}
+
+void StudyRun::begin_log() {
+    const std::string& file = settings_.text("log");
+    const std::int64_t most_bytes = require_bytes(settings_.place("log-size"), settings_.text("log-size"));
+    constexpr std::int64_t least_bytes = 4096;
+    if (most_bytes < least_bytes) throw bad_value(settings_.place("log-size"), "'" + settings_.text("log-size") + "'", "at least 4KiB");
+    if (file.empty()) return;
+    log_.emplace(tools::RotatingFile{file, most_bytes, settings_.place("log")},
+                 RunLog::Settings{.metrics = settings_.objectives(), .failed = [this](const std::string& text) {
+                                      if (progress_) progress_->note(text);
+                                      else std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";
+                                  }});
+    log_->run_begins({"begins: hpo-tune " HPO_VERSION ": " + run_command(settings_),
+                      "  study " + settings_.text("study") + " in " + settings_.text("store") + ", trainer " +
+                          settings_.description().trainer + ", " + settings_.text("trials") + " trials in all, seed " +
+                          settings_.text("seed"),
+                      "  sampler " + settings_.text("sampler") + ", pruner " + settings_.text("pruner") + ", guard " +
+                          settings_.text("guard") + ", recovery " + settings_.text("recovery")});
 }
 
 void StudyRun::try_out_script() {
@@ -168,6 +202,12 @@ void StudyRun::find_devices() {
     devices_ = run_devices(settings_, info_, [this](const std::string& text) { note(text); });
     for (const std::string& text : beyond_machine(settings_, devices_.front().name))
         std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";
+    for (const RunDevice& device : devices_) {
+        if (!log_) break;
+        log_->run_begins({"  device " + device.name + (device.is_fallback ? ", the fallback" : "") +
+                          (device.capacity_bytes ? " with " + format_bytes(*device.capacity_bytes) : std::string{}) + ", " +
+                          tools::counted(device.parallel.workers, "worker") + " of " + tools::counted(device.parallel.threads, "thread")});
+    }
     if (!options_.verbose) return;
     std::cerr << settings_.report();
     std::cerr << "trainer " << info_.name << (info_.libtorch_version.empty() ? "" : " on LibTorch " + info_.libtorch_version) << "\n";
@@ -267,8 +307,10 @@ void StudyRun::keep_best_model() {
 TuneResult StudyRun::tune() {
     const Space space = settings_.script().space();
     Tuner tuner{std::move(policies_.sampler), std::move(policies_.pruner), std::move(policies_.guard), std::move(policies_.recovery)};
-    TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, workers_->devices(tune_.predicts), tune_, *progress_);
+    Observers observers{log_ ? std::vector<TuneObserver*>{&*progress_, &*log_} : std::vector<TuneObserver*>{&*progress_}};
+    TuneResult result = tuner.optimize(*store_, settings_.text("study"), space, workers_->devices(tune_.predicts), tune_, observers);
     progress_->finish();
+    if (log_) log_->others_changed(result.trials);
     store_->require_in_place();  // a run may be shorter than the time between two heartbeats
     return result;
 }
@@ -301,6 +343,7 @@ int StudyRun::conclude(const TuneResult& result) {
 }
 
 void StudyRun::note(const std::string& text) {
+    if (log_) log_->note(text);
     if (progress_) progress_->note(text);
     else std::cerr << "hpo-tune: note: " << text << "\n";  // before there is a display
 }

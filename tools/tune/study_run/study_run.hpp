@@ -14,6 +14,7 @@
 #include "hpo/trainer/trainer.hpp"
 #include "hpo/tuner/options.hpp"
 #include "tune/display/progress.hpp"
+#include "tune/display/run_log.hpp"
 #include "tune/models/checkpoint_folders.hpp"
 #include "tune/settings/settings.hpp"
 #include "tune/study_run/model_keeper.hpp"
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] int run();
 
 private:
+    /// As `run`, without the end of the log.
+    [[nodiscard]] int run_unlogged();
     /// @name The steps, in their order. Those that return a bool have said what is wrong if it is true.
     /// @{
     void try_out_script();
@@ -56,6 +59,7 @@ private:
     [[nodiscard]] bool trainer_refuses_first_proposal();
     [[nodiscard]] bool device_is_too_small_for(const History& learned);
     void open_store();
+    void begin_log();
     void show_progress();
     void tell_tuner_of_trainer();
     void open_study();
@@ -88,6 +92,7 @@ private:
     bool has_told_interrupt_ = false;
     bool has_kept_options_ = false;  ///< of the trainer, in the study
 
+    std::optional<RunLog> log_;
     std::optional<Progress> progress_;
     std::optional<StudyWorkers> workers_;
     bool is_new_ = false;  ///< the store

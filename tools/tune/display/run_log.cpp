@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "tune/display/run_log.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "hpo/analysis/cases/failure_name.hpp"
+#include "hpo/base/bytes.hpp"
+#include "hpo/base/time.hpp"
+#include "hpo/core/memory_leak.hpp"
+#include "hpo/failure/failure_line.hpp"
+#include "hpo/failure/signature.hpp"
+#include "hpo/failure/traits.hpp"
+#include "hpo/store/sqlite/attempt_rows.hpp"
+#include "hpo/store/store.hpp"
+#include "support/counts_text.hpp"
+#include "tune/display/text.hpp"
+
+namespace hpo::tune {
+namespace {
+
+/// "2026-11-26T03:00:59Z".
+std::string iso_time(Time time) {
+    const std::time_t seconds = time.microseconds / 1'000'000;
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::string text(32, '\0');
+    text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
+    return text;
+}
+
+std::string name_of(const Trial& trial) { return "trial " + std::to_string(trial.number); }
+
+std::string attempt_words(const Attempt& attempt) { return "attempt " + std::to_string(attempt.index + 1); }
+
+/// "predicted 12.25 MiB (dry_run) of 24.00 MiB".
+std::string prediction_of(const Attempt& attempt) {
+    std::string text = "memory: ";
+    if (attempt.estimate && attempt.estimate->need)
+        text += "predicted " + format_bytes(*attempt.estimate->need) + " (" + attempt.estimate->source + ")";
+    else text += "not predicted";
+    return attempt.capacity_bytes ? text + ", of " + format_bytes(*attempt.capacity_bytes) : text;
+}
+
+/// The last lines of a longer text.
+std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
+    std::vector<std::string> lines;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        if (end > begin) lines.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    if (lines.size() > most) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
+    return lines;
+}
+
+/// "out_of_memory (cause capacity; blame own; signature ...): what was said", figures, and what the worker wrote last.
+std::vector<std::string> failure_lines(const Failure& failure) {
+    std::vector<std::string> lines;
+    std::string head = "failure: " + std::string{analysis::failure_name(failure)} + " (";
+    if (failure.cause) head += "cause " + std::string{to_text(*failure.cause)} + "; ";
+    head += "blame " + std::string{to_text(traits_of(failure).blame)};
+    if (!failure.where.empty()) head += "; in " + failure.where;
+    if (failure.signal) head += "; signal " + std::to_string(*failure.signal);
+    if (failure.exit_status) head += "; exit status " + std::to_string(*failure.exit_status);
+    lines.push_back(head + "): " + failure_line(failure));
+    if (failure.requested_bytes) {
+        lines.push_back("  refused: " + format_bytes(*failure.requested_bytes) +
+                        (failure.memory.allocated ? ", with " + format_bytes(*failure.memory.allocated) + " in use" : ""));
+    }
+    if (!failure.evidence.empty()) lines.push_back("  evidence: " + failure.evidence);
+    lines.push_back("  signature: " + signature(failure));
+    constexpr std::size_t most_lines = 10;
+    for (const std::string& line : last_lines(failure.traceback, most_lines)) lines.push_back("  | " + line);
+    return lines;
+}
+
+}  // namespace
+
+void RunLog::write(const std::string& subject, const std::vector<std::string>& lines) {
+    const std::string prefix = iso_time(now()) + " [" + std::to_string(::getpid()) + "] " + subject + ": ";
+    std::string text;
+    for (const std::string& line : lines) text += tools::on_one_line(prefix + line) + "\n";
+    if (file_.append(text) || has_failed_) return;
+    has_failed_ = true;
+    if (settings_.failed) settings_.failed("the log cannot be written: " + file_.problem() + "; the run goes on without it");
+}
+
+void RunLog::run_begins(const std::vector<std::string>& lines) { write("run", lines); }
+void RunLog::run_ends(const std::string& how) { write("run", "ends: " + tools::states_text(counts_) + "; " + how); }
+void RunLog::note(const std::string& text) { write("note", text); }
+
+void RunLog::study_opened(const Study& study, const std::vector<Trial>& trials) {
+    others_changed(trials);
+    write("study", study.name + ": " + (trials.empty() ? "new" : tools::states_text(counts_)));
+}
+
+void RunLog::others_changed(const std::vector<Trial>& trials) { counts_ = analysis::count(trials); }
+
+void RunLog::waiting_for_others(std::int64_t missing) {
+    write("run", "waits for " + tools::counted(static_cast<std::size_t>(missing), "trial") + " of other processes");
+}
+
+void RunLog::goes_on(const Trial& trial, const Trial& lost) {
+    write(name_of(trial), trial.intermediate.empty() ? "runs " + name_of(lost) + " again, which was interrupted"
+                                                     : "goes on with " + name_of(lost) + ", which was interrupted, after step " +
+                                                           std::to_string(trial.intermediate.rbegin()->first));
+}
+
+void RunLog::begins_anew(const Trial& lost, const std::string& why) {
+    write(name_of(lost), "was interrupted, and does not go on from its checkpoint: " + why);
+}
+
+void RunLog::left_alone(const Trial& lost, const std::string& why) {
+    write(name_of(lost), "was interrupted, and is not run again: " + why);
+}
+void RunLog::left_out(const Trial& trial, const std::string& what) { write(name_of(trial), what); }
+void RunLog::retry_noted(const Trial& trial, const std::string& what) { write(name_of(trial), what); }
+
+void RunLog::attempt_started(const Trial& trial, const Attempt& attempt) {
+    std::vector<std::string> lines;
+    if (attempt.index == 0) lines.push_back("begins: " + summary_of(params_of(trial, attempt)));
+    std::string head = attempt_words(attempt) + " begins";
+    if (attempt.fresh_worker) head += " in a fresh worker";
+    if (attempt.resumed_step) head += ", after the checkpoint of step " + std::to_string(*attempt.resumed_step);
+    if (attempt.changed_params) head += ", with changed parameters: " + summary_of(*attempt.changed_params);
+    lines.push_back(head);
+    if (const std::string plan = plan_text(attempt.plan); !plan.empty()) lines.push_back("  plan: " + plan);
+    lines.push_back("  " + prediction_of(attempt));
+    write(name_of(trial), lines);
+}
+
+void RunLog::memory_marked(const Trial& trial, const MemoryMark& mark) {
+    if (!mark.reading.allocated) return;
+    if (mark.name == leak_mark)
+        write(name_of(trial),
+              "memory leak: " + format_bytes(*mark.reading.allocated) + " were still allocated after it; its worker is replaced");
+    else if (mark.name == host_growth_mark)
+        write(name_of(trial), "the host memory of its worker has grown by " + format_bytes(*mark.reading.allocated) +
+                                  " over its latest attempts; the worker is replaced");
+}
+
+void RunLog::attempt_ended(const Trial& trial, const Attempt& attempt) {
+    std::string head = attempt_words(attempt) + " ended";
+    if (attempt.outcome) head += ": " + std::string{store::to_text(*attempt.outcome)};
+    if (attempt.seconds) head += " (" + duration(*attempt.seconds) + ")";
+    if (attempt.peak_reserved) head += ", peak " + format_bytes(*attempt.peak_reserved);
+    std::vector<std::string> lines{head};
+    if (attempt.failure) {
+        for (std::string& line : failure_lines(*attempt.failure)) lines.push_back("  " + std::move(line));
+    }
+    if (!attempt.decision.empty()) lines.push_back("  decision: " + attempt.decision);
+    write(name_of(trial), lines);
+}
+
+void RunLog::mispredicted(const Trial& trial, const std::string& how) { write(name_of(trial), how); }
+
+void RunLog::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
+    if (dropped_.insert(dropped.name).second) write(name_of(trial), dropped.note());
+}
+
+void RunLog::source_given_up(const std::string& source, const std::string& family) {
+    write("note", source + " predicted too little for half of the trials of '" + family + "' or more: it is not asked about them any more");
+}
+
+void RunLog::trial_finished(const Trial& trial) {
+    counts_.add(trial);
+    std::string text = counts_as_done(trial) ? "ended: " + std::string{to_text(trial.state)} : "interrupted; it does not count";
+    for (std::size_t i = 0; i < trial.values.size(); ++i) {
+        const std::string metric = i < settings_.metrics.size() ? settings_.metrics[i] : "value " + std::to_string(i + 1);
+        text += ", " + metric + " " + metric_value_text(metric, trial.values[i]);
+    }
+    if (!trial.feasible()) text += ", infeasible";
+    if (trial.attempts.size() > 1) text += " (" + tools::counted(trial.attempts.size(), "attempt") + ")";
+    write(name_of(trial), text);
+}
+
+void RunLog::rejected(const Rejection& rejection) {
+    write("proposal",
+          "refused before launch: " + rejection.reason + (rejection.params.empty() ? "" : " (" + summary_of(rejection.params) + ")"));
+}
+
+}  // namespace hpo::tune
