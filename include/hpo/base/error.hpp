@@ -10,17 +10,18 @@ namespace hpo {
 
 /// What kind of error it is, so that the caller can act on it. Each has a section in docs/errors.md.
 enum class Errc {
-    check_failed,  ///< a check that was asked for found a problem
-    usage,         ///< a command line or an argument that makes no sense
-    unknown_name,  ///< a policy, study, parameter or option that does not exist
-    bad_value,     ///< a value of the wrong type or outside its range
-    script,        ///< a Lua script that does not load or run
-    store,         ///< a store that cannot be opened, read or written
-    store_schema,  ///< a store of another kind, or of a newer schema
-    no_device,     ///< no device that satisfies the request
-    plugin,        ///< a trainer plugin that is missing, foreign or broken
-    breaker,       ///< a run that its breaker ended, because trials failed in the same way again and again
-    interrupted,   ///< the user asked to stop
+    check_failed,       ///< a check that was asked for found a problem
+    usage,              ///< a command line or an argument that makes no sense
+    unknown_name,       ///< a policy, study, parameter or option that does not exist
+    bad_value,          ///< a value of the wrong type or outside its range
+    script,             ///< a Lua script that does not load or run
+    store,              ///< a store that cannot be opened, read or written
+    store_unavailable,  ///< a store that cannot be used now, but perhaps later: it is locked, the disk is full, or the file system fails
+    store_schema,       ///< a store of another kind, or of a newer schema
+    no_device,          ///< no device that satisfies the request
+    plugin,             ///< a trainer plugin that is missing, foreign or broken
+    breaker,            ///< a run that its breaker ended, because trials failed in the same way again and again
+    interrupted,        ///< the user asked to stop
 };
 
 /// The exit code of the tools for an error of this kind, as docs/errors.md lists it.
@@ -32,6 +33,7 @@ enum class Errc {
         case Errc::bad_value:
         case Errc::script: return 2;
         case Errc::store:
+        case Errc::store_unavailable:
         case Errc::store_schema: return 3;
         case Errc::no_device: return 4;
         case Errc::breaker: return 5;

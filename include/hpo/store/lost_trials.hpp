@@ -24,7 +24,8 @@ struct BusyRun {
 void settle_lost_trial(Connection& connection, TimeZone zone, std::int64_t trial_id, const KnownRun& known);
 
 /// Settles the trials of all runs that are gone, and returns the ids of these trials. Call it inside Connection::write.
-[[nodiscard]] std::vector<std::int64_t> settle_lost(Connection& connection, TimeZone zone, std::int64_t study_id, double grace_seconds);
+[[nodiscard]] std::vector<std::int64_t> settle_lost(Connection& connection, TimeZone zone, std::int64_t study_id, double grace_seconds,
+                                                    RunWatch& watch);
 
 }  // namespace hpo::store
 

@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "hpo/store/json_text.hpp"
+#include "hpo/store/sqlite/patience.hpp"
+#include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/store/sqlite/trial_count.hpp"
 #include "hpo/store/sqlite/trial_sync.hpp"
 #include "hpo/store/store.hpp"
 
 namespace hpo::store {
 
-struct SqliteOptions {
-    std::chrono::milliseconds busy_timeout{10'000};  ///< how long a call waits for other writers before it throws
-};
+/// How long a call waits for other writers, or for trouble of the disk to pass, before it throws Error{store_unavailable}.
+using SqliteOptions = PatienceOptions;
 
 /// Studies in an SQLite file that Optuna reads and writes too. It has Optuna's tables, and ours beside them (docs/store.md,
 /// docs/development/store-layout.md). Files that Optuna made keep their revision. Every call is one transaction.
@@ -95,9 +96,10 @@ private:
     std::unique_ptr<TrialReader> reader_;
     std::string place_;
     TrialSync sync_;
-    std::map<std::int64_t, std::string> names_;                            ///< of the studies opened here
-    std::map<std::int64_t, std::int64_t> not_waiting_up_to_;               ///< by study: a trial id
-    std::map<std::int64_t, TrialCount> counts_;                            ///< by study
+    std::map<std::int64_t, std::string> names_;               ///< of the studies opened here
+    std::map<std::int64_t, std::int64_t> not_waiting_up_to_;  ///< by study: a trial id
+    std::map<std::int64_t, TrialCount> counts_;               ///< by study
+    RunWatch watch_;
     std::unordered_map<std::int64_t, std::optional<std::int64_t>> owned_;  ///< trials begun by this object and not finished, with their run
     std::uint64_t own_changes_ = 0;  ///< counts changes of this object that a caller's list does not show
 };

@@ -95,9 +95,9 @@ public:
     virtual Run begin_run(std::int64_t study_id, Run run) = 0;
     virtual void heartbeat(const Run& run) = 0;
     virtual void end_run(const Run& run) = 0;
-    /// Ends the RUNNING trials of runs that are gone, and returns how many. A run is gone if its process on this host has died, or if its
-    /// heartbeat on another host is older than `grace_seconds`. The trials become FAIL with the user attribute `lost`, and are complete at
-    /// the run's last sign of life.
+    /// Ends the RUNNING trials of runs that are gone, and returns how many. A run is gone if its process on this host has died. A run of
+    /// another host is gone if its heartbeat has not changed for `grace_seconds` while this store looked. The trials become FAIL with the
+    /// user attribute `lost`, and are complete at the run's last sign of life.
     virtual std::size_t settle_lost_trials(std::int64_t study_id, double grace_seconds) = 0;
 };
 

@@ -54,10 +54,11 @@ HPO_INLINE void settle_lost_trial(Connection& connection, TimeZone zone, std::in
     connection.run("UPDATE hpo_attempts SET outcome = 'interrupted' WHERE trial_id = ?1 AND outcome IS NULL", trial_id);
 }
 
-HPO_INLINE std::vector<std::int64_t> settle_lost(Connection& connection, TimeZone zone, std::int64_t study_id, double grace_seconds) {
+HPO_INLINE std::vector<std::int64_t> settle_lost(Connection& connection, TimeZone zone, std::int64_t study_id, double grace_seconds,
+                                                 RunWatch& watch) {
     std::vector<std::int64_t> settled;
     for (const auto& [run_id, busy] : busy_runs(connection, study_id)) {
-        if (!is_gone(busy.known, now(), grace_seconds)) continue;
+        if (!watch.is_gone(busy.known, grace_seconds)) continue;
         connection.run("UPDATE hpo_runs SET ended_at = coalesce(ended_at, ?2) WHERE run_id = ?1", run_id, time_text(now()));
         for (const std::int64_t trial_id : busy.trial_ids) {
             settle_lost_trial(connection, zone, trial_id, busy.known);

@@ -28,8 +28,8 @@
 namespace hpo::store {
 
 HPO_INLINE Sqlite::Sqlite(const std::string& address, const SqliteOptions& options)
-    : connection_{std::make_unique<Connection>(
-          file_of(address), Connection::Options{.write = true, .immutable = false, .busy_timeout = options.busy_timeout})},
+    : connection_{std::make_unique<Connection>(file_of(address),
+                                               Connection::Options{.write = true, .immutable = false, .patience = options})},
       reader_{std::make_unique<TrialReader>(*connection_, prepare_file(*connection_))},
       place_{"store '" + connection_->path() + "'"} {}
 
@@ -212,7 +212,7 @@ HPO_INLINE void Sqlite::end_run(const Run& run) {
 HPO_INLINE std::size_t Sqlite::settle_lost_trials(std::int64_t study_id, double grace_seconds) {
     const std::vector<std::int64_t> settled = connection_->write([&] {
         require_study(study_id);
-        return settle_lost(*connection_, zone(), study_id, grace_seconds);
+        return settle_lost(*connection_, zone(), study_id, grace_seconds, watch_);
     });
     for (const std::int64_t id : settled) owned_.erase(id);
     if (!settled.empty()) ++own_changes_;
@@ -235,7 +235,8 @@ HPO_INLINE void Sqlite::require_study(std::int64_t study_id) {
 HPO_INLINE bool Sqlite::has_room(std::int64_t study_id, std::optional<std::int64_t> run_id, const Quota& quota) {
     TrialCount& count = counts_[study_id];
     const std::int64_t done = count.done(*connection_, reader_->shape(), study_id);
-    return done + quota.own_running + count.running_in_other_runs(*connection_, study_id, run_id, quota.grace_seconds) < quota.trials;
+    return done + quota.own_running + count.running_in_other_runs(*connection_, study_id, run_id, quota.grace_seconds, watch_) <
+           quota.trials;
 }
 
 HPO_INLINE Trial Sqlite::take_trial(std::int64_t study_id, std::optional<std::int64_t> run_id) {

@@ -18,6 +18,8 @@
 #include "hpo/base/error.hpp"
 #include "hpo/store/file_identity.hpp"
 #include "hpo/store/sqlite/errors.hpp"
+#include "hpo/store/sqlite/lock_holders.hpp"
+#include "hpo/store/sqlite/patience.hpp"
 
 namespace hpo::store::inline sqlite {
 
@@ -69,7 +71,7 @@ public:
     struct Options {
         bool write = false;      ///< also creates the file
         bool immutable = false;  ///< no process writes to the file meanwhile, so SQLite needs no lock and no file beside it
-        std::chrono::milliseconds busy_timeout{10'000};
+        PatienceOptions patience{};
     };
 
     Connection(std::string path, Options options);
@@ -79,7 +81,7 @@ public:
     ~Connection() = default;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] std::chrono::milliseconds busy_timeout() const noexcept { return options_.busy_timeout; }
+    [[nodiscard]] std::chrono::milliseconds busy_timeout() const noexcept { return patience_.options().busy_timeout; }
     /// What happened to the file since it was opened, such as "was removed". Returns nullopt if it is in its place.
     [[nodiscard]] std::optional<std::string> displaced();
     /// Writes the whole database to a new file. Throws if there is a file of that name.
@@ -105,12 +107,14 @@ public:
     void script(const char* sql) { database_->exec(sql); }
     [[nodiscard]] std::int64_t last_id() const { return database_->getLastInsertRowid(); }
 
-    /// Runs `work` in a transaction that holds the write lock from its start. Either all of its changes are stored, or none.
+    /// Runs `work` in a transaction that holds the write lock from its start. Either all of its changes are stored, or none. If the disk is
+    /// full or the file system fails, `work` is run again until it succeeds or PatienceOptions::failure_timeout is over. So it must have
+    /// the same effect each time.
     template <class Work>
     auto write(Work&& work) {
         return transaction("BEGIN IMMEDIATE", std::forward<Work>(work));
     }
-    /// Runs `work`, which sees one unchanging state of the database.
+    /// Runs `work`, which sees one unchanging state of the database. It may be run again, as by `write`.
     template <class Work>
     auto read(Work&& work) {
         return transaction("BEGIN", std::forward<Work>(work));
@@ -121,7 +125,7 @@ public:
         try {
             return work();
         } catch (const SQLite::Exception& error) {
-            throw sqlite_error(path_, error, options_.busy_timeout);
+            throw sqlite_error(path_, error, patience_.waited());
         } catch (const UnreadableColumn& error) {
             throw Error{error.code(), place() + "column " + error.what()};
         }
@@ -129,35 +133,53 @@ public:
     /// True for a file in write-ahead mode, where byte 18 of the header is 2.
     /// Design note: it reads through SQLite. Opening and closing the file in any other way would drop this process's locks on it.
     [[nodiscard]] bool is_write_ahead();
+    /// Pauses before the next look at a lock, `tries` of which were in vain. Returns false if the wait has lasted long enough.
+    [[nodiscard]] bool pause_for_lock(int tries) {
+        return patience_.wait_for_lock(tries, [this] { return lock_holders(path_); });
+    }
     /// A number that changes whenever another connection has written, in this process or in another.
     [[nodiscard]] std::int64_t data_version();
 
 private:
-    /// Waits for a short random time. A writer holds the lock for well below a millisecond. With SQLite's own waits of up to 100 ms, some
-    /// of many writers would starve.
-    static int wait_for_lock(void* context, int tries);
+    /// Called by SQLite, with the connection, each time it finds the file locked.
+    static int wait_for_lock(void* connection, int tries);
+    /// True if a call that failed may be tried again now. Sleeps before.
+    [[nodiscard]] bool wait_for_failure(const SQLite::Exception& error);
 
     [[nodiscard]] std::string read_uri() const;
 
     template <class Work>
     auto transaction(const char* begin, Work&& work) {
         return guarded([&] {
-            run(begin);
-            try {
-                if constexpr (std::is_void_v<decltype(work())>) {
-                    work();
-                    run("COMMIT");
-                } else {
-                    auto result = work();
-                    run("COMMIT");
-                    return result;
+            for (;;) {
+                try {
+                    return transaction_once(begin, work);
+                } catch (const SQLite::Exception& error) {
+                    if (!wait_for_failure(error)) throw;
                 }
-            } catch (...) {
-                if (!sqlite3_get_autocommit(database_->getHandle()))
-                    sqlite3_exec(database_->getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
-                throw;
             }
         });
+    }
+    template <class Work>
+    auto transaction_once(const char* begin, Work& work) {
+        const Stopwatch taken;
+        run(begin);
+        try {
+            if constexpr (std::is_void_v<decltype(work())>) {
+                work();
+                run("COMMIT");
+                patience_.succeeded(taken.seconds());
+            } else {
+                auto result = work();
+                run("COMMIT");
+                patience_.succeeded(taken.seconds());
+                return result;
+            }
+        } catch (...) {
+            if (!sqlite3_get_autocommit(database_->getHandle()))
+                sqlite3_exec(database_->getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
+            throw;
+        }
     }
 
     SQLite::Statement& statement(const char* sql);
@@ -178,6 +200,7 @@ private:
 
     std::string path_;
     Options options_;
+    Patience patience_;
     std::optional<FileIdentity> opened_;
     std::optional<FileIdentity> journal_;  ///< of the write-ahead log, once it was seen; SQLite keeps it while the file is open
     std::unique_ptr<SQLite::Database> database_;

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "hpo/base/process_identity.hpp"
+#include "hpo/base/time.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/store/store.hpp"
 
@@ -40,16 +43,41 @@ struct KnownRun {
 /// How old the heartbeat of a run on another host may be.
 inline constexpr double heartbeat_grace_seconds = 60;
 
-/// True if the run is over: it said so, or its process on this host is dead, or its heartbeat on another host is older than
-/// `grace_seconds`. A zombie counts as dead. So does a pid that now belongs to another process.
-[[nodiscard]] inline bool is_gone(const KnownRun& known, Time at, double grace_seconds) {
+/// True if a run of this host is over: it said so, or its process is dead. A zombie counts as dead. So does a pid that now belongs to
+/// another process.
+[[nodiscard]] inline bool is_gone_here(const KnownRun& known) {
     if (known.ended) return true;
-    if (known.run.host != host_name()) return seconds_between(known.heartbeat, at) > grace_seconds;
     if (const auto process = process_state(known.run.pid)) {
         if (process->is_dead()) return true;
         return !known.run.started_ticks.empty() && std::to_string(process->start_ticks) != known.run.started_ticks;
     }
     return kill(static_cast<pid_t>(known.run.pid), 0) != 0 && errno == ESRCH;  // /proc may hide other users' processes
 }
+
+/// True if the run is over: is_gone_here, or its heartbeat on another host is older than `grace_seconds`. This goes by the clocks of both
+/// hosts. A reader that looks once has nothing better.
+[[nodiscard]] inline bool is_gone(const KnownRun& known, Time at, double grace_seconds) {
+    if (known.ended || known.run.host == host_name()) return is_gone_here(known);
+    return seconds_between(known.heartbeat, at) > grace_seconds;
+}
+
+/// Watches the runs of other hosts. Such a run is gone if its heartbeat has not changed for `grace_seconds` since this object saw it first.
+/// Only this process's monotonic clock counts. So a clock that is set, a clock that differs, and a machine that slept end no living run.
+class RunWatch {
+public:
+    [[nodiscard]] bool is_gone(const KnownRun& known, double grace_seconds) {
+        if (known.ended || known.run.host == host_name()) return is_gone_here(known);
+        const auto [seen, is_new] = seen_.try_emplace(known.run.id, Seen{known.heartbeat});
+        if (!is_new && seen->second.heartbeat != known.heartbeat) seen->second = Seen{known.heartbeat};
+        return seen->second.since.seconds() > grace_seconds;
+    }
+
+private:
+    struct Seen {
+        Time heartbeat;
+        Stopwatch since{};
+    };
+    std::map<std::int64_t, Seen> seen_;  ///< by run id
+};
 
 }  // namespace hpo::store::sqlite

@@ -6,6 +6,7 @@
 
 #include "hpo/store/sqlite/connection.hpp"
 #include "hpo/store/sqlite/optuna_shape.hpp"
+#include "hpo/store/sqlite/run_liveness.hpp"
 
 namespace hpo::store::inline sqlite {
 
@@ -18,7 +19,7 @@ public:
 
     /// How many trials are RUNNING in other runs than `run_id` that are not gone. Call `done` first, because it finds out where to look.
     [[nodiscard]] std::int64_t running_in_other_runs(Connection& connection, std::int64_t study_id, std::optional<std::int64_t> run_id,
-                                                     double grace_seconds) const;
+                                                     double grace_seconds, RunWatch& watch) const;
 
 private:
     std::int64_t passed_ = -1;  ///< a trial id; all trials up to it have finished

@@ -115,6 +115,9 @@ private:
     void dismiss_leaving();
 
     void ask_to_stop(WorkerSlot& slot);
+    /// Time in which this process did not look at its workers counts for no attempt: it may have been stopped together with them, or may
+    /// have waited for the store.
+    void excuse_pause();
     /// Ends attempts that take longer than PoolConfig::attempt_time, or whose workers say nothing for silence_time.
     void end_overdue();
 
@@ -155,6 +158,7 @@ private:
         asked->send(std::move(question));
         bool stop = false;
         run_until(loop_, timeout, [&] { return answer_ || !has(*asked) || (stop = stopped()); });
+        looked_ = {};
         if (answer_) {  // if a worker kept device memory after a question, it would count for its next attempt
             if (answer_->held_bytes > LeakWatch::most_one_time(config_.device_budget_bytes)) let_go(asked);
             return {.answer = std::exchange(answer_, std::nullopt)};
@@ -176,6 +180,7 @@ private:
     std::optional<TrainerInfo> info_;
     std::vector<std::int64_t> gone_;  ///< workers that ended since the latest await_release
     Failure latest_death_;
+    Stopwatch looked_;  ///< since the latest look at the workers
     MemoryQuestions questions_{config_};
     std::int64_t question_ = 0;  ///< number of the latest question; answers to earlier ones are ignored
     std::optional<Answered> answer_;

@@ -22,9 +22,10 @@ struct Running {
     std::size_t xids_before = 0;        ///< XidNotes::now() when it began
     bool stop_asked = false;
     bool interrupted = false;
-    std::string overdue{};  ///< why it was ended: it took too long, or said nothing for too long; empty: neither
-    Stopwatch watch{};      ///< since then
-    Stopwatch heard{};      ///< since its worker's latest message
+    std::string overdue{};       ///< why it was ended: it took too long, or said nothing for too long; empty: neither
+    Stopwatch watch{};           ///< since it began
+    Stopwatch heard{};           ///< since its worker's latest message
+    double excused_seconds = 0;  ///< of `watch`: this process did not look, perhaps because it was stopped together with its workers
 };
 
 /// A pool's slot for one worker.

@@ -12,13 +12,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "hpo/base/inline.hpp"
@@ -58,20 +56,21 @@ HPO_INLINE void Rows::refuse(const SQLite::Column& value, std::string_view expec
     throw UnreadableColumn{value.getName(), found, expected};
 }
 
-HPO_INLINE Connection::Connection(std::string path, Options options) : path_{std::move(path)}, options_{options} {
-    require_openable(path_, options.write);
+HPO_INLINE Connection::Connection(std::string path, Options options)
+    : path_{std::move(path)}, options_{std::move(options)}, patience_{place(), options_.patience} {
+    require_openable(path_, options_.write);
     guarded([&] {
         const int flags =
-            options.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLITE_OPEN_NOMUTEX;
-        database_ = std::make_unique<SQLite::Database>(options.write ? path_ : read_uri(), flags);
+            options_.write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLITE_OPEN_NOMUTEX;
+        database_ = std::make_unique<SQLite::Database>(options_.write ? path_ : read_uri(), flags);
         sqlite3_extended_result_codes(database_->getHandle(), 1);
-        sqlite3_busy_handler(database_->getHandle(), &wait_for_lock, &options_);
-        if (options.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
+        sqlite3_busy_handler(database_->getHandle(), &wait_for_lock, this);
+        if (options_.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
             throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
         }
         // A reader goes through the file once from one end to the other, so a large cache would only cost memory.
-        database_->exec(options.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
-                                      : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
+        database_->exec(options_.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
+                                       : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
     });
     opened_ = file_identity(path_);
 }
@@ -96,7 +95,7 @@ HPO_INLINE void Connection::copy_to(const std::string& path) {
         SQLite::Backup{copy, *database_}.executeStep();
     } catch (const SQLite::Exception& error) {
         for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((path + suffix).c_str());
-        throw sqlite_error(path, error, options_.busy_timeout);
+        throw sqlite_error(path, error, busy_timeout());
     }
 }
 
@@ -115,17 +114,15 @@ HPO_INLINE std::int64_t Connection::data_version() {
     });
 }
 
-HPO_INLINE int Connection::wait_for_lock(void* context, int tries) {
-    const auto timeout = static_cast<const Options*>(context)->busy_timeout;
-    static thread_local std::chrono::steady_clock::time_point begin;
-    static thread_local unsigned jitter =
-        static_cast<unsigned>(std::hash<std::thread::id>{}(std::this_thread::get_id())) ^ static_cast<unsigned>(getpid());
-    if (tries == 0) begin = std::chrono::steady_clock::now();
-    if (std::chrono::steady_clock::now() - begin > timeout) return 0;
-    jitter = jitter * 1664525U + 1013904223U;
-    const unsigned ceiling = 200U * static_cast<unsigned>(std::min(tries + 1, 25));  // microseconds
-    std::this_thread::sleep_for(std::chrono::microseconds{50 + (jitter >> 8U) % ceiling});
-    return 1;
+HPO_INLINE int Connection::wait_for_lock(void* connection, int tries) {
+    return static_cast<Connection*>(connection)->pause_for_lock(tries) ? 1 : 0;
+}
+
+HPO_INLINE bool Connection::wait_for_failure(const SQLite::Exception& error) {
+    if (!Patience::can_pass(error.getExtendedErrorCode())) return false;
+    const bool is_full = (error.getErrorCode() & 0xFF) == SQLITE_FULL;
+    return patience_.wait_for_failure(is_full ? "the disk is full"
+                                              : "reading or writing failed (SQLite: " + std::string{error.what()} + ")");
 }
 
 HPO_INLINE std::string Connection::read_uri() const {

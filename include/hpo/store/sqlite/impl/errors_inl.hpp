@@ -26,9 +26,9 @@ HPO_INLINE Error sqlite_error(const std::string& path, const SQLite::Exception& 
         case SQLITE_BUSY:
         case SQLITE_LOCKED: {
             const std::string holders = lock_holders(path);
-            return {Errc::store, place + "locked for more than " + std::to_string(waited.count()) + " ms by " +
-                                     (holders.empty() ? "another process; `fuser " + path + "` may name it" : holders) +
-                                     "; nothing was written, try again when it has finished"};
+            return {Errc::store_unavailable, place + "locked for more than " + std::to_string(waited.count()) + " ms by " +
+                                                 (holders.empty() ? "another process; `fuser " + path + "` may name it" : holders) +
+                                                 "; nothing was written, try again when it has finished"};
         }
         case SQLITE_NOTADB: return {Errc::store_schema, place + "is not an SQLite database; expected a file written by hpo or Optuna"};
         case SQLITE_CORRUPT: return {Errc::store, place + "is damaged" + detail + "; keep a copy and try `sqlite3 " + path + " .recover`"};
@@ -37,8 +37,9 @@ HPO_INLINE Error sqlite_error(const std::string& path, const SQLite::Exception& 
         case SQLITE_CANTOPEN:
             return {Errc::store,
                     place + "cannot be opened: the file and its directory must exist and be readable and, to write, writable" + detail};
-        case SQLITE_FULL: return {Errc::store, place + "the disk is full" + detail + "; what was written before is safe"};
-        case SQLITE_IOERR: return {Errc::store, place + "reading or writing failed" + detail + "; is the disk full, or a quota reached?"};
+        case SQLITE_FULL: return {Errc::store_unavailable, place + "the disk is full" + detail + "; what was written before is safe"};
+        case SQLITE_IOERR:
+            return {Errc::store_unavailable, place + "reading or writing failed" + detail + "; is the disk full, or a quota reached?"};
         default: return {Errc::store, place + "SQLite failed: " + error.what()};
     }
 }

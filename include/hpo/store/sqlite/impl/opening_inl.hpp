@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "hpo/base/inline.hpp"
 #include "hpo/store/sqlite/hpo_layout.hpp"
@@ -14,17 +12,15 @@
 namespace hpo::store::inline sqlite {
 
 HPO_INLINE void choose_journal(Connection& connection) {
-    const auto deadline = std::chrono::steady_clock::now() + connection.busy_timeout();
     const auto write_ahead = [&] {
-        for (;;) {
+        for (int tries = 0;; ++tries) {  // SQLite itself waits for no lock here
             try {
                 Rows row = connection.query("PRAGMA journal_mode = WAL");
                 return row.next() && row.text(0) == "wal";
             } catch (const SQLite::Exception& error) {
                 const bool is_busy = (error.getErrorCode() & 0xFF) == SQLITE_BUSY;
-                if (!is_busy || std::chrono::steady_clock::now() > deadline) throw;
+                if (!is_busy || !connection.pause_for_lock(tries)) throw;
             }
-            std::this_thread::sleep_for(std::chrono::milliseconds{2});
         }
     };
     connection.guarded([&] {

@@ -35,10 +35,10 @@ HPO_INLINE std::int64_t TrialCount::done(Connection& connection, const OptunaSha
 }
 
 HPO_INLINE std::int64_t TrialCount::running_in_other_runs(Connection& connection, std::int64_t study_id, std::optional<std::int64_t> run_id,
-                                                          double grace_seconds) const {
+                                                          double grace_seconds, RunWatch& watch) const {
     std::int64_t count = 0;
     for (const auto& [id, busy] : busy_runs(connection, study_id, passed_)) {
-        if (id == run_id || is_gone(busy.known, now(), grace_seconds)) continue;
+        if (id == run_id || watch.is_gone(busy.known, grace_seconds)) continue;
         count += static_cast<std::int64_t>(busy.trial_ids.size());
     }
     return count;

@@ -18,13 +18,12 @@ HPO_INLINE bool TrialSync::bring_up(TrialReader& reader, Connection& connection,
                                     const Version& version, const std::function<bool(std::int64_t)>& is_own) {
     Seen& seen = seen_[{&trials, study_id}];
     if (trials.empty()) seen = {};
-    std::vector<std::int64_t> ids = std::move(seen.open);
+    std::vector<std::int64_t> ids = seen.open;  // what is remembered changes only once all was read: a read that failed is tried again
     {
         Rows row =
             connection.query("SELECT trial_id FROM trials WHERE study_id = ?1 AND trial_id > ?2 ORDER BY trial_id", study_id, seen.last_id);
         while (row.next()) ids.push_back(row.integer(0));
     }
-    if (!ids.empty()) seen.last_id = std::max(seen.last_id, ids.back());
     std::vector<std::int64_t> wanted;
     for (const std::int64_t id : ids) {
         const Trial* present = find(trials, id);
@@ -32,6 +31,7 @@ HPO_INLINE bool TrialSync::bring_up(TrialReader& reader, Connection& connection,
     }
     if (trials.empty()) trials = reader.trials({study_id});
     else merge(trials, load(reader, study_id, wanted));
+    if (!ids.empty()) seen.last_id = std::max(seen.last_id, ids.back());
     seen.open.clear();
     for (const std::int64_t id : ids) {
         const Trial* present = find(trials, id);

@@ -69,10 +69,12 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
 HPO_INLINE void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
     loop_.restart();
     loop_.poll();
+    excuse_pause();
     if (deliver(events)) return;
     end_overdue();
     dismiss_leaving();
     run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return shared_loop_->undelivered > 0; });
+    looked_ = {};
     deliver(events);
 }
 
@@ -180,17 +182,29 @@ HPO_INLINE void Pool::ask_to_stop(WorkerSlot& slot) {
     slot.worker->hurry({config_.stop_grace, config_.kill_grace});
 }
 
+HPO_INLINE void Pool::excuse_pause() {
+    constexpr double longest_look = 5;
+    const double pause = looked_.seconds();
+    looked_ = {};
+    if (pause < longest_look) return;
+    for (WorkerSlot& slot : slots_) {
+        if (!slot.running) continue;
+        slot.running->excused_seconds += std::min(pause, slot.running->watch.seconds());
+        slot.running->heard = {};
+    }
+}
+
 HPO_INLINE void Pool::end_overdue() {
-    const auto is_over = [](const Stopwatch& watch, const std::optional<std::chrono::milliseconds>& most) {
-        return most && watch.seconds() * 1000 > static_cast<double>(most->count());
+    const auto is_over = [](double seconds, const std::optional<std::chrono::milliseconds>& most) {
+        return most && seconds * 1000 > static_cast<double>(most->count());
     };
     for (WorkerSlot& slot : slots_) {
         if (!slot.running || !slot.worker || !slot.running->overdue.empty()) continue;
         Running& running = *slot.running;
-        if (is_over(running.heard, config_.silence_time)) {
+        if (is_over(running.heard.seconds(), config_.silence_time)) {
             running.overdue = "its worker said nothing for " + seconds_text(*config_.silence_time);
             slot.worker->end(running.overdue);  // who does not speak does not listen either
-        } else if (is_over(running.watch, config_.attempt_time)) {
+        } else if (is_over(running.watch.seconds() - running.excused_seconds, config_.attempt_time)) {
             running.overdue = "it took longer than the " + seconds_text(*config_.attempt_time) + " that an attempt may take";
             ask_to_stop(slot);
         }
