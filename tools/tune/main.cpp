@@ -66,7 +66,8 @@ int main(int argc, char** argv) {
         "A first study:\n"
         "  hpo-tune init first_study && hpo-tune check first_study.lua && hpo-tune run first_study.lua\n" +
         std::string{hpo::tune::exit_codes});
-    hpo::tune::Actions actions;
+    const std::vector<std::string> words{argv + 1, argv + argc};
+    hpo::tune::Actions actions{words};
     hpo::tune::add_run(app, actions);
     hpo::tune::add_try(app, actions);
     hpo::tune::add_evaluate(app, actions);
@@ -80,7 +81,6 @@ int main(int argc, char** argv) {
     hpo::tune::add_new_plugin(app, actions);
     hpo::tune::add_check_plugin(app, actions);
     try {
-        const std::vector<std::string> words{argv + 1, argv + argc};
         const auto dashes = std::find(words.begin(), words.end(), "--");
         int status = 0;
         if (!words.empty() && words[0] == "estimate" && dashes != words.end()) {

@@ -15,6 +15,9 @@ namespace hpo::tune {
 /// What each subcommand does once the command line is parsed; the result is the exit code.
 class Actions {
 public:
+    /// `words` are those of the command line, without the program.
+    explicit Actions(std::vector<std::string> words) : words_{std::move(words)} {}
+    [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
     void on(CLI::App* command, std::function<int()> action) { actions_.emplace_back(command, std::move(action)); }
     [[nodiscard]] int run() const {
         for (const auto& [command, action] : actions_) {
@@ -24,6 +27,7 @@ public:
     }
 
 private:
+    std::vector<std::string> words_;
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
 };
 

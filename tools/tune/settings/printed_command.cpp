@@ -24,6 +24,7 @@ std::string run_command(const Settings& settings, const std::map<std::string, st
     command += plugin_dir_words(folders);
     if (typed.save_best == "true") command += " --save-best";
     else if (!typed.save_best.empty()) command += " --save-best=" + tools::shell_quoted(typed.save_best);
+    if (typed.supervise) command += " --supervise";
     if (typed.accept_changed_options) command += " --accept-changed-options";
     return command;
 }

@@ -59,7 +59,9 @@ void require_writable_store(const std::string& file) {
     std::error_code unknown;
     const auto space = std::filesystem::space(folder, unknown);
     if (!unknown && space.available < least_bytes)
-        refuse("the disk is full: " + format_bytes(static_cast<std::int64_t>(space.available)) + " are free; expected at least 1 MiB");
+        throw Error{Errc::store_unavailable, "store '" + file +
+                                                 "': the disk is full: " + format_bytes(static_cast<std::int64_t>(space.available)) +
+                                                 " are free; expected at least 1 MiB"};
 }
 
 std::array<std::pair<std::string, std::string>, 2> identity(const Settings& settings) {
@@ -116,12 +118,13 @@ void require_same_options(const Study& stored, const std::vector<Trial>& trials,
         join_names(had) + ", which its latest trials have; or another --study; or --accept-changed-options, to compare unlike trials");
 }
 
-void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info) {
+void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info,
+                          const store::PatienceOptions& patience) {
     const std::string text = trainer_options_text(settings);
     if (settings.arguments().accept_changed_options) return store.set_study_user_attribute(stored.id, trainer_options_attribute, text);
     const auto read = stored.user_attributes.find(trainer_options_attribute);
     const auto expected = read == stored.user_attributes.end() ? std::nullopt : std::optional{read->second};
-    store::Connection connection{file, store::Connection::Options{.write = true}};
+    store::Connection connection{file, store::Connection::Options{.write = true, .immutable = false, .patience = patience}};
     if (store::replace_study_attribute(connection, stored.id, trainer_options_attribute, expected, text)) return;
     std::vector<Trial> trials;
     store.refresh(stored.id, trials);

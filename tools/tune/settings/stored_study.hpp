@@ -9,6 +9,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/trial.hpp"
+#include "hpo/store/sqlite/patience.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "tune/settings/settings.hpp"
@@ -39,8 +40,9 @@ inline constexpr const char* trainer_options_attribute = "trainer_options";
 void require_same_options(const Study& stored, const std::vector<Trial>& trials, const Settings& settings, const TrainerInfo& info);
 
 /// Writes the options to the study in the store's file when a trial begins with them. Throws as require_same_options where another run has
-/// begun trials with other options since `stored` was read.
-void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info);
+/// begun trials with other options since `stored` was read. Waits for the file as `patience` says.
+void keep_trainer_options(Store& store, const std::string& file, const Study& stored, const Settings& settings, const TrainerInfo& info,
+                          const store::PatienceOptions& patience);
 
 /// Throws bad_value where the script's parameters do not go with those of the study's trials.
 void require_same_parameters(const std::vector<Trial>& stored, const std::vector<ParamSet>& proposals);

@@ -10,4 +10,14 @@ void watch_interrupts();
 /// Somebody asked the run to end.
 [[nodiscard]] bool was_interrupted();
 
+/// True under nohup, where a study outlives its terminal.
+[[nodiscard]] bool hangup_is_ignored();
+
+/// From now on the end of the terminal does not end the process: it leaves the terminal. watch_interrupts keeps to that.
+void outlive_terminal();
+
+/// What the process reads or writes on a terminal comes from nowhere and goes nowhere from now on. May be called in a signal handler after
+/// `outlive_terminal`.
+void leave_terminal();
+
 }  // namespace hpo::tune

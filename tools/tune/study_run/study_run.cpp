@@ -170,6 +170,7 @@ void StudyRun::begin_log() {
                           settings_.text("seed"),
                       "  sampler " + settings_.text("sampler") + ", pruner " + settings_.text("pruner") + ", guard " +
                           settings_.text("guard") + ", recovery " + settings_.text("recovery")});
+    if (!options_.supervised.restarted.empty()) log_->note("started again: " + options_.supervised.restarted);
 }
 
 void StudyRun::try_out_script() {
@@ -238,8 +239,16 @@ bool StudyRun::device_is_too_small_for(const History& learned) {
     return problem && refused({*problem});
 }
 
+store::PatienceOptions StudyRun::patience() {
+    const auto most = settings_.limit("store-wait").value_or(std::chrono::milliseconds{0});
+    return {.busy_timeout = most,
+            .failure_timeout = most,
+            .tell = [this](const std::string& text) { note(text); },
+            .gives_up = [] { return was_interrupted(); }};
+}
+
 void StudyRun::open_store() {
-    store_.emplace(settings_.text("store"));
+    store_.emplace(settings_.text("store"), patience());
     workers_->keep_predictions_in(settings_.text("store"));
 }
 
@@ -349,10 +358,11 @@ void StudyRun::note(const std::string& text) {
 }
 
 void StudyRun::attempt_started() {
-    if (!std::exchange(has_kept_options_, true)) keep_trainer_options(*store_, store_->path(), study_, settings_, info_);
+    if (!std::exchange(has_kept_options_, true)) keep_trainer_options(*store_, store_->path(), study_, settings_, info_, patience());
 }
 
 void StudyRun::trial_finished(const Trial& trial) {
+    if (counts_as_done(trial)) options_.supervised.trial_finished();
     if (const auto unmeasured = has_told_unmeasured_ ? std::nullopt : unmeasured_budget(settings_, info_, trial)) {
         has_told_unmeasured_ = true;
         note(*unmeasured);

@@ -19,6 +19,7 @@
 #include "tune/settings/settings.hpp"
 #include "tune/study_run/model_keeper.hpp"
 #include "tune/study_run/study_workers.hpp"
+#include "tune/study_run/supervisor.hpp"
 
 namespace hpo::tune {
 
@@ -26,6 +27,7 @@ struct RunOptions {
     bool json = false;
     bool verbose = false;
     bool rehearse = false;  ///< on a card that computes nothing
+    Supervised supervised{};
 };
 
 /// One run of a study, from what a person typed to the exit status. Whatever can be found wrong is found before the store is made, and the
@@ -58,6 +60,8 @@ private:
     void start_workers();
     [[nodiscard]] bool trainer_refuses_first_proposal();
     [[nodiscard]] bool device_is_too_small_for(const History& learned);
+    /// How the store waits for trouble that can pass. Others may lock it, or its disk may be full.
+    [[nodiscard]] store::PatienceOptions patience();
     void open_store();
     void begin_log();
     void show_progress();

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hpo/store/sqlite.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+#include "tune/study_run/supervisor.hpp"
+
+using namespace hpo::test;
+using namespace std::chrono_literals;
+using Catch::Contains;
+using hpo::tune::RestartRule;
+using hpo::tune::RunEnd;
+
+namespace {
+
+const std::string slow_bowl = R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "bowl", trainer = { "quadratic", steps = 2, sleep_ms = hpo.option("sleep_ms", 100, "pause before each report") },
+  objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "fail", trials = 20, workers = 2,
+  space = function(trial) trial:float("x", -5, 5) end,
+}
+)";
+
+std::vector<std::string> supervised(const Workshop& workshop, std::vector<std::string> more = {}) {
+    workshop.write("bowl.lua", slow_bowl);
+    std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--supervise", "--progress", "plain", "--restart-pause", "50ms"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+std::vector<hpo::Trial> trials_in(const Workshop& workshop) {
+    hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+    std::vector<hpo::Trial> trials;
+    store.refresh(store.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::resume).id, trials);
+    return trials;
+}
+
+std::size_t times(const std::string& text, const std::string& words) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    return count;
+}
+
+/// Waits until a command has written `words` on stderr so often.
+bool has_said(const Workshop& workshop, const std::string& words, std::size_t often = 1) {
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (times(read_file(workshop.path(".error")), words) < often) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(10ms);
+    }
+    return true;
+}
+
+/// The first living child of a process whose command line has `words` in it; 0: none.
+pid_t child_of(pid_t parent, const std::string& words) {
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
+        const std::string name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        const std::string stat = read_file(entry.path() / "stat");
+        const auto name_end = stat.rfind(')');
+        if (name_end == std::string::npos || stat.size() < name_end + 5 || stat[name_end + 2] == 'Z') continue;
+        if (std::stol(stat.substr(name_end + 4)) != parent) continue;
+        if (read_file(entry.path() / "cmdline").find(words) != std::string::npos) return static_cast<pid_t>(std::stol(name));
+    }
+    return 0;
+}
+
+bool waits_until_gone(pid_t process) {
+    const auto deadline = std::chrono::steady_clock::now() + 2s;
+    const auto is_there = [&] {
+        const std::string stat = read_file("/proc/" + std::to_string(process) + "/stat");
+        const auto name_end = stat.rfind(')');
+        return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z';
+    };
+    while (is_there()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(5ms);
+    }
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("pauses before a restart double up to the longest, and begin anew after a finished trial or a long life") {
+    RestartRule rule{{.most_in_vain = 20}};
+    for (const int seconds : {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300}) CHECK(rule.after(5s, false) == std::chrono::seconds{seconds});
+    CHECK(rule.after(11min, false) == 1s);
+    CHECK(rule.after(5s, false) == 2s);
+    CHECK(rule.after(5s, true) == 1s);
+    CHECK(rule.in_vain() == 0);
+}
+
+TEST_CASE("after too many starts in a row that finish no trial there is no restart") {
+    RestartRule rule{{.most_in_vain = 2}};
+    CHECK(rule.after(1s, false));
+    CHECK(rule.after(1s, false));
+    CHECK(rule.after(1s, true));  // counts anew
+    CHECK(rule.after(1s, false));
+    CHECK(rule.after(1h, false));
+    CHECK_FALSE(rule.after(1h, false));
+    CHECK_FALSE(RestartRule{{.most_in_vain = 0}}.after(1s, false));
+}
+
+TEST_CASE("a run is started again after a signal and after a store that could not be used, and after nothing else") {
+    CHECK(RunEnd{SIGKILL, 0}.can_go_on());
+    CHECK(RunEnd{SIGKILL, 0}.shell_status() == 137);
+    CHECK(RunEnd{SIGSEGV, 0}.words() == "was ended by SIGSEGV");
+    CHECK(RunEnd{std::nullopt, hpo::tune::store_unavailable_status}.can_go_on());
+    CHECK(RunEnd{std::nullopt, hpo::tune::store_unavailable_status}.shell_status() == 3);
+    for (const int status : {0, 1, 2, 3, 4, 5, 6, 127, 130}) CHECK_FALSE(RunEnd{std::nullopt, status}.can_go_on());
+}
+
+TEST_CASE("a supervised run whose process is killed again and again ends all its trials, none twice, and says each restart once") {
+    const Workshop workshop;
+    const pid_t parent = start_command(workshop, supervised(workshop, {"--log", "run.log"}));
+    constexpr std::size_t kills = 3;
+    for (std::size_t kill_number = 0; kill_number < kills; ++kill_number) {
+        REQUIRE(has_said(workshop, "\nstudy bowl: ", kill_number));
+        REQUIRE(has_said(workshop, ": complete, value ", 2 * (kill_number + 1)));
+        const pid_t run = child_of(parent, "--supervised=");
+        REQUIRE(run > 0);
+        const pid_t worker = child_of(run, "hpo-worker");
+        ::kill(run, SIGKILL);
+        if (worker > 0) CHECK(waits_until_gone(worker));
+        REQUIRE(has_said(workshop, "it is started again in 0.05", kill_number + 1));
+    }
+    const auto ended = finish_command(workshop, parent);
+    INFO(ended.error);
+    CHECK(ended.status == 0);
+    CHECK_THAT(ended.out, Contains("20 complete"));
+    CHECK(times(ended.error, "hpo-tune: note: the run was ended by SIGKILL after ") == kills);
+    CHECK(times(read_file(workshop.path("run.log")), "note: started again: the run was ended by SIGKILL after ") == kills);
+    const auto trials = trials_in(workshop);
+    CHECK(std::count_if(trials.begin(), trials.end(), hpo::counts_as_done) == 20);
+    for (const hpo::Trial& trial : trials) {
+        CAPTURE(trial.number);
+        CHECK(hpo::is_finished(trial.state));
+        if (hpo::counts_as_done(trial)) CHECK(trial.state == hpo::TrialState::complete);
+    }
+}
+
+TEST_CASE("a supervisor that is killed leaves no process") {
+    const Workshop workshop;
+    const pid_t parent = start_command(workshop, supervised(workshop, {"--set", "sleep_ms=20000"}));
+    REQUIRE(has_said(workshop, "\ntrial 1: x="));
+    const pid_t run = child_of(parent, "--supervised=");
+    REQUIRE(run > 0);
+    const pid_t worker = child_of(run, "hpo-worker");
+    REQUIRE(worker > 0);
+    ::kill(parent, SIGKILL);
+    (void)finish_command(workshop, parent);
+    CHECK(waits_until_gone(run));
+    CHECK(waits_until_gone(worker));
+}
+
+TEST_CASE("a supervised run that ends properly is not started again: done, wrong use, or asked to leave") {
+    const Workshop workshop;
+    const auto done = run_command(workshop, supervised(workshop, {"--trials", "2"}));
+    CHECK(done.status == 0);
+    CHECK_THAT(done.error, !Contains("started again"));
+    const auto wrong = run_command(workshop, supervised(workshop, {"--sampler", "tpee"}));
+    CHECK(wrong.status == 2);
+    CHECK_THAT(wrong.error, Contains("unknown sampler 'tpee'") && !Contains("started again"));
+    const auto negative = run_command(workshop, supervised(workshop, {"--restarts", "-1"}));
+    CHECK(negative.status == 2);
+    CHECK_THAT(negative.error, Contains("--restarts: got '-1'; expected a whole number from 0 to 1000000"));
+    const auto alone = run_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--supervised", "99"});
+    CHECK(alone.status == 2);
+    CHECK_THAT(alone.error, Contains("only hpo-tune run --supervise gives this option"));
+
+    const Workshop other;
+    const pid_t parent = start_command(other, supervised(other, {"--set", "sleep_ms=200", "--trials", "50"}));
+    REQUIRE(has_said(other, ": complete, value "));
+    ::kill(parent, SIGTERM);
+    const auto asked = finish_command(other, parent);
+    INFO(asked.error);
+    CHECK(asked.status == 130);
+    CHECK(times(asked.error, "interrupted: ending the running trials") == 1);
+    CHECK_THAT(asked.error + asked.out, Contains(" --supervise") && !Contains("started again"));
+    for (const hpo::Trial& trial : trials_in(other)) CHECK(hpo::is_finished(trial.state));
+}
+
+TEST_CASE("a supervised run that dies before each trial's end is given up, with the reason, on stderr and in the log") {
+    const Workshop workshop;
+    const pid_t parent = start_command(workshop, supervised(workshop, {"--set", "sleep_ms=20000", "--restarts", "1", "--log", "run.log"}));
+    for (std::size_t kills = 1; kills <= 2; ++kills) {
+        REQUIRE(has_said(workshop, "study bowl: ", kills));
+        const pid_t run = child_of(parent, "--supervised=");
+        REQUIRE(run > 0);
+        ::kill(run, SIGKILL);
+    }
+    const auto ended = finish_command(workshop, parent);
+    INFO(ended.error);
+    CHECK(ended.status == 137);
+    CHECK(times(ended.error, "it is started again in") == 1);
+    CHECK_THAT(ended.error, Contains("no trial has finished in the latest 2 starts, so it is not started again"));
+    CHECK_THAT(read_file(workshop.path("run.log")),
+               Contains("note: the run was ended by SIGKILL after ") && Contains("no trial has finished in the latest 2 starts"));
+}
+
+TEST_CASE("a terminal that hangs up ends a run, but not a supervised one") {
+    const Workshop workshop;
+    const pid_t parent = start_command(workshop, supervised(workshop, {"--trials", "8"}));
+    REQUIRE(has_said(workshop, "\ntrial 1: x="));
+    ::kill(parent, SIGHUP);
+    const auto ended = finish_command(workshop, parent);
+    INFO(ended.error);
+    CHECK(ended.status == 0);
+    CHECK_THAT(ended.error, !Contains("started again"));
+    CHECK(trials_in(workshop).size() == 8);
+}
