@@ -52,6 +52,18 @@ TEST_CASE("an attempt that takes too long, or whose worker says nothing, fails a
     }
 }
 
+TEST_CASE("time in which nobody looked at the workers counts for no attempt: the process was stopped, or waited") {
+    worker::PoolConfig config = fault_config();
+    config.attempt_time = 5s;
+    config.silence_time = 5s;
+    worker::Pool pool{config};
+    Record record;
+    pool.submit(with(fault_job(0, "slow"), "seconds", 7), record);
+    std::this_thread::sleep_for(6s);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended > 0; }));
+    CHECK(record.ends.at(0).at(0).kind == OutcomeKind::complete);
+}
+
 TEST_CASE("every fault costs its attempt and nothing else") {
     struct Case {
         const char* fault;
