@@ -121,6 +121,15 @@ TEST_CASE("a run is started again after a signal and after a store that could no
     for (const int status : {0, 1, 2, 3, 4, 5, 6, 127, 130}) CHECK_FALSE(RunEnd{std::nullopt, status}.can_go_on());
 }
 
+TEST_CASE("the child of a supervisor is given a file and the reason of its start, and is no supervisor itself") {
+    using hpo::tune::supervised_words;
+    using Words = std::vector<std::string>;
+    CHECK(supervised_words({"run", "a.lua", "--supervise", "--trials", "3"}, {7, ""}) ==
+          Words{"run", "a.lua", "--supervised=7", "--trials", "3"});
+    CHECK(supervised_words({"run", "--supervise=true", "a.lua"}, {7, "it died"}) ==
+          Words{"run", "--supervised=7", "a.lua", "--restarted=it died"});
+}
+
 TEST_CASE("a supervised run whose process is killed again and again ends all its trials, none twice, and says each restart once") {
     const Workshop workshop;
     const pid_t parent = start_command(workshop, supervised(workshop, {"--log", "run.log"}));

@@ -55,7 +55,7 @@ std::optional<std::chrono::milliseconds> RestartRule::after(std::chrono::millise
 
 std::vector<std::string> supervised_words(std::vector<std::string> words, const Supervised& given) {
     for (std::string& word : words) {
-        if (word == "--supervise") word = "--supervised=" + std::to_string(given.finished_file);
+        if (word == "--supervise" || word.starts_with("--supervise=")) word = "--supervised=" + std::to_string(given.finished_file);
     }
     if (!given.restarted.empty()) words.push_back("--restarted=" + given.restarted);
     return words;

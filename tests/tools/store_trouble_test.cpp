@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include <SQLiteCpp/Database.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hpo/store/sqlite.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using namespace std::chrono_literals;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string slow_bowl = R"(
+local hpo = require "hpo"
+return hpo.study {
+  name = "bowl", trainer = { "quadratic", steps = 2, sleep_ms = 20 }, objective = { metric = "value", direction = "minimize" },
+  sampler = "random", pruner = "none", recovery = "fail", trials = 60, workers = 2,
+  space = function(trial) trial:float("x", -5, 5) end,
+}
+)";
+
+pid_t start(const Workshop& workshop, std::vector<std::string> more = {}) {
+    workshop.write("bowl.lua", slow_bowl);
+    std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--progress", "plain"};
+    words.insert(words.end(), more.begin(), more.end());
+    return start_command(workshop, words);
+}
+
+std::size_t times(const std::string& text, const std::string& words) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    return count;
+}
+
+template <class Done>
+bool wait_until(Done done) {
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(10ms);
+    }
+    return true;
+}
+
+bool has_said(const Workshop& workshop, const std::string& words) {
+    return wait_until([&] { return read_file(workshop.path(".error")).find(words) != std::string::npos; });
+}
+
+void check_all_done_once(const Workshop& workshop) {
+    hpo::store::Sqlite store{workshop.path("hpo.db").string()};
+    std::vector<hpo::Trial> trials;
+    store.refresh(store.open_study("bowl", std::vector{hpo::Direction::minimize}, hpo::Store::Open::resume).id, trials);
+    CHECK(std::count_if(trials.begin(), trials.end(), hpo::counts_as_done) == 60);
+    for (const hpo::Trial& trial : trials) CHECK(hpo::is_finished(trial.state));
+    SQLite::Database database{workshop.path("hpo.db").string(), SQLite::OPEN_READONLY};
+    CHECK(database.execAndGet("PRAGMA integrity_check").getString() == "ok");
+}
+
+/// Another program that holds the store's write lock.
+class Holder {
+public:
+    explicit Holder(const Workshop& workshop) : database_{workshop.path("hpo.db").string(), SQLite::OPEN_READWRITE, 10'000} {
+        database_.exec("BEGIN IMMEDIATE");
+    }
+    void let_go() { database_.exec("ROLLBACK"); }
+
+private:
+    SQLite::Database database_;
+};
+
+}  // namespace
+
+TEST_CASE("a run waits for a store that another program has locked, says so once, and loses nothing") {
+    const Workshop workshop;
+    const pid_t child = start(workshop);
+    REQUIRE(has_said(workshop, "\ntrial 3: x="));
+    Holder holder{workshop};
+    const bool told = has_said(workshop, "is locked by process " + std::to_string(getpid()));
+    holder.let_go();
+    const auto ended = finish_command(workshop, child);
+    INFO(ended.error);
+    CHECK(told);
+    CHECK(ended.status == 0);
+    CHECK(times(ended.error, "hpo-tune: note: store 'hpo.db': is locked by ") == 1);
+    CHECK(times(ended.error, "hpo-tune: note: store 'hpo.db': can be used again after ") == 1);
+    CHECK(times(ended.error, ": interrupted") == 0);
+    check_all_done_once(workshop);
+}
+
+TEST_CASE("a run waits for room on the disk, says so once, and loses nothing") {
+    const Workshop workshop;
+    // A limit on the size of files stands for the full disk: with it, the kernel refuses what would make a file grow.
+    const auto former = ::signal(SIGXFSZ, SIG_IGN);
+    const pid_t child = start(workshop);
+    ::signal(SIGXFSZ, former);
+    constexpr rlim_t most_bytes = 100'000;
+    REQUIRE(wait_until([&] {
+        std::error_code none_yet;
+        const auto size = fs::file_size(workshop.path("hpo.db-wal"), none_yet);
+        return !none_yet && size > most_bytes && read_file(workshop.path(".error")).find("\ntrial 3: x=") != std::string::npos;
+    }));
+    rlimit before{};
+    REQUIRE(::prlimit(child, RLIMIT_FSIZE, nullptr, &before) == 0);
+    rlimit full = before;
+    full.rlim_cur = most_bytes;
+    REQUIRE(::prlimit(child, RLIMIT_FSIZE, &full, nullptr) == 0);
+    const bool told = has_said(workshop, "store 'hpo.db': reading or writing failed");
+    REQUIRE(::prlimit(child, RLIMIT_FSIZE, &before, nullptr) == 0);
+    const auto ended = finish_command(workshop, child);
+    INFO(ended.error);
+    CHECK(told);
+    CHECK(ended.status == 0);
+    CHECK(times(ended.error, "hpo-tune: note: store 'hpo.db': ") == 2);
+    CHECK(times(ended.error, ": interrupted") == 0);
+    check_all_done_once(workshop);
+}
+
+TEST_CASE("a run whose store stays locked ends with status 3; a supervised one is started again and ends its trials") {
+    const Workshop workshop;
+    const pid_t child = start(workshop, {"--store-wait", "300ms"});
+    REQUIRE(has_said(workshop, "\ntrial 3: x="));
+    {
+        Holder holder{workshop};
+        const auto ended = finish_command(workshop, child);
+        INFO(ended.error);
+        CHECK(ended.status == 3);
+        CHECK_THAT(ended.error, Contains("store 'hpo.db': locked for more than 300 ms by process " + std::to_string(getpid())));
+        holder.let_go();
+    }
+    const pid_t parent = start(workshop, {"--store-wait", "300ms", "--supervise", "--restart-pause", "50ms", "--log", "run.log"});
+    REQUIRE(has_said(workshop, ": complete, value "));
+    Holder holder{workshop};
+    const bool told = has_said(workshop, "hpo-tune: note: the run could not use its store after ");
+    holder.let_go();
+    const auto ended = finish_command(workshop, parent);
+    INFO(ended.error);
+    CHECK(told);
+    CHECK(ended.status == 0);
+    CHECK_THAT(read_file(workshop.path("run.log")), Contains("note: started again: the run could not use its store after "));
+    check_all_done_once(workshop);
+}
