@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
     hpo::tune::add_init(app, actions);
     hpo::tune::add_new_plugin(app, actions);
     hpo::tune::add_check_plugin(app, actions);
+    hpo::tune::add_install_service(app, actions);
     try {
         const auto dashes = std::find(words.begin(), words.end(), "--");
         int status = 0;

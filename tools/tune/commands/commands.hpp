@@ -46,6 +46,9 @@ inline constexpr const char* exit_codes =
     "Exit codes: 0 done, 1 a check or every trial failed, 2 wrong use, script or configuration, 3 store, 4 no device,\n"
     "            5 the run was ended by its breaker, 6 plugin, 130 interrupted";
 
+/// What of a study `hpo-tune run` understands (add_study_arguments).
+[[nodiscard]] const std::vector<std::string>& words_of_run();
+
 // One file for each subcommand.
 void add_run(CLI::App& app, Actions& actions);
 void add_try(CLI::App& app, Actions& actions);
@@ -59,6 +62,7 @@ void add_doctor(CLI::App& app, Actions& actions);
 void add_init(CLI::App& app, Actions& actions);
 void add_new_plugin(CLI::App& app, Actions& actions);
 void add_check_plugin(CLI::App& app, Actions& actions);
+void add_install_service(CLI::App& app, Actions& actions);
 
 /// `hpo-tune estimate OPTIONS -- PROGRAM ARGUMENTS`. Returns the exit code.
 int estimate_program(std::vector<std::string> own, std::vector<std::string> program);

@@ -73,42 +73,17 @@ int run_supervised(StudyArguments arguments, const RunOptions& options) {
 
 }  // namespace
 
+const std::vector<std::string>& words_of_run() {
+    static const std::vector<std::string> words{"store", "study", "trials", "time", "device", "device-memory", "min-free", "device-wait", "device-interval", "fallback-device", "ledger", "workers", "threads", "target-share", "seed", "sampler", "pruner", "guard", "recovery", "worker-trials", "attempt-time", "silence-time", "breaker", "plugin-timeout", "progress", "save-best", "accept-changed-options", "log", "log-size", "store-wait"};
+    return words;
+}
+
 void add_run(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("run", "Run a study, or go on with it");
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
-    add_study_arguments(command, arguments,
-                        {"store",
-                         "study",
-                         "trials",
-                         "time",
-                         "device",
-                         "device-memory",
-                         "min-free",
-                         "device-wait",
-                         "device-interval",
-                         "fallback-device",
-                         "ledger",
-                         "workers",
-                         "threads",
-                         "target-share",
-                         "seed",
-                         "sampler",
-                         "pruner",
-                         "guard",
-                         "recovery",
-                         "worker-trials",
-                         "attempt-time",
-                         "silence-time",
-                         "breaker",
-                         "plugin-timeout",
-                         "progress",
-                         "save-best",
-                         "accept-changed-options",
-                         "log",
-                         "log-size",
-                         "store-wait"});
+    add_study_arguments(command, arguments, words_of_run());
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("--rehearse", options->rehearse,
                       "with --card: nothing is computed or kept; says what would run out of memory, and what would be shrunk");

@@ -5,11 +5,11 @@
 
 namespace hpo::tune {
 
-std::string run_command(const Settings& settings, const std::map<std::string, std::string>& changed) {
+std::vector<std::string> run_words(const Settings& settings, const std::map<std::string, std::string>& changed) {
     const StudyArguments& typed = settings.arguments();
-    std::string command = "hpo-tune run " + tools::shell_quoted(typed.script);
+    std::vector<std::string> command{"run", typed.script};
     const auto add = [&](const std::string& option, const std::vector<std::string>& values) {
-        for (const std::string& value : values) command += " --" + option + " " + tools::shell_quoted(value);
+        for (const std::string& value : values) command.insert(command.end(), {"--" + option, value});
     };
     std::map<std::string, std::string> words = typed.words;
     words.erase("save-best");
@@ -21,11 +21,17 @@ std::string run_command(const Settings& settings, const std::map<std::string, st
     add("plan", typed.plan);
     std::vector<std::string> folders = typed.plugin_dirs;
     if (settings.description().run_options.contains("plugin-dir")) folders.pop_back();  // the script says it again
-    command += plugin_dir_words(folders);
-    if (typed.save_best == "true") command += " --save-best";
-    else if (!typed.save_best.empty()) command += " --save-best=" + tools::shell_quoted(typed.save_best);
-    if (typed.supervise) command += " --supervise";
-    if (typed.accept_changed_options) command += " --accept-changed-options";
+    add("plugin-dir", folders);
+    if (typed.save_best == "true") command.emplace_back("--save-best");
+    else if (!typed.save_best.empty()) command.push_back("--save-best=" + typed.save_best);
+    if (typed.supervise) command.emplace_back("--supervise");
+    if (typed.accept_changed_options) command.emplace_back("--accept-changed-options");
+    return command;
+}
+
+std::string run_command(const Settings& settings, const std::map<std::string, std::string>& changed) {
+    std::string command = "hpo-tune";
+    for (const std::string& word : run_words(settings, changed)) command += " " + tools::shell_quoted(word);
     return command;
 }
 

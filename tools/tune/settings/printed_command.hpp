@@ -9,6 +9,8 @@
 
 namespace hpo::tune {
 
+/// The words of the command line again, from `run` on. `changed` has other values of its options, by name.
+[[nodiscard]] std::vector<std::string> run_words(const Settings& settings, const std::map<std::string, std::string>& changed = {});
 /// The command line of `hpo-tune run` again, for a person who pastes it into a shell. `changed` has other values of its options, by name.
 [[nodiscard]] std::string run_command(const Settings& settings, const std::map<std::string, std::string>& changed = {});
 
