@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <pty.h>
 #include <signal.h>
-#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -218,14 +220,47 @@ TEST_CASE("a supervised run that dies before each trial's end is given up, with 
                Contains("note: the run was ended by SIGKILL after ") && Contains("no trial has finished in the latest 2 starts"));
 }
 
-TEST_CASE("a terminal that hangs up ends a run, but not a supervised one") {
+namespace {
+
+/// Runs a command on a terminal of its own that closes once the log has `words`. Returns its exit status, or 128 + the signal.
+int on_closing_terminal(const Workshop& workshop, std::vector<std::string> words, const std::string& log, const std::string& said) {
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const std::string folder = workshop.path().string();
+    int terminal = -1;
+    const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (child == 0) {
+        if (::chdir(folder.c_str()) == 0) ::execv(arguments[0], arguments.data());
+        ::_exit(126);
+    }
+    REQUIRE(child > 0);
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (read_file(workshop.path(log)).find(said) == std::string::npos && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(10ms);
+    ::close(terminal);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST_CASE("a terminal that closes ends a run, but not a supervised one") {
     const Workshop workshop;
-    const pid_t parent = start_command(workshop, supervised(workshop, {"--trials", "8"}));
-    REQUIRE(has_said(workshop, "\ntrial 1: x="));
-    ::kill(parent, SIGHUP);
-    const auto ended = finish_command(workshop, parent);
-    INFO(ended.error);
-    CHECK(ended.status == 0);
-    CHECK_THAT(ended.error, !Contains("started again"));
-    CHECK(trials_in(workshop).size() == 8);
+    workshop.write("bowl.lua", slow_bowl);
+    const std::vector<std::string> run{tool("hpo-tune"), "run", "bowl.lua", "--trials", "12", "--log", "run.log"};
+    CHECK(on_closing_terminal(workshop, run, "run.log", "trial 2: ended") == 130);
+    CHECK_THAT(read_file(workshop.path("run.log")), Contains("note: interrupted: ending the running trials"));
+    const auto done = [&] {
+        const auto trials = trials_in(workshop);
+        return std::count_if(trials.begin(), trials.end(), hpo::counts_as_done);
+    };
+    CHECK(done() < 12);
+    std::vector<std::string> again = run;
+    again.insert(again.end() - 1, "other.log");
+    again.back() = "--supervise";
+    CHECK(on_closing_terminal(workshop, again, "other.log", ": ended: COMPLETE") == 0);
+    CHECK(done() == 12);
+    CHECK_THAT(read_file(workshop.path("other.log")), Contains("12 complete") && Contains("; status 0\n") && !Contains("started again"));
 }
