@@ -17,10 +17,9 @@ inline const std::string context = "hpo.study";
 inline constexpr std::size_t max_options = 1000;
 /// Options of `run` that are passed on as text. The command checks them in the same way as its own options.
 inline constexpr std::array<std::string_view, 24> text_options{
-    "store",        "time",         "device",         "device_memory", "compute_capability", "ledger",          "workers",
-    "threads",      "target_share", "plugin_timeout", "plugin_dir",    "progress",           "save_best",       "breaker",
-    "attempt_time", "silence_time", "min_free",       "device_wait",   "device_interval",    "fallback_device", "worker_trials",
-    "log",          "log_size",     "store_wait"};
+    "store",        "time",           "device",          "device_memory",   "compute_capability", "ledger",  "workers",      "threads",
+    "target_share", "plugin_timeout", "plugin_dir",      "progress",        "save_best",          "breaker", "attempt_time", "silence_time",
+    "min_free",     "device_wait",    "device_interval", "fallback_device", "worker_trials",      "log",     "log_size",     "store_wait"};
 
 /// A value as text for a command-line option.
 std::string option_text(lua_State* L, int index, const std::string& what);

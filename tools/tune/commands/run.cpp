@@ -74,7 +74,36 @@ int run_supervised(StudyArguments arguments, const RunOptions& options) {
 }  // namespace
 
 const std::vector<std::string>& words_of_run() {
-    static const std::vector<std::string> words{"store", "study", "trials", "time", "device", "device-memory", "min-free", "device-wait", "device-interval", "fallback-device", "ledger", "workers", "threads", "target-share", "seed", "sampler", "pruner", "guard", "recovery", "worker-trials", "attempt-time", "silence-time", "breaker", "plugin-timeout", "progress", "save-best", "accept-changed-options", "log", "log-size", "store-wait"};
+    static const std::vector<std::string> words{"store",
+                                                "study",
+                                                "trials",
+                                                "time",
+                                                "device",
+                                                "device-memory",
+                                                "min-free",
+                                                "device-wait",
+                                                "device-interval",
+                                                "fallback-device",
+                                                "ledger",
+                                                "workers",
+                                                "threads",
+                                                "target-share",
+                                                "seed",
+                                                "sampler",
+                                                "pruner",
+                                                "guard",
+                                                "recovery",
+                                                "worker-trials",
+                                                "attempt-time",
+                                                "silence-time",
+                                                "breaker",
+                                                "plugin-timeout",
+                                                "progress",
+                                                "save-best",
+                                                "accept-changed-options",
+                                                "log",
+                                                "log-size",
+                                                "store-wait"};
     return words;
 }
 

@@ -32,6 +32,9 @@ public:
     void source_given_up(const std::string& source, const std::string& family) override {
         tell(&TuneObserver::source_given_up, source, family);
     }
+    void device_left_out(const std::string& device, double seconds, const Failure& latest) override {
+        tell(&TuneObserver::device_left_out, device, seconds, latest);
+    }
     void trial_finished(const Trial& trial) override { tell(&TuneObserver::trial_finished, trial); }
     void rejected(const Rejection& rejection) override { tell(&TuneObserver::rejected, rejection); }
     void others_changed(const std::vector<Trial>& trials) override { tell(&TuneObserver::others_changed, trials); }

@@ -123,6 +123,7 @@ void RunLog::attempt_started(const Trial& trial, const Attempt& attempt) {
     std::vector<std::string> lines;
     if (attempt.index == 0) lines.push_back("begins: " + summary_of(params_of(trial, attempt)));
     std::string head = attempt_words(attempt) + " begins";
+    if (!attempt.plan.device.empty()) head += " on " + attempt.plan.device;
     if (attempt.fresh_worker) head += " in a fresh worker";
     if (attempt.resumed_step) head += ", after the checkpoint of step " + std::to_string(*attempt.resumed_step);
     if (attempt.changed_params) head += ", with changed parameters: " + summary_of(*attempt.changed_params);
@@ -163,6 +164,11 @@ void RunLog::attribute_dropped(const Trial& trial, const DroppedAttribute& dropp
 
 void RunLog::source_given_up(const std::string& source, const std::string& family) {
     write("note", source + " predicted too little for half of the trials of '" + family + "' or more: it is not asked about them any more");
+}
+
+void RunLog::device_left_out(const std::string& device, double seconds, const Failure& latest) {
+    write("device", device + " is left out for " + duration(seconds) + ": attempts fail there by its own fault, the latest with: " +
+                        std::string{analysis::failure_name(latest)} + ": " + failure_line(latest));
 }
 
 void RunLog::trial_finished(const Trial& trial) {

@@ -42,6 +42,7 @@ public:
     void mispredicted(const Trial& trial, const std::string& how) override;
     void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
     void source_given_up(const std::string& source, const std::string& family) override;
+    void device_left_out(const std::string& device, double seconds, const Failure& latest) override;
     void trial_finished(const Trial& trial) override;
     void rejected(const Rejection& rejection) override;
     void others_changed(const std::vector<Trial>& trials) override;
