@@ -115,9 +115,6 @@ private:
     void dismiss_leaving();
 
     void ask_to_stop(WorkerSlot& slot);
-    /// Time in which this process did not look at its workers counts for no attempt: it may have been stopped together with them, or may
-    /// have waited for the store.
-    void excuse_pause();
     /// Ends attempts that take longer than PoolConfig::attempt_time, or whose workers say nothing for silence_time.
     void end_overdue();
 

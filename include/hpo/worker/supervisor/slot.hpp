@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,17 @@ struct WorkerSlot {
 
     [[nodiscard]] bool idle() const { return worker && !running && !leaving; }
 };
+
+/// Time in which this process did not look at its workers counts for no attempt: it may have been stopped together with them, or may have
+/// waited for the store.
+inline void excuse_pause(std::span<WorkerSlot> slots, double pause_seconds) {
+    constexpr double longest_look = 5;
+    for (WorkerSlot& slot : slots) {
+        if (!slot.running || pause_seconds < longest_look) continue;
+        slot.running->excused_seconds += std::min(pause_seconds, slot.running->watch.seconds());
+        slot.running->heard = {};
+    }
+}
 
 /// The worker's slot, or null.
 [[nodiscard]] inline WorkerSlot* slot_of(std::span<WorkerSlot> slots, const RemoteWorker& worker) {

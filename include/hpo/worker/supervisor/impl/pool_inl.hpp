@@ -69,7 +69,7 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
 HPO_INLINE void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
     loop_.restart();
     loop_.poll();
-    excuse_pause();
+    excuse_pause(slots_, std::exchange(looked_, {}).seconds());
     if (deliver(events)) return;
     end_overdue();
     dismiss_leaving();
@@ -180,18 +180,6 @@ HPO_INLINE void Pool::ask_to_stop(WorkerSlot& slot) {
     if (std::exchange(slot.running->stop_asked, true)) return;
     slot.worker->send(Stop{});
     slot.worker->hurry({config_.stop_grace, config_.kill_grace});
-}
-
-HPO_INLINE void Pool::excuse_pause() {
-    constexpr double longest_look = 5;
-    const double pause = looked_.seconds();
-    looked_ = {};
-    if (pause < longest_look) return;
-    for (WorkerSlot& slot : slots_) {
-        if (!slot.running) continue;
-        slot.running->excused_seconds += std::min(pause, slot.running->watch.seconds());
-        slot.running->heard = {};
-    }
 }
 
 HPO_INLINE void Pool::end_overdue() {
