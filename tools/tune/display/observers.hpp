@@ -35,6 +35,7 @@ public:
     void device_left_out(const std::string& device, double seconds, const Failure& latest) override {
         tell(&TuneObserver::device_left_out, device, seconds, latest);
     }
+    void replayed(const Trial& trial, const std::string& told) override { tell(&TuneObserver::replayed, trial, told); }
     void trial_finished(const Trial& trial) override { tell(&TuneObserver::trial_finished, trial); }
     void rejected(const Rejection& rejection) override { tell(&TuneObserver::rejected, rejection); }
     void others_changed(const std::vector<Trial>& trials) override { tell(&TuneObserver::others_changed, trials); }

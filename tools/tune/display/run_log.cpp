@@ -134,6 +134,8 @@ void RunLog::attempt_started(const Trial& trial, const Attempt& attempt) {
 }
 
 void RunLog::memory_marked(const Trial& trial, const MemoryMark& mark) {
+    if (mark.name == held_cache_mark && mark.reading.reserved)
+        write(name_of(trial), format_bytes(*mark.reading.reserved) + " stayed reserved without use after it; its worker is replaced");
     if (!mark.reading.allocated) return;
     if (mark.name == leak_mark)
         write(name_of(trial),
@@ -169,6 +171,10 @@ void RunLog::source_given_up(const std::string& source, const std::string& famil
 void RunLog::device_left_out(const std::string& device, double seconds, const Failure& latest) {
     write("device", device + " is left out for " + duration(seconds) + ": attempts fail there by its own fault, the latest with: " +
                         std::string{analysis::failure_name(latest)} + ": " + failure_line(latest));
+}
+
+void RunLog::replayed(const Trial& trial, const std::string& told) {
+    write(name_of(trial), "once more, with kernel launches that block: " + told);
 }
 
 void RunLog::trial_finished(const Trial& trial) {

@@ -43,6 +43,7 @@ public:
     void attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) override;
     void source_given_up(const std::string& source, const std::string& family) override;
     void device_left_out(const std::string& device, double seconds, const Failure& latest) override;
+    void replayed(const Trial& trial, const std::string& told) override;
     void trial_finished(const Trial& trial) override;
     void rejected(const Rejection& rejection) override;
     void others_changed(const std::vector<Trial>& trials) override;
