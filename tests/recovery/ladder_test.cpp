@@ -127,6 +127,15 @@ TEST_CASE("a ladder of types is the one that is named") {
           std::vector<std::string>{"out_of_memory, and no rung is left"});
 }
 
+TEST_CASE("where segments cannot grow, large blocks are not split") {
+    const hpo::PlanRefusal old_libtorch = [](const ExecutionPlan& from, const ExecutionPlan& to) {
+        return to.expandable_segments && !from.expandable_segments ? std::optional<std::string>{"added in 2.1"} : std::nullopt;
+    };
+    const auto decided = decisions(Ladder<>{}, out_of_memory(OomCause::fragmentation), plan_of(1), {}, old_libtorch);
+    CHECK(names(decided) == std::vector<std::string>{"limit_splits", "fresh_worker", "checkpoint_activations", "prune"});
+    CHECK(decided.front() == "limit_splits: memory was fragmented: retry without splits of large blocks");
+}
+
 TEST_CASE("a rung whose plan the trainer does not obey is left out") {
     const hpo::PlanRefusal refuses = [](const ExecutionPlan&, const ExecutionPlan& to) {
         return to.activation_checkpointing ? std::optional<std::string>{"no lever"} : std::nullopt;

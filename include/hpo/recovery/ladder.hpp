@@ -15,6 +15,7 @@
 #include "hpo/recovery/rungs/checkpoint_activations.hpp"
 #include "hpo/recovery/rungs/expandable_segments.hpp"
 #include "hpo/recovery/rungs/fresh_worker.hpp"
+#include "hpo/recovery/rungs/limit_splits.hpp"
 #include "hpo/recovery/rungs/lower_precision.hpp"
 #include "hpo/recovery/rungs/other_device.hpp"
 #include "hpo/recovery/rungs/rung.hpp"
@@ -38,6 +39,7 @@ inline constexpr std::array known_rungs{named_rung<ShrinkMicroBatch>,
                                         named_rung<CheckpointActivations>,
                                         named_rung<LowerPrecision>,
                                         named_rung<ExpandableSegments>,
+                                        named_rung<LimitSplits>,
                                         named_rung<FreshWorker>,
                                         named_rung<OtherDevice>,
                                         named_rung<Alone>,
@@ -67,7 +69,8 @@ public:
     static constexpr std::string_view summary = "tries several rungs one after another, and those last that never helped in the study";
     struct Config {
         /// Rungs for a single cause stand before those for any.
-        std::string rungs = "expandable_segments+other_device+fresh_worker+alone+wait+shrink_micro_batch+checkpoint_activations+prune";
+        std::string rungs =
+            "expandable_segments+limit_splits+other_device+fresh_worker+alone+wait+shrink_micro_batch+checkpoint_activations+prune";
     };
     static constexpr void fields(auto field) { field("rungs", &Config::rungs, "the rungs in order, with + between them"); }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "hpo/allocator/conf.hpp"
 #include "hpo/allocator/cublas_workspace.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/device_word.hpp"
@@ -245,6 +246,20 @@ void inherit_allocator_settings(ExecutionPlan& plan) {
     for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
         if (const char* inherited = std::getenv(name); inherited && plan.allocator_settings.empty()) plan.allocator_settings = inherited;
     }
+}
+
+std::optional<std::string> refused_allocator(const ExecutionPlan& from, const ExecutionPlan& to, const TrainerInfo& info) {
+    const auto version = allocator::parse_libtorch_version(info.libtorch_version);
+    if (!version || is_cpu(to.device)) return std::nullopt;
+    try {
+        if (to.expandable_segments && !from.expandable_segments)
+            static_cast<void>(allocator::read_allocator_conf("expandable_segments:True", *version, "plan"));
+        if (to.allocator_settings != from.allocator_settings)
+            static_cast<void>(allocator::read_allocator_conf(to.allocator_settings, *version, "plan.allocator_settings"));
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return std::nullopt;
 }
 
 std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device) {

@@ -74,6 +74,10 @@ void describe_device(worker::PoolConfig& config, const Settings& settings, const
 /// predictions know them, too.
 void inherit_allocator_settings(ExecutionPlan& plan);
 
+/// Says why the trainer's LibTorch does not know the allocator settings to which a plan changes. Nothing where it does, and where its
+/// version is not known.
+[[nodiscard]] std::optional<std::string> refused_allocator(const ExecutionPlan& from, const ExecutionPlan& to, const TrainerInfo& info);
+
 /// What all trials together may have of a device: the settings' device memory, else what a GPU has. Nothing: not known.
 [[nodiscard]] std::optional<std::int64_t> device_capacity(const Settings& settings, const std::string& device);
 

@@ -269,7 +269,10 @@ void StudyRun::tell_tuner_of_trainer() {
     inherit_allocator_settings(tune_.plan);
     tune_.plan.effective_batch = unsearched_batch(settings_, info_);
     tune_.effective_batch_parameter = info_.effective_batch_parameter;
-    tune_.refuses_plan = [this](const ExecutionPlan& from, const ExecutionPlan& to) { return missing_lever(from, to, info_.levers); };
+    tune_.refuses_plan = [this](const ExecutionPlan& from, const ExecutionPlan& to) {
+        const auto lever = missing_lever(from, to, info_.levers);
+        return lever ? lever : refused_allocator(from, to, info_);
+    };
     tune_.refuses_params = [this](const ParamSet& params) { return unsuitable_change(settings_, info_, params); };
     if (std::find(info_.levers.begin(), info_.levers.end(), "micro_batch") == info_.levers.end()) {
         tune_.least_micro_batch = std::numeric_limits<std::int64_t>::max();  // the guard must not shrink what would not obey

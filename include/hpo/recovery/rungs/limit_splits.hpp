@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "hpo/recovery/rungs/rung.hpp"
+
+namespace hpo::recovery::inline rungs {
+
+/// Forbids the CUDA allocator to split blocks above 128 MiB, and lets it give cached ones back early, after fragmentation. For attempts
+/// that have no allocator settings yet and do not use expandable segments, such as those of LibTorch before 2.1. Needs LibTorch 1.12 or
+/// later.
+struct LimitSplits {
+    static constexpr std::string_view name = "limit_splits";
+    static constexpr std::string_view summary = "forbids CUDA's allocator to split large blocks, after fragmentation";
+    static constexpr std::string_view settings = "max_split_size_mb:128,garbage_collection_threshold:0.8";
+
+    [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
+        const ExecutionPlan& plan = failed.attempt.plan;
+        const bool fragmented = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::fragmentation;
+        if (!fragmented || plan.expandable_segments || !plan.allocator_settings.empty() || !plan.device.starts_with("cuda"))
+            return std::nullopt;
+        Recovery retry = retry_of(failed, "memory was fragmented: retry without splits of large blocks");
+        retry.plan.allocator_settings = settings;
+        retry.fresh_worker = true;  // an allocator reads its settings when its process starts
+        return retry;
+    }
+};
+
+static_assert(RecoveryRung<LimitSplits>);
+
+}  // namespace hpo::recovery::rungs
