@@ -2,6 +2,7 @@
 #include "hpo/analysis/memory_report.hpp"
 
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -90,8 +91,23 @@ TEST_CASE("of a device that has become smaller no more than all was used, and no
     CHECK(report.highest->bytes == 800 * mebibyte);
     CHECK(report.highest_share() == 1.0);
     CHECK(report.headroom_bytes() == 0);
-    CHECK(report.share_of(800 * mebibyte) == 1.6);
+    CHECK(report.share_of(*report.highest) == 1.6);
     CHECK_FALSE(memory_report({}, {}, {}).headroom_bytes());
+}
+
+TEST_CASE("on devices of different size each trial is held against its own") {
+    std::vector<Trial> trials{ran(0, 10, 0, 800), ran(1, 10, 0, 190), ran(2, 10, 0, 100)};
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        Attempt& attempt = trials[i].attempts[0];
+        attempt.plan.device = i == 0 ? "cuda:0" : "cuda:1";
+        attempt.capacity_bytes = (i == 0 ? 1000 : 200) * mebibyte;
+    }
+    const MemoryReport report = memory_report(trials, {}, {});
+    CHECK(report.capacities == std::map<std::string, std::int64_t>{{"cuda:0", 1000 * mebibyte}, {"cuda:1", 200 * mebibyte}});
+    CHECK(report.highest->trial->number == 1);
+    CHECK(*report.highest_share() == Approx(0.95));
+    CHECK(report.headroom_bytes() == 10 * mebibyte);
+    CHECK(*report.share_of(report.top.front()) == Approx(0.8));
 }
 
 TEST_CASE("a prediction is exceeded by more than a thousandth of it, whatever the sizes") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,13 +37,15 @@ struct LeakUse {
 struct MemoryReport {
     std::optional<std::int64_t> capacity_bytes;  ///< what guards compared predictions with, or else the usual device's
     std::vector<std::string> devices;            ///< names of the devices that attempts ran on
+    /// The capacity of each device by its word ("cuda:1"), in bytes, if attempts ran on devices of different capacity. Else empty.
+    std::map<std::string, std::int64_t> capacities;
     StudyCounts counts;
     std::size_t measured_trials = 0;          ///< trials whose peak is known
     std::size_t predicted_attempts = 0;       ///< attempts that were launched with a prediction
     std::vector<PredictedUse> uses;           ///< the predicted attempts whose need is known
     std::vector<CalibrationRow> calibration;  ///< empty if there is no prediction to compare
     std::vector<TrialUse> top;                ///< measured trials, the highest first
-    std::optional<TrialUse> highest;          ///< the highest trial that did not run out of memory
+    std::optional<TrialUse> highest;          ///< the trial that used most of its device and did not run out of memory
     std::optional<std::int64_t> limit_bytes;  ///< the limit that the caller asked about
     std::vector<TrialUse> above_limit;        ///< the highest first
     std::optional<SafeRegion> safe;           ///< where no trial needs more than the limit or, without a limit, ran out of memory
@@ -51,20 +54,27 @@ struct MemoryReport {
     std::size_t silent_failures = 0;  ///< trials that failed without a message, perhaps out of memory
     std::vector<LeakUse> leaks;       ///< the largest first
 
-    /// The share of the device that these bytes are. It is above 1 for a trial that needs more, and for one that ran with a larger device.
-    [[nodiscard]] std::optional<double> share_of(std::int64_t bytes) const {
-        if (!capacity_bytes || *capacity_bytes <= 0) return std::nullopt;
-        return static_cast<double>(bytes) / static_cast<double>(*capacity_bytes);
+    /// The capacity of the device that the trial's last attempt ran on, in bytes.
+    [[nodiscard]] std::optional<std::int64_t> capacity_of(const TrialUse& use) const {
+        if (capacities.empty() || use.trial->attempts.empty()) return capacity_bytes;
+        const auto found = capacities.find(use.trial->attempts.back().plan.device);
+        return found == capacities.end() ? capacity_bytes : std::optional{found->second};
     }
-    /// The largest share of the device that a trial used without running out of memory. At most 1, even if another run had a larger budget.
+    /// The share of its device that a trial used. It is above 1 for a trial that needs more, and for one that ran with a larger device.
+    [[nodiscard]] std::optional<double> share_of(const TrialUse& use) const {
+        const auto capacity = capacity_of(use);
+        if (!capacity || *capacity <= 0) return std::nullopt;
+        return static_cast<double>(use.bytes) / static_cast<double>(*capacity);
+    }
+    /// The largest share of its device that a trial used without running out of memory. At most 1, even if another run had a larger budget.
     [[nodiscard]] std::optional<double> highest_share() const {
-        const auto share = highest ? share_of(highest->bytes) : std::nullopt;
+        const auto share = highest ? share_of(*highest) : std::nullopt;
         return share ? std::optional{std::min(1.0, *share)} : std::nullopt;
     }
-    /// The memory that the highest fitting trial left free.
+    /// The memory that the highest fitting trial left free on its device.
     [[nodiscard]] std::optional<std::int64_t> headroom_bytes() const {
-        if (!highest || !capacity_bytes) return std::nullopt;
-        return std::max<std::int64_t>(0, *capacity_bytes - highest->bytes);
+        const auto capacity = highest ? capacity_of(*highest) : std::nullopt;
+        return capacity ? std::optional{std::max<std::int64_t>(0, *capacity - highest->bytes)} : std::nullopt;
     }
 };
 

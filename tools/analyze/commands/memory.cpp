@@ -54,7 +54,7 @@ Json use_json(const MemoryReport& report, const TrialUse& use) {
     return {{"trial", use.trial->number},
             {"state", hpo::analysis::state_word(*use.trial)},
             {"bytes", use.bytes},
-            {"share", or_null(report.share_of(use.bytes))},
+            {"share", or_null(report.share_of(use))},
             {"ran_out_of_memory", use.ran_out},
             {"needs_more", use.needs_more},
             {"recovered", use.recovered},
@@ -92,6 +92,7 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
     return {{"study", data.study.name},
             {"devices", report.devices},
             {"capacity_bytes", or_null(report.capacity_bytes)},
+            {"capacities", report.capacities.empty() ? Json(nullptr) : Json(report.capacities)},
             {"trials", report.counts.trials},
             {"oom_trials", report.counts.oom_trials},
             {"recovered_trials", report.counts.recovered_trials},
@@ -111,8 +112,8 @@ Json report_json(const StudyData& data, const MemoryReport& report, std::size_t 
             {"leaks", std::move(leaks)}};
 }
 
-std::string share_text(const MemoryReport& report, std::int64_t bytes) {
-    const auto share = report.share_of(bytes);
+std::string share_text(const MemoryReport& report, const TrialUse& use) {
+    const auto share = report.share_of(use);
     return share ? percent(*share) : "-";
 }
 
@@ -137,7 +138,10 @@ void print_device(const Page& page, const MemoryReport& report) {
     std::string names;
     for (const std::string& name : report.devices) names += (names.empty() ? "" : ", ") + name;
     if (!names.empty()) page.paragraph("  device    " + names, 12);
-    if (report.capacity_bytes) page.paragraph("  capacity  " + hpo::format_bytes(*report.capacity_bytes), 12);
+    std::string capacities = report.capacity_bytes && report.capacities.empty() ? hpo::format_bytes(*report.capacity_bytes) : "";
+    for (const auto& [device, bytes] : report.capacities)
+        capacities += (capacities.empty() ? "" : ", ") + hpo::format_bytes(bytes) + " of " + device;
+    if (!capacities.empty()) page.paragraph("  capacity  " + capacities, 12);
     if (!report.highest) {
         page.paragraph("  headroom  not known: no trial left its peak", 12);
         return;
@@ -145,7 +149,8 @@ void print_device(const Page& page, const MemoryReport& report) {
     std::string text = "  headroom  highest peak " + hpo::format_bytes(report.highest->bytes) + " in trial " +
                        std::to_string(report.highest->trial->number);
     if (const auto share = report.highest_share())
-        text += ", " + percent(*share) + " of the device; " + hpo::format_bytes(*report.headroom_bytes()) + " were left";
+        text += ", " + percent(*share) + " of " + (report.capacities.empty() ? "the" : "its") + " device; " +
+                hpo::format_bytes(*report.headroom_bytes()) + " were left";
     if (const TrialUse& most = report.top.front(); most.bytes > report.highest->bytes)
         text += "; with those that ran out of memory the most is " + hpo::format_bytes(most.bytes) + ", in trial " +
                 std::to_string(most.trial->number);
@@ -198,8 +203,8 @@ void print_uses(const Page& page, const MemoryReport& report, const std::vector<
     for (std::size_t i = 0; i < uses.size() && i < most; ++i) {
         const TrialUse& use = uses[i];
         const auto predicted = predicted_bytes(use);
-        table.row({std::to_string(use.trial->number), (use.needs_more ? "> " : "") + hpo::format_bytes(use.bytes),
-                   share_text(report, use.bytes), predicted ? hpo::format_bytes(*predicted) : "-",
+        table.row({std::to_string(use.trial->number), (use.needs_more ? "> " : "") + hpo::format_bytes(use.bytes), share_text(report, use),
+                   predicted ? hpo::format_bytes(*predicted) : "-",
                    std::string{hpo::analysis::state_word(*use.trial)} + (use.ran_out     ? ", out of memory"
                                                                          : use.recovered ? ", recovered"
                                                                                          : ""),

@@ -33,6 +33,23 @@ namespace hpo::analysis::detail {
     return most_frequent(std::move(capacities));
 }
 
+/// The most frequent capacity of each device, by its word. Empty if all have the same.
+[[nodiscard]] HPO_INLINE std::map<std::string, std::int64_t> device_capacities(std::span<const Trial> trials) {
+    std::map<std::string, std::vector<std::int64_t>> all;
+    for (const Trial& trial : trials) {
+        for (const Attempt& attempt : trial.attempts) {
+            if (attempt.capacity_bytes) all[attempt.plan.device].push_back(*attempt.capacity_bytes);
+        }
+    }
+    std::map<std::string, std::int64_t> capacities;
+    std::set<std::int64_t> different;
+    for (auto& [device, found] : all) {
+        capacities[device] = most_frequent(std::move(found)).value_or(0);
+        different.insert(capacities[device]);
+    }
+    return different.size() > 1 ? capacities : std::map<std::string, std::int64_t>{};
+}
+
 }  // namespace hpo::analysis::detail
 
 namespace hpo::analysis {
@@ -45,6 +62,7 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
     report.counts = count(trials, cases);
     report.capacity_bytes = detail::attempted_capacity(trials);
     if (!report.capacity_bytes) report.capacity_bytes = detail::usual_capacity(trials, cases);
+    report.capacities = detail::device_capacities(trials);
     report.limit_bytes = limit.bytes;
     if (limit.share && report.capacity_bytes)
         report.limit_bytes = static_cast<std::int64_t>(*limit.share * static_cast<double>(*report.capacity_bytes));
@@ -98,7 +116,12 @@ HPO_INLINE MemoryReport memory_report(std::span<const Trial> trials, std::span<c
             report.top.push_back(use);
             TrialUse fitting = use;  // for a recovered trial, the use of the attempt that ran
             if (came_back && !trial.attempts.empty()) fitting.bytes = peak_of(trial.attempts.back()).value_or(0);
-            if (!use.ran_out && fitting.bytes > 0 && (!report.highest || fitting.bytes > report.highest->bytes)) report.highest = fitting;
+            const auto uses_more = [&](const TrialUse& than) {
+                const auto here = report.share_of(fitting);
+                const auto there = report.share_of(than);
+                return here && there ? *here > *there : fitting.bytes > than.bytes;
+            };
+            if (!use.ran_out && fitting.bytes > 0 && (!report.highest || uses_more(*report.highest))) report.highest = fitting;
         }
         const std::int64_t least = std::max(use.bytes, more == needed_more.end() ? 0 : more->second);
         if (use.needs_more) use.bytes = least;
