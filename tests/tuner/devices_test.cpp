@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hpo/tuner/devices.hpp"
+#include "hpo/tuner/devices/devices.hpp"
 
 #include <algorithm>
 #include <deque>

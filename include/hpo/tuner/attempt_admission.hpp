@@ -17,7 +17,7 @@
 #include "hpo/sampler/suggest.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
-#include "hpo/tuner/devices.hpp"
+#include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/failed_configurations.hpp"
 #include "hpo/tuner/policies.hpp"

@@ -10,8 +10,8 @@
 #include "hpo/memory/calibration/model_family.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/trainer/executor.hpp"
+#include "hpo/tuner/devices/reservation.hpp"
 #include "hpo/tuner/options.hpp"
-#include "hpo/tuner/reservation.hpp"
 
 namespace hpo::tuner {
 

@@ -9,9 +9,9 @@
 #include "hpo/pruner/concept.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
-#include "hpo/tuner/devices.hpp"
+#include "hpo/tuner/devices/devices.hpp"
+#include "hpo/tuner/devices/reservation.hpp"
 #include "hpo/tuner/replays.hpp"
-#include "hpo/tuner/reservation.hpp"
 
 namespace hpo::tuner {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "hpo/recovery/concept.hpp"
+#include "hpo/tuner/devices/reservation.hpp"
 #include "hpo/tuner/lost_trials.hpp"
-#include "hpo/tuner/reservation.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {

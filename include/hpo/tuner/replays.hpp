@@ -11,8 +11,8 @@
 
 #include "hpo/base/time.hpp"
 #include "hpo/trainer/executor.hpp"
-#include "hpo/tuner/attempt_reservations.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
+#include "hpo/tuner/devices/attempt_reservations.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo::tuner {

@@ -15,7 +15,7 @@
 #include "hpo/tuner/attempt_job.hpp"
 #include "hpo/tuner/attempt_reports.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
-#include "hpo/tuner/devices.hpp"
+#include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/enqueued.hpp"
 #include "hpo/tuner/failure_answer.hpp"
 #include "hpo/tuner/lost_trials.hpp"

@@ -6,9 +6,9 @@
 
 #include "hpo/recovery/concept.hpp"
 #include "hpo/tuner/attempt_admission.hpp"
-#include "hpo/tuner/attempt_reservations.hpp"
+#include "hpo/tuner/devices/attempt_reservations.hpp"
+#include "hpo/tuner/devices/reservation.hpp"
 #include "hpo/tuner/options.hpp"
-#include "hpo/tuner/reservation.hpp"
 
 namespace hpo::tuner {
 

@@ -10,7 +10,7 @@
 
 #include "hpo/store/sqlite/stored_predictions.hpp"
 #include "hpo/trainer/trainer.hpp"
-#include "hpo/tuner/devices.hpp"
+#include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/options.hpp"
 #include "hpo/worker/supervisor/pool.hpp"
 #include "tune/device/run_devices.hpp"

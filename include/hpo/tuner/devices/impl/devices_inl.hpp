@@ -14,9 +14,9 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
-#include "hpo/tuner/devices.hpp"
+#include "hpo/tuner/devices/devices.hpp"
 
-namespace hpo::tuner {
+namespace hpo::tuner::inline devices {
 
 inline namespace choice {
 
@@ -172,4 +172,4 @@ HPO_INLINE void Devices::interrupt() {
     for (SessionDevice& device : devices_) device.what.executor.interrupt();
 }
 
-}  // namespace hpo::tuner
+}  // namespace hpo::tuner::devices

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "hpo/base/inline.hpp"
-#include "hpo/tuner/attempt_reservations.hpp"
+#include "hpo/tuner/devices/attempt_reservations.hpp"
 
-namespace hpo::tuner {
+namespace hpo::tuner::inline devices {
 
 HPO_INLINE std::optional<WaitingAttempt> AttemptReservations::admit(WaitingAttempt attempt, bool is_slot_free) {
     if (is_slot_free && takes(attempt)) return attempt;
@@ -90,4 +90,4 @@ HPO_INLINE bool AttemptReservations::reserves(const WaitingAttempt& each) {
     return reserved.has_value();
 }
 
-}  // namespace hpo::tuner
+}  // namespace hpo::tuner::devices

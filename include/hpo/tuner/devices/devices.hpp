@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "hpo/trainer/executor.hpp"
-#include "hpo/tuner/attempt_reservations.hpp"
-#include "hpo/tuner/device_health.hpp"
+#include "hpo/tuner/devices/attempt_reservations.hpp"
+#include "hpo/tuner/devices/device_health.hpp"
 #include "hpo/tuner/options.hpp"
 
 namespace hpo {
@@ -28,7 +28,7 @@ struct TuneDevice {
     bool is_fallback = false;
 };
 
-namespace tuner {
+namespace tuner::inline devices {
 
 /// One of a session's devices: what runs there, what memory is reserved, and whether it works.
 struct SessionDevice {
@@ -96,9 +96,9 @@ private:
     std::deque<SessionDevice> devices_;
 };
 
-}  // namespace tuner
+}  // namespace tuner::devices
 }  // namespace hpo
 
 #ifndef HPO_COMPILED
-#include "hpo/tuner/impl/devices_inl.hpp"
+#include "hpo/tuner/devices/impl/devices_inl.hpp"
 #endif

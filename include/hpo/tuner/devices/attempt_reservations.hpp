@@ -14,7 +14,7 @@
 #include "hpo/core/reservations.hpp"
 #include "hpo/core/trial.hpp"
 
-namespace hpo::tuner {
+namespace hpo::tuner::inline devices {
 
 /// An attempt that is chosen and not started yet, because no worker slot or not enough memory of the device is free.
 struct WaitingAttempt {
@@ -93,8 +93,8 @@ private:
     std::vector<std::int64_t> bytes_;
 };
 
-}  // namespace hpo::tuner
+}  // namespace hpo::tuner::devices
 
 #ifndef HPO_COMPILED
-#include "hpo/tuner/impl/attempt_reservations_inl.hpp"
+#include "hpo/tuner/devices/impl/attempt_reservations_inl.hpp"
 #endif

@@ -7,7 +7,7 @@
 #include "hpo/core/trial.hpp"
 #include "hpo/recovery/concept.hpp"
 
-namespace hpo::tuner {
+namespace hpo::tuner::inline devices {
 
 /// The bytes that an attempt is predicted to take outside of its allocator: a GPU's context. A cap does not count them.
 [[nodiscard]] std::int64_t outside_allocator(const Attempt& attempt);
@@ -34,8 +34,8 @@ namespace hpo::tuner {
 /// blame.
 [[nodiscard]] Recovery ask_for_more(const Attempt& attempt, std::int64_t reservation_bytes);
 
-}  // namespace hpo::tuner
+}  // namespace hpo::tuner::devices
 
 #ifndef HPO_COMPILED
-#include "hpo/tuner/impl/reservation_inl.hpp"
+#include "hpo/tuner/devices/impl/reservation_inl.hpp"
 #endif

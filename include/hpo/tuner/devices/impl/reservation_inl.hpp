@@ -12,9 +12,9 @@
 #include "hpo/core/value.hpp"
 #include "hpo/failure/cause.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
-#include "hpo/tuner/reservation.hpp"
+#include "hpo/tuner/devices/reservation.hpp"
 
-namespace hpo::tuner {
+namespace hpo::tuner::inline devices {
 
 HPO_INLINE std::int64_t outside_allocator(const Attempt& attempt) {
     return attempt.estimate ? memory::bytes_of_part(*attempt.estimate, memory::context_part) : 0;
@@ -56,4 +56,4 @@ HPO_INLINE Recovery ask_for_more(const Attempt& attempt, std::int64_t reservatio
                       " that was reserved for it: runs again with more of the device"};
 }
 
-}  // namespace hpo::tuner
+}  // namespace hpo::tuner::devices
