@@ -44,6 +44,9 @@ public:
     /// Also logs the task's remarks on its data.
     [[nodiscard]] std::vector<TrainerProblem> stoppable_check(const TrainerJob& job, Progress& progress) final;
 
+    /// Measures with the allocator, the limits and the LibTorch of attempts.
+    [[nodiscard]] std::vector<DeviceFinding> measure(const TrainerJob& job, Progress& progress) final;
+
 protected:
     /// The plugin's name, summary, parameters, metrics and further levers. TorchTrainer adds the rest of the info.
     [[nodiscard]] virtual TrainerInfo describe() const = 0;

@@ -93,7 +93,8 @@ struct Exported {
             HostProgress progress{*host};
             if (as_view(question) == evaluate_question)
                 return record_line(outcome_of([&] { return self(trainer).evaluate(job_of(job), progress); }));
-            std::vector<std::string> known{evaluate_question};
+            if (as_view(question) == measure_question) return record_line(self(trainer).measure(job_of(job), progress));
+            std::vector<std::string> known{evaluate_question, measure_question};
             for (const PeakSource source : peak_sources) {
                 if (as_view(question) == to_text(source)) return record_line(self(trainer).predict(job_of(job), source, progress));
                 known.emplace_back(to_text(source));

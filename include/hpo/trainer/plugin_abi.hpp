@@ -69,6 +69,8 @@ struct Entry {
 /// The question to `ask` for Trainer::evaluate. Its answer is an AttemptOutcome. The names of PeakSource are the questions for
 /// Trainer::predict. Their answer is a PeakPrediction.
 inline constexpr const char* evaluate_question = "evaluate";
+/// The question for Trainer::measure. Its answer is a list of DeviceFinding.
+inline constexpr const char* measure_question = "measure";
 
 /// A copy of the struct as this side knows it. Members that a shorter struct lacks are null. Further members of a longer one are left out.
 template <class Struct>

@@ -41,6 +41,8 @@ public:
     /// Throws Error{plugin} with the plugin's own reason alone, because the caller knows which plugin it asked. Throws bad_alloc if the
     /// host memory did not suffice.
     [[nodiscard]] PeakPrediction predict(const TrainerJob& job, PeakSource source, Progress& progress) override;
+    /// Throws Error{plugin} if the plugin cannot measure.
+    [[nodiscard]] std::vector<DeviceFinding> measure(const TrainerJob& job, Progress& progress) override;
     /// The answer to any other question, as JSON text. Throws Error{plugin} if the plugin does not know the question.
     [[nodiscard]] std::string ask(std::string_view question, const TrainerJob& job, Progress& progress) const {
         return require_done("ask", put(question, job, progress));

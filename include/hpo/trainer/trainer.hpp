@@ -16,6 +16,7 @@
 #include "hpo/core/profile.hpp"
 #include "hpo/core/study.hpp"
 #include "hpo/core/value.hpp"
+#include "hpo/trainer/device_finding.hpp"
 
 namespace hpo {
 
@@ -156,6 +157,12 @@ public:
     /// one too. Throws Error with the reason if the source cannot tell.
     [[nodiscard]] virtual PeakPrediction predict(const TrainerJob& /*job*/, PeakSource source, Progress& /*progress*/) {
         throw Error{Errc::plugin, "trainer " + info().name + " knows no " + std::string{to_text(source)}};
+    }
+
+    /// Measures the plan's device without data or a model: takes memory, computes, compares with the CPU, gives all back. Throws Error with
+    /// the reason if the trainer or this machine cannot.
+    [[nodiscard]] virtual std::vector<DeviceFinding> measure(const TrainerJob& /*job*/, Progress& /*progress*/) {
+        throw Error{Errc::plugin, "trainer " + info().name + " measures no device"};
     }
 
     /// @name What a worker calls: the same as above, for a trainer that takes long and looks at `stop_requested`

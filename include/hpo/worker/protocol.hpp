@@ -50,10 +50,15 @@ struct AskCheck {
     std::int64_t most_memory_bytes = 0;  ///< as for AskPeak
     std::int64_t id = 0;                 ///< comes back with the answer
 };
+struct AskMeasure {  ///< answered with findings or an error
+    static constexpr std::string_view op = "measure";
+    TrainerJob job;
+    std::int64_t id = 0;  ///< comes back with the answer
+};
 struct Quit {
     static constexpr std::string_view op = "quit";
 };
-using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, AskProfile, AskPeak, AskCheck, Quit>;
+using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, AskProfile, AskPeak, AskCheck, AskMeasure, Quit>;
 /// @}
 
 /// @name From the worker
@@ -88,13 +93,14 @@ struct Ended {
     AttemptOutcome outcome;
     bool leaving = false;  ///< the process ends, because its device is unusable or it holds memory that it should not
 };
-struct Answered {  ///< to AskProfile, AskPeak and AskCheck
+struct Answered {  ///< to AskProfile, AskPeak, AskCheck and AskMeasure
     static constexpr std::string_view op = "answer";
     std::int64_t id = 0;  ///< of the question
     std::optional<Profile> profile;
     std::optional<PeakPrediction> peak;
     std::vector<TrainerProblem> problems;
     std::vector<std::string> remarks;  ///< what the trainer logged while it checked
+    std::vector<DeviceFinding> findings;
     std::optional<std::string> error;
     bool no_memory = false;                  ///< the error is that the allowed host memory did not suffice
     bool cannot_run = false;                 ///< the error is CannotRun

@@ -11,18 +11,16 @@
 #include "hpo/store/location.hpp"
 #include "hpo/store/snapshot.hpp"
 #include "support/json.hpp"
+#include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/device/device_findings.hpp"
 #include "tune/device/surroundings.hpp"
 #include "tune/display/cards.hpp"
 
 namespace hpo::tune {
 namespace {
 
-struct Finding {
-    enum class Level { ok, note, bad } level = Level::ok;  ///< a note is worth knowing and stops nothing
-    std::string what;
-    std::string detail;
-};
+using Finding = DeviceFinding;
 
 Finding libtorch(const worker::WorkerDescription& described) {
     for (const worker::PluginDescription& plugin : described.plugins) {
@@ -86,12 +84,25 @@ void trainers(std::vector<Finding>& findings, const worker::WorkerDescription& d
     if (described.plugins.empty()) findings.push_back({Finding::Level::bad, "trainers", "none found in " + join_names(described.folders)});
 }
 
+std::string folder_of(const std::string& file) {
+    const auto parent = std::filesystem::path{file}.parent_path();
+    return parent.empty() ? "." : parent.string();
+}
+
+/// The folder of the store, or none if the address names none; `store` then says what is wrong.
+std::string store_folder(const std::string& address) {
+    try {
+        return folder_of(store::file_of(address));
+    } catch (const Error&) {
+        return {};
+    }
+}
+
 /// Only looks: nothing is created, changed or removed, whoever made the file.
 Finding store(const std::string& address) {
     try {
         const std::string file = store::file_of(address);
-        const auto parent = std::filesystem::path{file}.parent_path();
-        const std::string folder = parent.empty() ? "." : parent.string();
+        const std::string folder = folder_of(file);
         const bool exists = std::filesystem::exists(file);
         std::string holds;
         if (exists) {
@@ -118,6 +129,8 @@ void add_doctor(CLI::App& app, Actions& actions) {
         std::vector<std::string> plugin_dirs;
         std::string plugin_timeout = "60s";
         std::string store = "hpo.db";
+        std::string device;
+        std::string trainer;
         bool as_json = false;
     };
     auto options = std::make_shared<Options>();
@@ -128,6 +141,13 @@ void add_doctor(CLI::App& app, Actions& actions) {
         ->type_name("DURATION")
         ->capture_default_str();
     command->add_option("--store", options->store, "the store that should be writable")->capture_default_str();
+    command
+        ->add_option("--device", options->device,
+                     "also measure this device: allocate, copy, multiply, add, be refused, give back, and say who else holds memory of it")
+        ->type_name("cpu|cuda|cuda:N");
+    command->add_option("--trainer", options->trainer, "the trainer whose LibTorch measures (default: the first that can)")
+        ->type_name("NAME")
+        ->needs("--device");
     command->add_flag("--json", options->as_json, "as JSON");
     actions.on(command, [options] {
         const auto plugin_timeout = require_timeout("--plugin-timeout", options->plugin_timeout);
@@ -145,6 +165,11 @@ void add_doctor(CLI::App& app, Actions& actions) {
         devices(findings);
         trainers(findings, described);
         findings.push_back(store(options->store));
+        for (Finding& finding : machine_findings(store_folder(options->store))) findings.push_back(std::move(finding));
+        if (!options->device.empty()) {
+            const MeasurementRequest request{options->device, options->trainer, options->plugin_dirs, plugin_timeout};
+            for (Finding& finding : measured_findings(request, described)) findings.push_back(std::move(finding));
+        }
 
         static constexpr const char* words[] = {"ok  ", "note", "BAD "};
         bool good = true;
@@ -152,9 +177,14 @@ void add_doctor(CLI::App& app, Actions& actions) {
         for (const Finding& finding : findings) {
             good = good && finding.level != Finding::Level::bad;
             const std::string word = words[static_cast<std::size_t>(finding.level)];
-            if (options->as_json)
-                list.push_back({{"detail", finding.detail}, {"level", word.substr(0, word.find(' '))}, {"what", finding.what}});
-            else std::cout << word << "  " << finding.what << ": " << finding.detail << "\n";
+            if (!options->as_json) {
+                std::cout << word << "  " << finding.what << ": " << tools::on_one_line(finding.detail) << "\n";
+                continue;
+            }
+            tools::Json entry{{"detail", finding.detail}, {"level", word.substr(0, word.find(' '))}, {"what", finding.what}};
+            if (finding.seconds) entry["seconds"] = *finding.seconds;
+            if (finding.bytes) entry["bytes"] = *finding.bytes;
+            list.push_back(std::move(entry));
         }
         if (options->as_json) tools::print(list);
         return good ? 0 : 1;

@@ -19,6 +19,7 @@
 
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/torch/checks/device_measurement.hpp"
 #include "hpo/torch/checks/task_checks.hpp"
 #include "hpo/torch/prediction/profile.hpp"
 #include "hpo/torch/prediction/recorded_training.hpp"
@@ -96,6 +97,17 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::stoppable_check(const Train
     });
     if (outcome.failure) problems.push_back({outcome.failure->where, outcome.failure->message});
     return problems;
+}
+
+HPO_INLINE std::vector<DeviceFinding> TorchTrainer::measure(const TrainerJob& job, Progress& progress) {
+    const AttemptSettings settings{.device = prepare_device(job), .threads = worker_threads_};
+    std::vector<DeviceFinding> findings;
+    const AttemptOutcome outcome = run_attempt(settings, progress, [&](RunningAttempt& attempt) {
+        DeviceMeasurement{attempt, findings}.make();
+        return AttemptOutcome{.kind = OutcomeKind::complete};
+    });
+    if (outcome.failure) throw Error{Errc::plugin, outcome.failure->message};
+    return findings;
 }
 
 HPO_INLINE std::unique_ptr<Task> TorchTrainer::task_of(const Settings& settings, const TrainerJob& job) {

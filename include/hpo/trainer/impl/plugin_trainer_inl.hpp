@@ -68,6 +68,12 @@ HPO_INLINE PeakPrediction PluginTrainer::predict(const TrainerJob& job, PeakSour
     return read_record<PeakPrediction>(said.text, question);
 }
 
+HPO_INLINE std::vector<DeviceFinding> PluginTrainer::measure(const TrainerJob& job, Progress& progress) {
+    const Said said = put(abi::measure_question, job, progress);
+    if (said.status != abi::done) throw Error{Errc::plugin, said.text};
+    return read_record<std::vector<DeviceFinding>>(said.text, abi::measure_question);
+}
+
 template <class F>
 PluginTrainer::Said PluginTrainer::said_by(F&& function) {
     Said said;

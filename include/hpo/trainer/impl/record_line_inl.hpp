@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hpo/trainer/device_finding.hpp"
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/phase_news.hpp"
 #include "hpo/trainer/record_line.hpp"
@@ -24,6 +25,7 @@ HPO_RECORD(Profile);
 HPO_RECORD(std::optional<Profile>);
 HPO_RECORD(PeakPrediction);
 HPO_RECORD(std::vector<TrainerProblem>);
+HPO_RECORD(std::vector<DeviceFinding>);
 HPO_RECORD(MemoryMark);
 HPO_RECORD(News);
 HPO_RECORD(PhaseNews);

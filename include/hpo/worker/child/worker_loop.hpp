@@ -105,6 +105,7 @@ private:
     void obey(AskProfile& request);
     void obey(AskPeak& request);
     void obey(AskCheck& request);
+    void obey(AskMeasure& request);
     void obey(const GoOn&) { progress_.go_on(); }
     void obey(const Stop&) { progress_.stop(); }
     void obey(const Quit&) {}

@@ -50,6 +50,10 @@ struct JsonMembers<worker::AskCheck> {
                                      JsonMember{"id", &R::id}};
 };
 template <>
+struct JsonMembers<worker::AskMeasure> {
+    static constexpr std::tuple list{JsonMember{"job", &worker::AskMeasure::job}, JsonMember{"id", &worker::AskMeasure::id}};
+};
+template <>
 struct JsonMembers<worker::Quit> {
     static constexpr std::tuple<> list{};
 };
@@ -89,6 +93,7 @@ struct JsonMembers<worker::Answered> {
                                      JsonMember{"peak", &worker::Answered::peak},
                                      JsonMember{"problems", &worker::Answered::problems},
                                      JsonMember{"remarks", &worker::Answered::remarks},
+                                     JsonMember{"findings", &worker::Answered::findings},
                                      JsonMember{"error", &worker::Answered::error},
                                      JsonMember{"no_memory", &worker::Answered::no_memory},
                                      JsonMember{"cannot_run", &worker::Answered::cannot_run},

@@ -92,6 +92,10 @@ public:
     [[nodiscard]] CheckAnswer check(const ParamSet& params, const ExecutionPlan& plan,
                                     std::optional<std::chrono::milliseconds> timeout = {});
 
+    /// What the trainer finds when it measures the pool's device. Throws Error{plugin} with the reason if it cannot, or does not answer in
+    /// PoolConfig::check_timeout.
+    [[nodiscard]] std::vector<DeviceFinding> measure();
+
 private:
     struct Asker {
         Pool& pool;

@@ -114,6 +114,12 @@ HPO_INLINE void WorkerLoop::obey(AskCheck& request) {
     });
 }
 
+HPO_INLINE void WorkerLoop::obey(AskMeasure& request) {
+    begin([this, request = std::move(request)] {
+        answer(request.id, [&](Answered& to, Progress& progress) { to.findings = trainer_.measure(request.job, progress); });
+    });
+}
+
 HPO_INLINE void WorkerLoop::begin(std::function<void()> work) {
     if (busy_) throw Error{Errc::usage, "message: a request while another one is worked on; expected go_on, stop, quit"};
     if (thread_.joinable()) thread_.join();  // it has sent its last message, else busy_ would be set

@@ -103,6 +103,13 @@ HPO_INLINE CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& 
         .problems = std::move(reply.answer->problems), .remarks = std::move(reply.answer->remarks), .held_bytes = reply.answer->held_bytes};
 }
 
+HPO_INLINE std::vector<DeviceFinding> Pool::measure() {
+    Reply reply = ask(AskMeasure{trainer_job(Job{.params = {}, .plan = {.device = config_.device}})}, config_.check_timeout);
+    if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": measure: " + reply.silence};
+    if (reply.answer->error) throw Error{Errc::plugin, *reply.answer->error};
+    return std::move(reply.answer->findings);
+}
+
 HPO_INLINE std::shared_ptr<RemoteWorker> Pool::start_worker(Environment environment, std::size_t number) {
     const auto log =
         config_.log_folder.empty() ? std::filesystem::path{} : config_.log_folder / ("worker-" + std::to_string(number) + ".log");
