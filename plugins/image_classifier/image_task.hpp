@@ -102,6 +102,10 @@ public:
     [[nodiscard]] hpo::libtorch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return batch_of(images_->split.train, examples, device);
     }
+    [[nodiscard]] std::int64_t held_out_examples() const override { return static_cast<std::int64_t>(images_->split.validation.size()); }
+    [[nodiscard]] hpo::libtorch::Batch held_out_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
+        return batch_of(images_->split.validation, examples, device);
+    }
     [[nodiscard]] hpo::libtorch::Batch augmented_batch(std::span<const std::int64_t> examples, torch::Device device,
                                                        const hpo::libtorch::Epoch& epoch) const override {
         if (!options_.augmentation.changes_images()) return training_batch(examples, device);
@@ -119,10 +123,8 @@ public:
         return options_.loss.sum(outputs, batch.targets);
     }
     [[nodiscard]] hpo::libtorch::Metrics evaluate(hpo::libtorch::Model& model, const hpo::libtorch::EvaluationPlan& plan) const override {
-        const auto held_out = static_cast<std::int64_t>(images_->split.validation.size());
-        const auto score =
-            hpo::libtorch::score_classifier(model, {.examples = held_out, .classes = options_.shape.classes}, plan,
-                                            [&](auto examples) { return batch_of(images_->split.validation, examples, plan.device); });
+        const auto score = hpo::libtorch::score_classifier(model, {.examples = held_out_examples(), .classes = options_.shape.classes},
+                                                           plan, [&](auto examples) { return held_out_batch(examples, plan.device); });
         return hpo::libtorch::metrics_of(score);
     }
     [[nodiscard]] std::optional<std::int64_t> classes() const override { return options_.shape.classes; }

@@ -51,6 +51,10 @@ public:
     [[nodiscard]] hpo::libtorch::Batch training_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
         return batch_of(texts_->train, examples, device);
     }
+    [[nodiscard]] std::int64_t held_out_examples() const override { return texts_->validation.size(); }
+    [[nodiscard]] hpo::libtorch::Batch held_out_batch(std::span<const std::int64_t> examples, torch::Device device) const override {
+        return batch_of(texts_->validation, examples, device);
+    }
     void arrange(std::vector<std::int64_t>& order, const hpo::libtorch::EpochOrder& epoch) const override {
         hpo::libtorch::bucket_by_length(order, epoch, options_.bucket_steps,
                                         [this](std::int64_t text) { return texts_->train.length(text); });

@@ -20,6 +20,10 @@ struct Line final : hpo::libtorch::Model {
         layer = register_module("layer", torch::nn::Linear{3, 1});
         dropout = register_module("dropout", torch::nn::Dropout{0.5});
         norm = register_module("norm", torch::nn::BatchNorm1d{3});
+        if (flaw_ == "too_large_to_move") {
+            const torch::NoGradGuard no_gradients;
+            for (torch::Tensor& parameter : parameters()) parameter.fill_(1e12);
+        }
     }
     hpo::libtorch::Outputs forward(const hpo::libtorch::Batch& batch) override {
         Tensor inputs = batch.inputs[0];
@@ -60,6 +64,8 @@ public:
         if (flaw_ == "undefined") return {};
         if (flaw_ == "whole") return (outputs - batch.targets).round().to(torch::kLong).sum();
         if (flaw_ == "detached") return (outputs.only().detach() - batch.targets).pow(2).sum();
+        if (flaw_ == "zero") return (outputs.only() * 0).sum() + batch.targets.sum();
+        if (flaw_ == "root_of_zero") return (outputs.only() * 0).abs().sqrt().sum() + batch.targets.sum();
         if (flaw_ == "elsewhere") return batch.targets.clone().requires_grad_().sum();
         if (flaw_ == "column_handled") return (outputs.only().squeeze(1) - batch.targets).pow(2).sum();
         return (outputs - batch.targets).pow(2).sum();
@@ -166,6 +172,43 @@ TEST_CASE("a check notices a loss from which nothing learns") {
     const auto lines = broken("elsewhere");
     REQUIRE_FALSE(lines.empty());
     CHECK_THAT(lines.front(), Catch::Contains("no parameter of the model gets a gradient"));
+}
+
+TEST_CASE("a check notices gradients that are all 0 or not finite, and a step that changes no weight") {
+    CHECK(only("zero") ==
+          "backward: the gradients of all 4 parameters that learn are 0 for two examples and an untrained model; expected "
+          "some that are not");
+    CHECK(only("root_of_zero") ==
+          "backward: the gradient of parameter 'layer.weight' is not finite for two examples and an untrained "
+          "model; expected finite ones");
+    CHECK(only("too_large_to_move") ==
+          "training step: it changes none of the 4 parameters that learn, at a learning rate of 0.001; expected "
+          "other weights after a step");
+    hpo::TrainerJob slow = job();
+    slow.params["optim.lr"] = 1e-9;  // rounding may swallow such a step: no mistake of the task
+    CHECK(broken("too_large_to_move", slow).empty());
+}
+
+TEST_CASE("a check says what it looked at, once for the same data") {
+    FlawedTrainer trainer{"none"};
+    struct Log final : hpo::Progress {
+        bool report(std::int64_t, double) override { return true; }
+        [[nodiscard]] bool stop_requested() const override { return false; }
+        void memory(const hpo::MemoryMark&) override {}
+        void log(std::string_view line) override { lines.emplace_back(line); }
+        std::vector<std::string> lines;
+    };
+    Log first;
+    REQUIRE(trainer.stoppable_check(job(), first).empty());
+    CHECK(first.lines ==
+          std::vector<std::string>{"looked at 30 training examples: inputs are finite; none repeats another",
+                                   "not looked at: the held-out examples one by one, because the trainer does not give them",
+                                   "looked at the gradients of 4 parameters for two examples: they are finite; 2 of them got "
+                                   "none, the first is 'norm.weight'",
+                                   "looked at one training step: it changes the weights"});
+    Log second;
+    REQUIRE(trainer.stoppable_check(job(), second).empty());
+    CHECK(second.lines.empty());
 }
 
 TEST_CASE("a check notices an evaluation that lacks a metric") {

@@ -104,6 +104,14 @@ public:
     /// True if an example's output depends on the other examples in its micro-batch (batch norm in training). Accumulated steps then differ
     /// from whole steps, and such attempts are marked approximate.
     [[nodiscard]] virtual bool mixes_examples() const { return false; }
+    /// @name The held-out examples one by one, for a check of the data
+    /// A task that leaves them out is checked for less. All rules of training_batch hold for held_out_batch, too.
+    /// @{
+    [[nodiscard]] virtual std::int64_t held_out_examples() const { return 0; }
+    [[nodiscard]] virtual Batch held_out_batch(std::span<const std::int64_t> /*examples*/, torch::Device /*device*/) const {
+        throw Error{Errc::plugin, "the task does not give its held-out examples"};
+    }
+    /// @}
     /// What a person should know about the data, one line each. For the logs of attempts and checks.
     [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
     /// Says in words what stands in for missing data, where only shapes count: for predictions. Empty if no data are missing.

@@ -7,7 +7,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "hpo/core/seed.hpp"
@@ -99,7 +101,14 @@ private:
     AttemptOutcome in_attempt(const TrainerJob& job, Progress& progress, const Body& body) const;
 
     /// Checks the labels and ids of every training example, makes one pass of the model over a few examples, and runs TaskChecks.
-    std::vector<TrainerProblem> check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt) const;
+    /// If these data are looked at for the first time, it also runs DataScan and logs what was looked at.
+    std::vector<TrainerProblem> check_examples(Task& task, const TrainingPlan& plan, Seed seed, RunningAttempt& attempt,
+                                               bool is_first) const;
+    /// The mean loss of a few examples beside what guessing gives, in words. It holds two examples at a time.
+    [[nodiscard]] static std::string first_loss_text(const Task& task, Model& model, std::int64_t classes, RunningAttempt& attempt);
+
+    using CheckedData = std::tuple<Values, std::int64_t, std::int64_t>;
+    std::optional<CheckedData> checked_data_;  ///< the options and the sizes of the data that a check saw last
 
     int worker_threads_;  ///< LibTorch's default, which follows the worker's OMP_NUM_THREADS
 };

@@ -51,6 +51,7 @@ public:
     TrainerLook at(const std::vector<ParamSet>& drawn) {
         constexpr std::size_t most = 20;
         std::vector<ParamSet> asked = representatives(drawn);
+        for (ParamSet& params : extremes(settings_)) asked.push_back(std::move(params));
         for (std::size_t i = 0; i < drawn.size() && asked.size() < most; ++i) asked.push_back(drawn[i]);
         worker::PoolConfig config = question_config(settings_, info_, devices_.predictions);
         config.device_budget_bytes = given_;
@@ -72,6 +73,10 @@ public:
         std::ranges::stable_sort(
             proposals, {}, [](const LookedAt& each) { return each.shapes.need_bytes.value_or(std::numeric_limits<std::int64_t>::max()); });
         make_real_steps(proposals);
+        if (info_.libtorch_version.empty()) {
+            add_remark("not looked at: data, a batch, a loss and gradients, beyond what trainer " + info_.name +
+                       " checks itself; only a trainer with LibTorch shows them");
+        }
         if (too_large_ == 0) tell_fit(questions, drawn);
         else tell_too_large();
         return std::move(found_);

@@ -218,6 +218,69 @@ std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn) {
     return chosen;
 }
 
+namespace {
+
+/// Gives each parameter one end of its range, and its fixed value where it has one.
+class EndOfRange final : public ParamSource {
+public:
+    enum class End { smallest, largest };
+    EndOfRange(End end, const FixedValues& fixed) : end_{end}, fixed_{fixed} {}
+
+    double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& /*so_far*/) override {
+        for (const auto& [fixed_name, value] : fixed_) {
+            const auto internal = fixed_name == name ? to_internal_as_written(distribution, value) : std::nullopt;
+            if (internal && within.admits(*internal)) return *internal;
+        }
+        if (const auto* const categorical = get_if<CategoricalDistribution>(&distribution)) return choice(*categorical, within);
+        const Distribution left = narrowed(distribution, within).value_or(distribution);
+        const bool smallest = end_ == End::smallest;
+        if (const auto* const whole = get_if<IntDistribution>(&left)) return static_cast<double>(smallest ? whole->low : whole->high);
+        const auto* const real = get_if<FloatDistribution>(&left);
+        return smallest ? real->low : real->high;
+    }
+
+private:
+    [[nodiscard]] double choice(const CategoricalDistribution& categorical, const Narrowing& within) const {
+        std::optional<std::size_t> chosen;
+        const bool numbers = std::ranges::all_of(categorical.choices, [](const Value& each) { return number_in(each).has_value(); });
+        for (std::size_t i = 0; i < categorical.choices.size(); ++i) {
+            if (!within.admits(static_cast<double>(i))) continue;
+            if (!chosen) chosen = i;
+            if (!numbers) continue;
+            const double here = *number_in(categorical.choices[i]);
+            const double best = *number_in(categorical.choices[*chosen]);
+            if (end_ == End::smallest ? here < best : here > best) chosen = i;
+        }
+        return static_cast<double>(chosen.value_or(0));
+    }
+    static std::optional<double> number_in(const Value& value) {
+        if (const auto* whole = get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+        if (const auto* real = get_if<double>(&value)) return *real;
+        return std::nullopt;
+    }
+
+    End end_;
+    const FixedValues& fixed_;
+};
+
+}  // namespace
+
+std::vector<ParamSet> extremes(const Settings& settings) {
+    std::vector<ParamSet> found;
+    const Space space = settings.probe_space();
+    const FixedValues fixed = settings.fixed();
+    for (const EndOfRange::End end : {EndOfRange::End::smallest, EndOfRange::End::largest}) {
+        EndOfRange source{end, fixed};
+        SpaceTrial proposal{source};
+        try {
+            space(proposal);
+            found.push_back(proposal.params());
+        } catch (const SpaceRejection&) {  // no trial has these values
+        }
+    }
+    return found;
+}
+
 std::optional<std::int64_t> unsearched_batch(const Settings& settings, const TrainerInfo& info) {
     const auto& options = settings.description().trainer_options;
     Value batch;

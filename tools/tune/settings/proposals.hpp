@@ -45,6 +45,10 @@ struct RuleProblems {
 /// Proposals that differ in a choice or a whole branch, as few as show every choice of every categorical once.
 [[nodiscard]] std::vector<ParamSet> representatives(const std::vector<ParamSet>& drawn);
 
+/// The proposals with every number at the smallest and at the largest value that the space allows. Choices are numbers too if all of them
+/// are; other choices are the first. A proposal that the space refuses is left out.
+[[nodiscard]] std::vector<ParamSet> extremes(const Settings& settings);
+
 /// The effective batch that the trainer uses where the space does not ask for it: that of the script's options for it, else its standard.
 [[nodiscard]] std::optional<std::int64_t> unsearched_batch(const Settings& settings, const TrainerInfo& info);
 

@@ -20,9 +20,9 @@ namespace hpo::libtorch::inline checks {
 /// Checks the rules for a task's batches, loss and evaluation, with a few examples and an untrained model.
 class TaskChecks {
 public:
-    /// If the task has its own training step, `prepared` is trained for one step.
-    TaskChecks(const Task& task, PreparedModel prepared, const TrainingPlan& plan, RunningAttempt& attempt)
-        : task_{task}, prepared_{std::move(prepared)}, model_{*prepared_.model}, plan_{plan}, attempt_{attempt} {}
+    /// `prepared` is trained for one step. With `tells`, the log also says what was looked at.
+    TaskChecks(const Task& task, PreparedModel prepared, const TrainingPlan& plan, RunningAttempt& attempt, bool tells = false)
+        : task_{task}, prepared_{std::move(prepared)}, model_{*prepared_.model}, plan_{plan}, attempt_{attempt}, tells_{tells} {}
 
     /// All broken rules. A check that runs out of memory is left out, because guards refuse such trials. `metrics` are those of the
     /// trainer's description.
@@ -38,8 +38,10 @@ private:
     /// False if augmented_batch breaks a rule for these examples or returns another number of examples.
     bool check_augmentation(std::span<const std::int64_t> chosen);
 
-    /// Makes one of the task's own steps, with a micro-batch of two examples and a short one.
-    void check_own_step();
+    /// Makes one training step of at most `examples`, in micro-batches of two. It must change the weights.
+    void check_step(std::int64_t examples);
+    /// The first numbers of each parameter that learns.
+    [[nodiscard]] std::vector<torch::Tensor> some_weights() const;
 
     /// True if the first dimension of every tensor counts the examples, as it must.
     bool counts_examples(const std::string& where, const Batch& batch, std::size_t examples);
@@ -51,7 +53,10 @@ private:
     /// The shape that both are broadcast to, if it has more numbers than either. Otherwise empty.
     static std::string broadcast_shape(const torch::Tensor& outputs, const torch::Tensor& targets);
 
+    /// Checks that the loss has gradients, and that they are finite and not all 0. In fp16 they are not judged, because only a loss scale
+    /// keeps them from being 0.
     void check_gradients(const torch::Tensor& loss);
+    void judge_gradients();
 
     void check_evaluation(const std::vector<TrainerMetric>& metrics);
 
@@ -63,6 +68,7 @@ private:
     Model& model_;
     const TrainingPlan& plan_;
     RunningAttempt& attempt_;
+    bool tells_;
     std::vector<TrainerProblem> problems_;
 };
 

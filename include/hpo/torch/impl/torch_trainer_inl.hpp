@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -19,6 +20,8 @@
 
 #include "hpo/allocator/trace_file.hpp"
 #include "hpo/base/inline.hpp"
+#include "hpo/core/value.hpp"
+#include "hpo/torch/checks/data_scan.hpp"
 #include "hpo/torch/checks/device_measurement.hpp"
 #include "hpo/torch/checks/task_checks.hpp"
 #include "hpo/torch/prediction/profile.hpp"
@@ -92,7 +95,9 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::stoppable_check(const Train
         attempt.enter("data");
         const std::unique_ptr<Task> task = task_to_train(settings, job);
         for (const std::string& remark : task->remarks()) progress.log(remark);
-        problems = check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt);
+        const CheckedData data{job.options, task->training_examples(), task->held_out_examples()};
+        const bool is_first = std::exchange(checked_data_, data) != data;
+        problems = check_examples(*task, plan_of(settings, job), Seed{job.seed}, attempt, is_first);
         return AttemptOutcome{.kind = OutcomeKind::complete};
     });
     if (outcome.failure) problems.push_back({outcome.failure->where, outcome.failure->message});
@@ -170,13 +175,16 @@ AttemptOutcome TorchTrainer::in_attempt(const TrainerJob& job, Progress& progres
 }
 
 HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, const TrainingPlan& plan, Seed seed,
-                                                                    RunningAttempt& attempt) const {
+                                                                    RunningAttempt& attempt, bool is_first) const {
     std::vector<std::int64_t> order(static_cast<std::size_t>(task.training_examples()));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     constexpr std::size_t stride = 1024;
     attempt.enter("batch");
     const BatchRules rules = task.batch_rules();
-    for (std::size_t start = 0; (rules.classes || rules.vocabulary) && start < order.size(); start += stride) {
+    if (is_first) {
+        for (const std::string& line : DataScan{task, [&] { return attempt.stop_requested(); }}.read()) attempt.progress().log(line);
+    }
+    for (std::size_t start = 0; !is_first && (rules.classes || rules.vocabulary) && start < order.size(); start += stride) {
         const Unmetered outside;
         const auto chosen = std::span{order}.subspan(start, std::min(stride, order.size() - start));
         const Batch batch = task.training_batch(chosen, torch::kCPU);
@@ -195,10 +203,36 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, 
         const Outputs outputs = prepared.model->forward(batch);
         if (task.classes()) check_logits(outputs[0], batch, *task.classes());
         const torch::Tensor loss = task.loss_sum(outputs, batch);
-        if (loss.defined() && loss.numel() == 1) check_loss(loss.item<double>(), "of an untrained model");
+        if (loss.defined() && loss.numel() == 1) {
+            check_loss(loss.item<double>(), "of an untrained model");
+            if (is_first && rules.classes && !rules.labels_of_positions)
+                attempt.progress().log(first_loss_text(task, *prepared.model, *rules.classes, attempt));
+        }
     }
-    std::ranges::move(TaskChecks{task, std::move(prepared), plan, attempt}.find(describe().metrics), std::back_inserter(problems));
+    std::ranges::move(TaskChecks{task, std::move(prepared), plan, attempt, is_first}.find(describe().metrics),
+                      std::back_inserter(problems));
     return problems;
+}
+
+HPO_INLINE std::string TorchTrainer::first_loss_text(const Task& task, Model& model, std::int64_t classes, RunningAttempt& attempt) {
+    constexpr std::int64_t most = 16;
+    constexpr std::int64_t at_once = 2;
+    const std::int64_t examples = std::min(most, task.training_examples());
+    double sum = 0;
+    for (std::int64_t start = 0; start < examples; start += at_once) {
+        std::vector<std::int64_t> chosen(static_cast<std::size_t>(std::min(at_once, examples - start)));
+        std::iota(chosen.begin(), chosen.end(), start);
+        const Batch batch = task.training_batch(chosen, attempt.device());
+        sum += task.loss_sum(model.forward(batch), batch).item<double>();
+    }
+    const double mean = sum / static_cast<double>(examples);
+    const double chance = std::log(static_cast<double>(classes));
+    const auto rounded = [](double value) { return number_text(std::round(value * 1000) / 1000); };
+    std::string text = "looked at the loss of an untrained model: " + rounded(mean) + " an example over " + std::to_string(examples) +
+                       " examples; guessing gives ln " + std::to_string(classes) + " = " + rounded(chance);
+    if (mean > 2 * chance) text += ". It is much more: are the inputs scaled, and the last layer small?";
+    if (mean < chance / 2) text += ". It is much less: does the model begin from trained weights, or do the inputs hold the label?";
+    return text;
 }
 
 }  // namespace hpo::libtorch
