@@ -79,6 +79,41 @@ TEST_CASE("check makes no real step of a proposal that takes more than check may
                                 Contains("model.width=60000"));
 }
 
+TEST_CASE("check looks at the smallest and the largest values of the space, whatever is drawn") {
+    const Workshop workshop;
+    // Only the ends of this range divide nothing: a draw hits one of them once in 500 million times.
+    const std::string space =
+        "local n = trial:int(\"steps\", 0, 1000000000) trial:float(\"x\", -5, 5) "
+        "if n == 0 or n == 1000000000 then trial:categorical(\"fault\", { \"mix_devices_in_dry_run\" }) end";
+    workshop.write("s.lua", study("\"fault\"", "metric = \"value\", direction = \"minimize\"", space));
+    const auto checked = tune(workshop, {"check", "--device", "cuda:0"});
+    CHECK(checked.status == 2);
+    CHECK_THAT(checked.error, Contains("cannot run on cuda:0: in forward, aten::add gets a tensor in host memory"));
+    // A space that refuses its ends is looked at without them.
+    const std::string refusing =
+        "local n = trial:int(\"steps\", 0, 1000000000) trial:float(\"x\", -5, 5) "
+        "trial:require(n > 0 and n < 1000000000, \"an end\") ";
+    workshop.write("s.lua", study("\"fault\"", "metric = \"value\", direction = \"minimize\"", refusing));
+    CHECK(tune(workshop, {"check"}).status == 0);
+}
+
+#ifdef HPO_HAS_IMAGE_CLASSIFIER
+TEST_CASE("check says what it looked at of the data and the first step, once for all proposals") {
+    const Workshop workshop;
+    workshop.write("s.lua", study("{ \"image_classifier\", train_examples = 300, validation_examples = 100 }",
+                                  "metric = \"accuracy\", direction = \"maximize\"",
+                                  "trial:categorical(\"model.kind\", { \"mlp\" }) trial:categorical(\"model.width\", { 16, 32 })"));
+    const auto checked = tune(workshop, {"check"});
+    INFO(checked.error);
+    CHECK(checked.status == 0);
+    CHECK_THAT(checked.out, Contains("looked at 300 training examples: labels are in 0 to 9, ") && Contains("inputs are finite") &&
+                                Contains("looked at 100 held-out examples: ") && Contains("guessing gives ln 10 = 2.303") &&
+                                Contains("looked at the gradients of 6 parameters for two examples: they are finite, and not all 0") &&
+                                Contains("looked at one training step: it changes the weights"));
+    CHECK(checked.out.find("looked at 300") == checked.out.rfind("looked at 300"));
+}
+#endif
+
 TEST_CASE("a text that looks like a number is a text where the trainer or the space wants one") {
     const Workshop workshop;
     const std::string metric = "metric = \"value\", direction = \"minimize\"";

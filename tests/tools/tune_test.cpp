@@ -265,7 +265,9 @@ TEST_CASE("check answers as JSON, with the same status") {
                                         {"trainer", "quadratic"},
                                         {"ok", true},
                                         {"problems", json::array()},
-                                        {"remarks", json::array()}});
+                                        {"remarks",
+                                         {"not looked at: data, a batch, a loss and gradients, beyond what trainer quadratic "
+                                          "checks itself; only a trainer with LibTorch shows them"}}});
     const auto bad = tune(workshop, {"check", "bowl.lua", "--json", "--sampler", "tpee", "--trials", "-1"});
     CHECK(bad.status == 2);
     CHECK(bad.error.empty());

@@ -30,6 +30,8 @@ public:
     void make();
 
 private:
+    static constexpr const char* not_compared = "; not compared, because a virtual card computes nothing";
+
     /// The seconds that `work` takes until the device has done it.
     template <class Work>
     double timed(const Work& work) const;
@@ -53,7 +55,11 @@ private:
     void expandable_segments();
 
     void add(DeviceFinding::Level level, std::string_view what, std::string detail);
-    [[nodiscard]] std::string not_compared() const;
+    /// The figures of the latest finding.
+    void took(double seconds, std::optional<std::int64_t> bytes = {}) {
+        findings_.back().seconds = seconds;
+        findings_.back().bytes = bytes;
+    }
 
     RunningAttempt& attempt_;
     std::vector<DeviceFinding>& findings_;

@@ -97,8 +97,6 @@ HPO_INLINE void DeviceMeasurement::add(DeviceFinding::Level level, std::string_v
     findings_.push_back({.level = level, .what = std::string{what}, .detail = std::move(detail)});
 }
 
-HPO_INLINE std::string DeviceMeasurement::not_compared() const { return "; not compared, because a virtual card computes nothing"; }
-
 HPO_INLINE void DeviceMeasurement::runtime() {
     std::string text = "LibTorch " TORCH_VERSION;
 #ifdef HPO_TORCH_CUDA
@@ -148,8 +146,7 @@ HPO_INLINE void DeviceMeasurement::allocation() {
     }
     if (level == DeviceFinding::Level::bad) text += "; expected " + format_bytes(bytes_);
     add(level, "allocation", std::move(text));
-    findings_.back().seconds = seconds;
-    findings_.back().bytes = bytes_;
+    took(seconds, bytes_);
 }
 
 HPO_INLINE void DeviceMeasurement::copy() {
@@ -164,7 +161,7 @@ HPO_INLINE void DeviceMeasurement::copy() {
     std::string text = format_bytes(bytes) + " to the device in " + detail::milliseconds_text(to) + " (" + speed(to) + "), back in " +
                        detail::milliseconds_text(from) + " (" + speed(from) + ")";
     if (!computes_) {
-        add(DeviceFinding::Level::note, "copy", text + not_compared());
+        add(DeviceFinding::Level::note, "copy", text + not_compared);
     } else if (const auto wrong = back.ne(numbers).sum().item<std::int64_t>(); wrong > 0) {
         add(DeviceFinding::Level::bad, "copy",
             text + "; " + std::to_string(wrong) + " of " + std::to_string(numbers.numel()) +
@@ -172,8 +169,7 @@ HPO_INLINE void DeviceMeasurement::copy() {
     } else {
         add(DeviceFinding::Level::ok, "copy", text + "; every bit came back");
     }
-    findings_.back().seconds = to + from;
-    findings_.back().bytes = bytes;
+    took(to + from, bytes);
 }
 
 HPO_INLINE void DeviceMeasurement::product() {
@@ -189,7 +185,7 @@ HPO_INLINE void DeviceMeasurement::product() {
                        number_text(std::round(operations / seconds / 1e8) / 10) + " GFLOP/s)";
     DeviceFinding::Level level = DeviceFinding::Level::note;
     if (!computes_) {
-        text += not_compared();
+        text += not_compared;
     } else {
         const Unmetered outside;
         // Whatever the order of the sum, its error is at most n u / (1 - n u) times the sum of the absolute products (Higham 2002, section
@@ -208,7 +204,7 @@ HPO_INLINE void DeviceMeasurement::product() {
         if (!exact_enough) text += like_tf32 ? ": it computes in TF32" : ": it computes wrongly";
     }
     add(level, "product", std::move(text));
-    findings_.back().seconds = seconds;
+    took(seconds);
 }
 
 HPO_INLINE void DeviceMeasurement::reduction() {
@@ -226,13 +222,13 @@ HPO_INLINE void DeviceMeasurement::reduction() {
     constexpr std::int64_t expected = count / period * (period * (period - 1) / 2) + rest * (rest - 1) / 2;
     std::string text = std::to_string(count) + " numbers added in " + detail::milliseconds_text(seconds);
     if (!computes_) {
-        add(DeviceFinding::Level::note, "reduction", text + not_compared());
+        add(DeviceFinding::Level::note, "reduction", text + not_compared);
     } else if (const auto got = sum.item<double>(); got != static_cast<double>(expected)) {
         add(DeviceFinding::Level::bad, "reduction", text + "; got " + number_text(got) + ", expected " + std::to_string(expected));
     } else {
         add(DeviceFinding::Level::ok, "reduction", text + "; the sum is exact");
     }
-    findings_.back().seconds = seconds;
+    took(seconds);
 }
 
 HPO_INLINE void DeviceMeasurement::refusal() {
@@ -281,8 +277,7 @@ HPO_INLINE void DeviceMeasurement::release() {
         }
     }
     add(level, "release", std::move(text));
-    findings_.back().seconds = seconds;
-    findings_.back().bytes = bytes_;
+    took(seconds, bytes_);
 }
 
 HPO_INLINE void DeviceMeasurement::expandable_segments() {

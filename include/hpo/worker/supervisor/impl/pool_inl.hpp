@@ -105,9 +105,8 @@ HPO_INLINE CheckAnswer Pool::check(const ParamSet& params, const ExecutionPlan& 
 
 HPO_INLINE std::vector<DeviceFinding> Pool::measure() {
     Reply reply = ask(AskMeasure{trainer_job(Job{.params = {}, .plan = {.device = config_.device}})}, config_.check_timeout);
-    if (!reply.answer) throw Error{Errc::plugin, "trainer " + config_.trainer + ": measure: " + reply.silence};
-    if (reply.answer->error) throw Error{Errc::plugin, *reply.answer->error};
-    return std::move(reply.answer->findings);
+    if (reply.answer && !reply.answer->error) return std::move(reply.answer->findings);
+    throw Error{Errc::plugin, reply.answer ? *reply.answer->error : "trainer " + config_.trainer + ": measure: " + reply.silence};
 }
 
 HPO_INLINE std::shared_ptr<RemoteWorker> Pool::start_worker(Environment environment, std::size_t number) {
