@@ -18,7 +18,7 @@ namespace hpo::libtorch::inline checks {
 /// Measures an attempt's device with LibTorch: what it counts, copies, multiplies, adds, refuses and gives back. It takes at most 64 MiB,
 /// and at most an eighth of the device. It draws no number from LibTorch's own generators. The same code measures the CPU and a GPU.
 ///
-/// On a virtual card nothing is computed, so values are not compared there. A finding says so.
+/// On a virtual card nothing is computed, so values are neither compared nor timed there. A finding says so.
 ///
 /// Thread safety: the attempt's thread.
 class DeviceMeasurement {
@@ -30,7 +30,7 @@ public:
     void make();
 
 private:
-    static constexpr const char* not_compared = "; not compared, because a virtual card computes nothing";
+    static constexpr const char* not_compared = "; neither compared nor timed, because a virtual card computes nothing";
 
     /// The seconds that `work` takes until the device has done it.
     template <class Work>

@@ -158,11 +158,10 @@ HPO_INLINE void DeviceMeasurement::copy() {
     const double to = timed([&] { there = numbers.to(device_, torch::kLong, /*non_blocking=*/false, /*copy=*/true); });
     const double from = timed([&] { back = there.to(torch::kCPU, torch::kLong, /*non_blocking=*/false, /*copy=*/true); });
     const auto speed = [&](double seconds) { return format_bytes(static_cast<std::int64_t>(static_cast<double>(bytes) / seconds)) + "/s"; };
+    if (!computes_) return add(DeviceFinding::Level::note, "copy", format_bytes(bytes) + " there and back" + not_compared);
     std::string text = format_bytes(bytes) + " to the device in " + detail::milliseconds_text(to) + " (" + speed(to) + "), back in " +
                        detail::milliseconds_text(from) + " (" + speed(from) + ")";
-    if (!computes_) {
-        add(DeviceFinding::Level::note, "copy", text + not_compared);
-    } else if (const auto wrong = back.ne(numbers).sum().item<std::int64_t>(); wrong > 0) {
+    if (const auto wrong = back.ne(numbers).sum().item<std::int64_t>(); wrong > 0) {
         add(DeviceFinding::Level::bad, "copy",
             text + "; " + std::to_string(wrong) + " of " + std::to_string(numbers.numel()) +
                 " numbers came back changed; expected the same bits");
@@ -180,29 +179,27 @@ HPO_INLINE void DeviceMeasurement::product() {
     const torch::Tensor right = b.to(device_);
     torch::Tensor result = torch::mm(left, right);  // the first product also starts the libraries
     const double seconds = timed([&] { torch::mm_out(result, left, right); });
+    if (!computes_) return add(DeviceFinding::Level::note, "product", std::string{"512 x 512 in fp32"} + not_compared);
     const double operations = 2.0 * n * n * n;
     std::string text = "512 x 512 in fp32 in " + detail::milliseconds_text(seconds) + " (" +
                        number_text(std::round(operations / seconds / 1e8) / 10) + " GFLOP/s)";
-    DeviceFinding::Level level = DeviceFinding::Level::note;
-    if (!computes_) {
-        text += not_compared;
-    } else {
-        const Unmetered outside;
-        // Whatever the order of the sum, its error is at most n u / (1 - n u) times the sum of the absolute products (Higham 2002, section
-        // 3.1), with u = 2^-24 in fp32. TF32 rounds each factor to 11 bits first.
-        const double u = std::ldexp(1.0, -24);
-        const double bound = n * u / (1 - n * u);
-        const double tf32_bound = bound + std::ldexp(1.0, -10);
-        const torch::Tensor exact = torch::mm(a.to(torch::kDouble), b.to(torch::kDouble));
-        const torch::Tensor scale = torch::mm(a.to(torch::kDouble).abs(), b.to(torch::kDouble).abs()).clamp_min(1e-300);
-        const auto error = ((result.to(torch::kCPU).to(torch::kDouble) - exact).abs() / scale).max().item<double>();
-        const bool exact_enough = error <= bound;
-        const bool like_tf32 = error <= tf32_bound;
-        level = exact_enough ? DeviceFinding::Level::ok : like_tf32 ? DeviceFinding::Level::note : DeviceFinding::Level::bad;
-        text += "; the largest error against fp64 on the CPU is " + detail::two_digits(error) +
-                " of the sum of absolute products; rounding allows " + detail::two_digits(bound);
-        if (!exact_enough) text += like_tf32 ? ": it computes in TF32" : ": it computes wrongly";
-    }
+    const Unmetered outside;
+    // Whatever the order of the sum, its error is at most n u / (1 - n u) times the sum of the absolute products (Higham 2002, section
+    // 3.1), with u = 2^-24 in fp32. TF32 rounds each factor to 11 bits first.
+    const double u = std::ldexp(1.0, -24);
+    const double bound = n * u / (1 - n * u);
+    const double tf32_bound = bound + 1.001 * std::ldexp(1.0, -10);
+    const torch::Tensor exact = torch::mm(a.to(torch::kDouble), b.to(torch::kDouble));
+    const torch::Tensor scale = torch::mm(a.to(torch::kDouble).abs(), b.to(torch::kDouble).abs()).clamp_min(1e-300);
+    const auto error = ((result.to(torch::kCPU).to(torch::kDouble) - exact).abs() / scale).max().item<double>();
+    const bool exact_enough = error <= bound;
+    const bool like_tf32 = error <= tf32_bound;
+    const DeviceFinding::Level level = exact_enough ? DeviceFinding::Level::ok
+                                       : like_tf32  ? DeviceFinding::Level::note
+                                                    : DeviceFinding::Level::bad;
+    text += "; the largest error against fp64 on the CPU is " + detail::two_digits(error) +
+            " of the sum of absolute products; rounding allows " + detail::two_digits(bound);
+    if (!exact_enough) text += like_tf32 ? ": as large as TF32 makes it" : ": it computes wrongly";
     add(level, "product", std::move(text));
     took(seconds);
 }
@@ -220,10 +217,9 @@ HPO_INLINE void DeviceMeasurement::reduction() {
     const double seconds = timed([&] { sum = there.sum(); });
     constexpr std::int64_t rest = count % period;
     constexpr std::int64_t expected = count / period * (period * (period - 1) / 2) + rest * (rest - 1) / 2;
+    if (!computes_) return add(DeviceFinding::Level::note, "reduction", std::to_string(count) + " numbers added" + not_compared);
     std::string text = std::to_string(count) + " numbers added in " + detail::milliseconds_text(seconds);
-    if (!computes_) {
-        add(DeviceFinding::Level::note, "reduction", text + not_compared);
-    } else if (const auto got = sum.item<double>(); got != static_cast<double>(expected)) {
+    if (const auto got = sum.item<double>(); got != static_cast<double>(expected)) {
         add(DeviceFinding::Level::bad, "reduction", text + "; got " + number_text(got) + ", expected " + std::to_string(expected));
     } else {
         add(DeviceFinding::Level::ok, "reduction", text + "; the sum is exact");
@@ -233,23 +229,24 @@ HPO_INLINE void DeviceMeasurement::reduction() {
 
 HPO_INLINE void DeviceMeasurement::refusal() {
     if (!before_.capacity) return add(DeviceFinding::Level::note, "refusal", "not tried, because the device has no limit");
-    const std::int64_t too_much = *before_.capacity + (std::int64_t{1} << 20U);
-    const std::string asked = format_bytes(too_much) + " of " + format_bytes(*before_.capacity);
+    constexpr std::int64_t more = std::int64_t{1} << 20U;
+    const std::int64_t too_much = *before_.capacity + more;
+    const std::string asked = format_bytes(more) + " more than the device's " + format_bytes(*before_.capacity);
     try {
         static_cast<void>(torch::empty({too_much}, torch::TensorOptions{}.dtype(torch::kByte).device(device_)));
-        return add(DeviceFinding::Level::bad, "refusal", asked + " were given; expected out of memory");
+        return add(DeviceFinding::Level::bad, "refusal", asked + " was given; expected out of memory");
     } catch (...) {
         const Failure failure = translate_failure(std::current_exception(), attempt_.phase(), {});
         if (failure.kind != FailureKind::out_of_memory) {
             return add(
                 DeviceFinding::Level::bad, "refusal",
-                asked + " were refused as " + std::string{to_text(failure.kind)} + ": " + failure.message + "; expected out_of_memory");
+                asked + " was refused as " + std::string{to_text(failure.kind)} + ": " + failure.message + "; expected out_of_memory");
         }
     }
     const torch::Tensor after = torch::ones({1024}, torch::TensorOptions{}.dtype(torch::kFloat).device(device_));
     if (computes_ && after.sum().item<double>() != 1024)
         return add(DeviceFinding::Level::bad, "refusal", "after a refusal the device computes wrongly");
-    add(DeviceFinding::Level::ok, "refusal", asked + " were refused as out of memory, and the device works on");
+    add(DeviceFinding::Level::ok, "refusal", asked + " was refused as out of memory, and the device works on");
 }
 
 HPO_INLINE void DeviceMeasurement::release() {
@@ -283,6 +280,8 @@ HPO_INLINE void DeviceMeasurement::release() {
 HPO_INLINE void DeviceMeasurement::expandable_segments() {
 #ifdef HPO_TORCH_CUDA
     if (!device_.is_cuda()) return;
+    if (const std::string backend = c10::cuda::CUDACachingAllocator::get()->name(); backend != "native")
+        return add(DeviceFinding::Level::note, "expandable segments", "not tried, because the allocator is " + backend);
     c10::cuda::CUDACachingAllocator::setAllocatorSettings("expandable_segments:True");
     const auto expandable = [&] {
         const torch::Tensor taken = torch::empty({bytes_}, torch::TensorOptions{}.dtype(torch::kByte).device(device_));
@@ -290,10 +289,8 @@ HPO_INLINE void DeviceMeasurement::expandable_segments() {
         return std::ranges::any_of(snapshot.segments, [](const auto& segment) { return segment.is_expandable; });
     }();
     release_cached_memory(device_);
-    if (expandable) add(DeviceFinding::Level::ok, "expandable segments", "available: memory was taken with them and given back");
-    else
-        add(DeviceFinding::Level::note, "expandable segments",
-            "not available with this driver and card: fragmentation can only be answered by a fresh worker");
+    add(expandable ? DeviceFinding::Level::ok : DeviceFinding::Level::note, "expandable segments",
+        expandable ? "available: memory was taken with them and given back" : "not available with this driver and card");
 #endif
 }
 
