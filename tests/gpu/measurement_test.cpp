@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "gpu/jobs.hpp"
 #include "hpo/torch/attempt.hpp"
 #include "hpo/torch/prediction/virtual_card.hpp"
 #include "image_classifier/image_classifier.hpp"
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 TEST_CASE("a GPU is measured: it counts, copies, multiplies, adds, refuses and gives back") {
     image_classifier::ImageClassifier trainer;
@@ -28,4 +30,16 @@ TEST_CASE("a GPU is measured: it counts, copies, multiplies, adds, refuses and g
     }
     CHECK(names ==
           std::vector<std::string>{"runtime", "allocation", "copy", "product", "reduction", "refusal", "release", "expandable segments"});
+}
+
+TEST_CASE("a study for a GPU is checked with a real step, and on a virtual card no value of it is judged") {
+    const hpo::tests::TemporaryDirectory place;
+    gpu::write_images(place.path(), 200);
+    hpo::TrainerJob job;
+    job.metric = "accuracy";
+    job.params = {{"model.kind", std::string{"mlp"}}, {"train.batch_size", std::int64_t{16}}};
+    job.options = {{"data", place.path().string()}, {"train_examples", std::int64_t{100}}, {"validation_examples", std::int64_t{50}}};
+    job.plan.device = "cuda:0";
+    image_classifier::ImageClassifier trainer;
+    for (const hpo::TrainerProblem& problem : trainer.check(job)) FAIL_CHECK(problem.where << ": " << problem.what);
 }

@@ -28,6 +28,7 @@ inline std::vector<worker::Request> all_requests() {
             worker::AskProfile{sample_job(), 7},
             worker::AskPeak{sample_job(), PeakSource::probe, 1 << 20, 9},
             worker::AskCheck{sample_job(), 8},
+            worker::AskMeasure{sample_job(), 5},
             worker::Quit{}};
 }
 inline std::vector<worker::Event> all_events() {
@@ -46,6 +47,7 @@ inline std::vector<worker::Event> all_events() {
                              .peak = PeakPrediction{.need = 3, .parts = {{"weights", 3}}},
                              .problems = {{"a", "b"}},
                              .remarks = {"c"},
+                             .findings = {{DeviceFinding::Level::note, "copy", "slow", 0.5, 8}},
                              .error = "e",
                              .no_memory = true,
                              .held_bytes = 5}};

@@ -57,6 +57,8 @@ private:
     /// keeps them from being 0.
     void check_gradients(const torch::Tensor& loss);
     void judge_gradients();
+    /// False on a virtual card, where no value means anything.
+    [[nodiscard]] bool computes() const;
 
     void check_evaluation(const std::vector<TrainerMetric>& metrics);
 

@@ -26,6 +26,7 @@
 #include "hpo/torch/checks/task_checks.hpp"
 #include "hpo/torch/prediction/profile.hpp"
 #include "hpo/torch/prediction/recorded_training.hpp"
+#include "hpo/torch/prediction/virtual_card.hpp"
 #include "hpo/torch/saved_model.hpp"
 #include "hpo/torch/torch_trainer.hpp"
 #include "hpo/torch/training/prepared_model.hpp"
@@ -215,6 +216,8 @@ HPO_INLINE std::vector<TrainerProblem> TorchTrainer::check_examples(Task& task, 
 }
 
 HPO_INLINE std::string TorchTrainer::first_loss_text(const Task& task, Model& model, std::int64_t classes, RunningAttempt& attempt) {
+    if (attempt.device().is_cuda() && is_on_virtual_card())
+        return "not looked at: the values of a loss, of gradients and of a training step, because a virtual card computes nothing";
     constexpr std::int64_t most = 16;
     constexpr std::int64_t at_once = 2;
     const std::int64_t examples = std::min(most, task.training_examples());

@@ -13,6 +13,7 @@
 #include "hpo/core/value.hpp"
 #include "hpo/torch/checks/task_checks.hpp"
 #include "hpo/torch/metered_allocator.hpp"
+#include "hpo/torch/prediction/virtual_card.hpp"
 #include "hpo/torch/training/batch_loader.hpp"
 #include "hpo/torch/training/loss_scale.hpp"
 #include "hpo/torch/training/optimizer.hpp"
@@ -20,7 +21,10 @@
 
 namespace hpo::libtorch::inline checks {
 
+HPO_INLINE bool TaskChecks::computes() const { return !attempt_.device().is_cuda() || !is_on_virtual_card(); }
+
 HPO_INLINE void TaskChecks::judge_gradients() {
+    if (!computes()) return;
     std::string wild;   // the first parameter whose gradient is not finite
     std::string alone;  // the first that got none
     std::int64_t without = 0;
@@ -88,6 +92,7 @@ HPO_INLINE void TaskChecks::check_step(std::int64_t examples) {
     } catch (const Error& error) {
         return add("training_step", error.what());
     }
+    if (!computes()) return;
     const std::vector<torch::Tensor> after = some_weights();
     bool changed = false;
     bool finite = true;
