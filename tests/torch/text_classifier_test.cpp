@@ -293,7 +293,7 @@ TEST_CASE("a check tells the balance of the labels, and what is wrong with data 
     const auto job = small_job(texts);
     Recorder recorder;
     CHECK(trainer.stoppable_check(job, recorder).empty());
-    REQUIRE(recorder.lines.size() == 2);
+    REQUIRE(recorder.lines.size() == 7);  // and five lines on what was looked at
     CHECK(recorder.lines[0].starts_with("training: "));
     CHECK(recorder.lines[0].find("texts of 3 classes; most 'librarys'") != std::string::npos);
 
@@ -326,7 +326,7 @@ TEST_CASE("a check tells of held-out and of test texts that are trained on, too"
     job.options["data"] = folder.path().string();
     Recorder recorder;
     CHECK(TextClassifier{}.stoppable_check(job, recorder).empty());
-    REQUIRE(recorder.lines.size() == 4);
+    REQUIRE(recorder.lines.size() == 9);  // and five lines on what was looked at
     CHECK(recorder.lines[2] == "1 held-out texts are trained on, too");
     CHECK(recorder.lines[3] == "2 test texts are trained on, too");
 }
