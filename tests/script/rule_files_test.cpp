@@ -42,7 +42,7 @@ struct Folder {
 
 /// What a list of the shipped rules answers to a failure. Nullopt: nothing.
 std::optional<Recovery> answer(const std::string& rules, const hpo::Failure& failure, int attempts = 1,
-                               std::optional<std::int64_t> micro = 1) {
+                               std::optional<std::int64_t> micro = 1, std::size_t others = 1) {
     const Folder folder;
     const StudyScript script = folder.load("local rules = require 'recovery_rules'", "on_failure = rules.first { " + rules + " },");
     hpo::Trial trial;
@@ -57,7 +57,7 @@ std::optional<Recovery> answer(const std::string& rules, const hpo::Failure& fai
         attempt.failure = failure;
     }
     const hpo::History history{};
-    return script.answer({trial, trial.attempts.back(), *trial.attempts.back().failure, history, nullptr, 1});
+    return script.answer({trial, trial.attempts.back(), *trial.attempts.back().failure, history, nullptr, others});
 }
 
 hpo::Failure failure_of(FailureKind kind, std::optional<OomCause> cause = std::nullopt) {
@@ -82,6 +82,8 @@ TEST_CASE("a script requires Lua files beside it, each is run once, and errors n
     folder.write("number.lua", "return 7");
     CHECK_THAT(folder.error_of("require 'number'"),
                Contains("number.lua returned a number; expected a table of functions, or a function") || Contains("number.lua returned 7"));
+    (void)folder.load(
+        "assert(not pcall(require, 'wrong')) local ok, why = pcall(require, 'wrong') assert(why:find('unknown name', 1, true))");
     folder.write("one.lua", "return require 'two'");
     folder.write("two.lua", "return require 'one'");
     CHECK_THAT(folder.error_of("require 'one'"), Contains("'one' requires itself, or a file that requires it"));
@@ -125,6 +127,7 @@ TEST_CASE("the shipped rules answer what they are for, and nothing else") {
     CHECK(answer("rules.fresh_worker()", failure_of(FailureKind::out_of_memory, OomCause::leak))->fresh_worker);
     CHECK_FALSE(answer("rules.fresh_worker()", too_large));
     CHECK(answer("rules.other_device {}", failure_of(FailureKind::hardware))->other_device);
+    CHECK_FALSE(answer("rules.other_device {}", failure_of(FailureKind::hardware), 1, 1, 0));
     CHECK_FALSE(answer("rules.other_device { times = 1 }", failure_of(FailureKind::hardware), 2));
     CHECK(answer("rules.retry(2)", failure_of(FailureKind::lost_worker), 2)->fresh_worker);
     CHECK_FALSE(answer("rules.retry(2)", failure_of(FailureKind::lost_worker), 3));

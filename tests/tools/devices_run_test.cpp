@@ -116,6 +116,7 @@ TEST_CASE("a device that a run cannot have is refused in one line that says what
         {{"--device", "auto,cpu"}, "--device: got 'auto' beside other devices; expected it alone"},
         {{"--device", "cpu:0,cpu:1"}, "--device: got 'cpu:0' without a size; expected how much memory it has"},
         {{"--device", "cpu:0=lots"}, "--device: cpu:0: "},
+        {{"--device", "cuda=20GiB"}, "--device: got 'cuda=20GiB'; expected a size after one certain device, such as cuda:0=20GiB"},
         {{"--device", "cpu:0=1KiB"}, "--device: cpu:0: got '1KiB'; expected at least 1MiB"},
         {{"--device", "cpu:0,cpu:1", "--device-memory", "64MiB", "--workers", "1"},
          "--workers: got 1 for 2 devices; expected at least one worker for each device"},

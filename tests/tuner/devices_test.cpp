@@ -188,7 +188,9 @@ TEST_CASE("a device is left out longer each time, and a success makes it whole")
     CHECK(health.see(failed));
     CHECK_FALSE(health.works());
     CHECK(health.pause_seconds() == 60);
-    CHECK_FALSE(health.see(failed));  // of an attempt that already ran
-    CHECK_FALSE(health.see(Attempt{}));
+    CHECK_FALSE(health.see(failed));     // of an attempt that already ran
+    CHECK_FALSE(health.see(Attempt{}));  // it was interrupted
+    CHECK_FALSE(health.works());
+    CHECK_FALSE(health.see(Attempt{.outcome = OutcomeKind::complete}));
     CHECK(health.works());
 }

@@ -99,7 +99,7 @@ TEST_CASE("a sticky error is met once more with blocking launches, and the log o
     CHECK(replay->seed == device.started[0].seed);
 }
 
-TEST_CASE("each kind of sticky error is replayed once, also if it ends the last trial, and an executor that cannot is not asked") {
+TEST_CASE("each signature of sticky errors is replayed once, also if it ends the last trial, and an executor that cannot is not asked") {
     StickyDevice device;
     device.messages = {"device-side assert triggered", "an illegal memory access was encountered"};
     store::InMemory store;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -119,6 +120,7 @@ private:
     bool holds_back_ = false;
     std::string module_;
     FindFile find_file_;
+    std::set<std::string> loading_;  ///< modules whose files run now
 };
 
 }  // namespace hpo::script

@@ -27,6 +27,7 @@ struct Job {
     std::string model_folder{};                 ///< TrainerJob::model_folder
     std::string saved_model{};                  ///< folder of a model to evaluate instead of training; empty: train
     std::string trace_file{};                   ///< TrainerJob::trace_file
+    std::optional<double> most_seconds{};       ///< the job is ended after so long, as a failure of the kind timeout
     bool blocks_launches = false;               ///< each kernel is waited for where it is launched (Executor::can_block_launches)
     bool settles = false;                       ///< TrainerJob::settles
 };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hpo/core/seed.hpp"
 #include "hpo/memory/calibration/model_family.hpp"
@@ -21,6 +22,13 @@ inline void describe(Attempt& attempt, const ParamSet& params, const Executor& e
     attempt.capacity_bytes = executor.capacity_bytes();
     attempt.device_name = runs_on.device_name;
     attempt.model_family = memory::model_family(runs_on.trainer, params, attempt.plan);
+}
+
+/// The devices of a trial's attempts, the latest last.
+[[nodiscard]] inline std::vector<std::string> devices_of(const Trial& trial) {
+    std::vector<std::string> devices;
+    for (const Attempt& attempt : trial.attempts) devices.push_back(attempt.plan.device);
+    return devices;
 }
 
 /// The job of a trial's latest attempt, for the executor. `reserved` are the bytes of the device that the attempt may hold. It is nullopt

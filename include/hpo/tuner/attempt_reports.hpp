@@ -19,15 +19,14 @@ namespace hpo::tuner {
 template <Pruner P>
 class AttemptReports : public ExecutorEvents {
 public:
-    AttemptReports(P& pruner, Bookkeeping& books, Devices& devices, const Replays& replays)
-        : pruner_{pruner}, books_{books}, devices_{devices}, replays_{replays} {}
+    AttemptReports(P& pruner, Bookkeeping& books, Devices& devices) : pruner_{pruner}, books_{books}, devices_{devices} {}
 
     void on_started(std::int64_t number, std::int64_t worker_pid) override {
         if (!Replays::is_replay(number)) books_.trial(number).attempts.back().worker_pid = worker_pid;
     }
 
     bool on_report(std::int64_t number, const Report& report) override {
-        if (Replays::is_replay(number)) return replays_.is_late(number);
+        if (Replays::is_replay(number)) return false;
         reservations_of(number).reported(number, report.step);
         const Verdict verdict = books_.report_and_judge(number, report, pruner_);
         if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
@@ -58,7 +57,6 @@ private:
     P& pruner_;
     Bookkeeping& books_;
     Devices& devices_;
-    const Replays& replays_;
     std::map<std::int64_t, std::string> prune_reasons_;
 };
 

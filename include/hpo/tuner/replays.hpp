@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "hpo/base/time.hpp"
 #include "hpo/trainer/executor.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices/attempt_reservations.hpp"
@@ -19,7 +19,8 @@ namespace hpo::tuner {
 
 /// Runs an attempt once more that met a sticky CUDA error, with kernel launches that block. A kernel's error is otherwise told at a later
 /// call. Now it is told at the launch, so the message names the kernel and the line. There is one replay for each signature of failures. It
-/// is no attempt: the trial has its verdict already, and only the log of the failed attempt grows.
+/// may take three times as long as the failed attempt, and a minute more. It is no attempt: the trial has its verdict already, and only the
+/// log of the failed attempt grows.
 ///
 /// Thread safety: none.
 class Replays {
@@ -35,13 +36,16 @@ public:
     /// The oldest replay that was not started yet.
     [[nodiscard]] std::optional<WaitingAttempt> next();
     [[nodiscard]] Job job(std::int64_t number) const { return running_.at(number).job; }
-    /// True if it has taken three times as long as the failed attempt, and a minute more.
-    [[nodiscard]] bool is_late(std::int64_t number) const;
     /// Keeps what a replay told in the log of the failed attempt.
     void end(std::int64_t number, const AttemptOutcome& outcome);
-    /// How many are running or have to be started.
-    [[nodiscard]] std::size_t unfinished() const noexcept { return waiting_.size() + running_.size(); }
+    /// True if one was started and has not ended.
+    [[nodiscard]] bool any_running() const noexcept { return !running_.empty(); }
     void drop_waiting() { waiting_.clear(); }
+    /// Gives up those of attempts that will not start on their device. Returns the others.
+    [[nodiscard]] std::vector<WaitingAttempt> drop_from(std::vector<WaitingAttempt> waiting) {
+        std::erase_if(waiting, [&](const WaitingAttempt& each) { return is_replay(each.number) && running_.erase(each.number) > 0; });
+        return waiting;
+    }
 
 private:
     struct Replay {
@@ -49,8 +53,6 @@ private:
         WaitingAttempt waiting;
         std::int64_t trial = 0;
         int attempt = 0;
-        double seconds = 0;  ///< that the failed attempt took
-        Stopwatch since{};
     };
 
     Bookkeeping& books_;

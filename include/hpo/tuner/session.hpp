@@ -32,7 +32,7 @@ class Session final : private AttemptReports<P> {
 public:
     Session(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, std::span<const TuneDevice> devices,
             const TuneOptions& options, TuneObserver& observer)
-        : AttemptReports<P>{policies.pruner, books, devices_, replays_},
+        : AttemptReports<P>{policies.pruner, books, devices_},
           policies_{policies},
           books_{books},
           space_{space},
@@ -58,12 +58,11 @@ public:
         return stopping_;
     }
 
-    /// Why the breaker ended the run, after `run`.
+    /// Why the breaker ended the run.
     [[nodiscard]] const std::optional<BreakerTrip>& broken() const noexcept { return breaker_.trip(); }
 
 private:
     static constexpr double poll_seconds = 0.1;
-
     void loop() {
         const Stopwatch watch;
         const auto out_of_time = [&] { return options_.time_seconds && watch.seconds() >= *options_.time_seconds; };
@@ -75,11 +74,13 @@ private:
                     WaitingAttempt retry = std::move(retries_.front());
                     retries_.erase(retries_.begin());
                     go_on(std::move(retry));
+                } else if (out_of_time() || breaker_.trip()) {
+                    break;
                 } else if (auto replay = replays_.next()) {
                     start(*std::move(replay));
-                } else if (out_of_time() || breaker_.trip() || !(go_on_with_lost() || begin_trial())) break;
+                } else if (!(go_on_with_lost() || begin_trial())) break;
             }
-            if (!running_.empty() || replays_.unfinished() > 0) devices_.wait(*this, poll_seconds);
+            if (!running_.empty() || replays_.any_running()) devices_.wait(*this, poll_seconds);
             else if (stopping_ || out_of_time() || breaker_.trip() || !wait_for_others()) break;
             books_.heartbeat();
             observer_.idle();
@@ -140,7 +141,6 @@ private:
         books_.finish(number);
     }
 
-    /// Proposes a trial's parameters and starts its first attempt.
     void launch(std::int64_t number) {
         running_.push_back(number);
         typename AttemptAdmission<S, P, G, R>::Proposal proposal;
@@ -165,7 +165,7 @@ private:
         const SessionDevice* device = devices_.find(name);
         if (!device && !name.empty()) books_.note_once(retry.number, "this run has no device '" + name + "', so the retry runs on another");
         if (!device || !devices_.is_usable(*device) || retry.other_device)
-            device = &devices_.best(retry.other_device ? name : std::string_view{});
+            device = &devices_.best(retry.other_device ? devices_of(books_.trial(retry.number)) : std::vector<std::string>{});
         admission_.estimate(retry.number, *device, retry.attempt);
         if (check_stop()) return give_up(retry.number);
         start(std::move(retry));
@@ -217,7 +217,7 @@ private:
         for (const auto& dropped : attach(trial, outcome, books_.store())) observer_.attribute_dropped(trial, dropped);
         Attempt& attempt = trial.attempts.back();
         keep_outcome(attempt, outcome);
-        for (WaitingAttempt& waiting : devices_.see(attempt, observer_)) retries_.push_back(std::move(waiting));
+        for (WaitingAttempt& waiting : replays_.drop_from(devices_.see(attempt, observer_))) retries_.push_back(std::move(waiting));
         switch (outcome.kind) {
             case OutcomeKind::interrupted: books_.end_attempt(number); return give_up(number);
             case OutcomeKind::stopped: settle_pruned(trial, this->take_prune_reason(number)); break;

@@ -61,11 +61,11 @@ function rules.fresh_worker()
   end
 end
 
--- On another device of the run, after a fault of this one. `times`: how often (3).
+-- On another device of the run, after a fault of this one, if there is another that can be used. `times`: how often (3).
 function rules.other_device(options)
   local times = option(options, "times", 3)
   return function(_, failure, _)
-    if failure.blame == "device" and failure.attempt <= times then return hpo.retry { other_device = true } end
+    if failure.blame == "device" and failure.other_devices > 0 and failure.attempt <= times then return hpo.retry { other_device = true } end
   end
 end
 
@@ -94,16 +94,9 @@ function rules.shrink_micro_batch(options)
   end
 end
 
--- Half of a parameter's value, as long as it is more than `least`.
-local function halved(trial, name, least, reason)
-  local value = trial.params[name]
-  if value and value > least then
-    return hpo.retry { params = { [name] = math.max(least, value // 2) }, reason = reason }
-  end
-end
-
 -- Half the rank of LoRA, if the device refused memory at the smallest micro-batch. This changes the model.
--- `parameter`: its name ("lora.rank"); `least` (4); `alpha`: the parameter that is scaled with it, so that alpha / rank stays (none).
+-- `parameter`: its name ("lora.rank"); `least` (4); `alpha`: the parameter that is scaled with it, so that alpha / rank stays (none). A whole
+-- alpha stays whole. The space must allow the new values: else the trial ends, and its rule_error says so.
 function rules.reduce_lora_rank(options)
   local name, least, alpha = option(options, "parameter", "lora.rank"), option(options, "least", 4), option(options, "alpha", nil)
   return function(trial, failure, plan)
@@ -112,7 +105,9 @@ function rules.reduce_lora_rank(options)
     if not rank or rank <= least then return nil end
     local smaller = math.max(least, rank // 2)
     local params = { [name] = smaller }
-    if alpha and trial.params[alpha] then params[alpha] = trial.params[alpha] * smaller / rank end
+    local scale = alpha and trial.params[alpha]
+    if math.type(scale) == "integer" then params[alpha] = math.max(1, scale * smaller // rank)
+    elseif scale then params[alpha] = scale * smaller / rank end
     return hpo.retry { params = params, reason = "a smaller rank of LoRA" }
   end
 end
@@ -122,7 +117,10 @@ end
 function rules.fewer_loader_workers(options)
   local name, least = option(options, "parameter", "loader.workers"), option(options, "least", 0)
   return function(trial, failure, _)
-    if is_host_memory(failure) then return halved(trial, name, least, "fewer processes that load data") end
+    local workers = trial.params[name]
+    if is_host_memory(failure) and workers and workers > least then
+      return hpo.retry { params = { [name] = math.max(least, workers // 2) }, reason = "fewer processes that load data" }
+    end
   end
 end
 

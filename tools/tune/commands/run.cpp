@@ -132,9 +132,9 @@ void add_run(CLI::App& app, Actions& actions) {
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
                     std::string{exit_codes});
     actions.on(command, [arguments, options, supervision, &actions] {
+        require_real_card_or_rehearsal(options->rehearse);
         if (supervision->wanted) return supervise(*supervision, *arguments, *options, actions.words());
         if (options->supervised.is_so()) return run_supervised(*arguments, *options);
-        require_real_card_or_rehearsal(options->rehearse);
         if (!options->rehearse) return StudyRun{*arguments, *options}.run();
         const RehearsalStore store{*arguments};
         return StudyRun{*arguments, *options}.run();

@@ -108,13 +108,12 @@ std::vector<RunDevice> run_devices(const Settings& settings, const TrainerInfo& 
     const Usable usable = awaited(settings, info, note);
     std::vector<RunDevice> devices;
     for (const std::string& name : usable.names) devices.push_back({.name = name, .capacity_bytes = {}});
+    if (!devices.empty() && !usable.left_out.empty()) note("left out: " + joined(usable.left_out));
     if (const std::string& fallback = settings.text("fallback-device"); !fallback.empty()) {
         const std::string name = usable_device(settings.place("fallback-device"), fallback, info);
         const bool is_used = std::ranges::any_of(devices, [&](const RunDevice& device) { return device.name == name; });
         if (devices.empty()) note("runs on " + name + ", the fallback: " + joined(usable.left_out));
         if (!is_used) devices.push_back({.name = name, .capacity_bytes = {}, .is_fallback = true});
-    } else if (!devices.empty() && !usable.left_out.empty()) {
-        note("left out: " + joined(usable.left_out));
     }
     if (devices.empty()) throw Error{Errc::no_device, joined(usable.left_out)};
     measure(devices, settings);

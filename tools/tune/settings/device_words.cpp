@@ -25,6 +25,8 @@ DeviceWord parse_device(const std::string& place, const std::string& text) {
     if (word.name != "auto" && word.name != "cpu" && word.name != "cuda:*" && !is_part_of_cpu(word.name) && !device::card_number(word.name))
         throw bad_value(place, "'" + text + "'", "auto, cpu, cuda, cuda:N or cuda:*, or several with commas: cuda:0,cuda:1");
     if (equals == std::string::npos) return word;
+    if (word.name == "auto" || word.name == "cuda" || word.name == "cuda:*")
+        throw bad_value(place, "'" + text + "'", "a size after one certain device, such as cuda:0=20GiB, or --device-memory");
     word.bytes = require_bytes(place + ": " + word.name, text.substr(equals + 1));
     if (*word.bytes < ExecutionPlan::least_memory_bytes)
         throw bad_value(place + ": " + word.name, "'" + text.substr(equals + 1) + "'", "at least 1MiB: no model trains in less");

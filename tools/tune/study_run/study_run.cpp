@@ -86,12 +86,6 @@ std::vector<std::string> problems_before_start(worker::Pool& pool, const std::st
     return problems;
 }
 
-/// Says what is wrong; true when something is.
-bool refused(const std::vector<std::string>& problems) {
-    for (const std::string& problem : problems) std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
-    return !problems.empty();
-}
-
 }  // namespace
 
 StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options)
@@ -178,11 +172,9 @@ void StudyRun::try_out_script() {
     require_fixed(settings_);
     proposals_ = draw_proposals(settings_);
     for (const std::string& name : never_asked(settings_, proposals_)) {
-        std::cerr << "hpo-tune: note: fixed parameter '" << name << "': the space has not asked for it in " << proposals_.size()
-                  << " proposals\n";
+        note("fixed parameter '" + name + "': the space has not asked for it in " + std::to_string(proposals_.size()) + " proposals");
     }
-    if (const std::string few = fewer_combinations(settings_); !few.empty())
-        std::cerr << "hpo-tune: note: " << tools::on_one_line(few) << "\n";
+    if (const std::string few = fewer_combinations(settings_); !few.empty()) note(few);
 }
 
 void StudyRun::ask_trainer() {
@@ -193,7 +185,7 @@ void StudyRun::ask_trainer() {
     if (!settings_.text("save-best").empty()) require_saves_models(settings_.place("save-best"), info_);
 }
 
-bool StudyRun::trainer_refuses_script() const {
+bool StudyRun::trainer_refuses_script() {
     const RuleProblems rules = rule_problems(settings_, info_, proposals_);
     return refused(unsuitable_parameters(settings_, info_, proposals_)) || refused({rules.impossible.begin(), rules.impossible.end()}) ||
            refused({rules.failing.begin(), rules.failing.end()});
@@ -201,8 +193,7 @@ bool StudyRun::trainer_refuses_script() const {
 
 void StudyRun::find_devices() {
     devices_ = run_devices(settings_, info_, [this](const std::string& text) { note(text); });
-    for (const std::string& text : beyond_machine(settings_, devices_.front().name))
-        std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";
+    for (const std::string& text : beyond_machine(settings_, devices_.front().name)) note(text);
     for (const RunDevice& device : devices_) {
         if (!log_) break;
         log_->run_begins({"  device " + device.name + (device.is_fallback ? ", the fallback" : "") +
@@ -354,10 +345,18 @@ int StudyRun::conclude(const TuneResult& result) {
     return exit_status(result, kept);
 }
 
+bool StudyRun::refused(const std::vector<std::string>& problems) {
+    for (const std::string& problem : problems) {
+        if (log_) log_->note("refused: " + problem);
+        std::cerr << "hpo-tune: error: " << tools::on_one_line(problem) << "\n";
+    }
+    return !problems.empty();
+}
+
 void StudyRun::note(const std::string& text) {
     if (log_) log_->note(text);
     if (progress_) progress_->note(text);
-    else std::cerr << "hpo-tune: note: " << text << "\n";  // before there is a display
+    else std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";  // before there is a display
 }
 
 void StudyRun::attempt_started() {

@@ -55,7 +55,7 @@ private:
     /// @{
     void try_out_script();
     void ask_trainer();
-    [[nodiscard]] bool trainer_refuses_script() const;
+    [[nodiscard]] bool trainer_refuses_script();
     void find_devices();
     void start_workers();
     [[nodiscard]] bool trainer_refuses_first_proposal();
@@ -79,6 +79,8 @@ private:
     /// @name What the workers, the tuner and the progress display call
     /// @{
     void note(const std::string& text);
+    /// Says what is wrong. Returns true if something is.
+    [[nodiscard]] bool refused(const std::vector<std::string>& problems);
     void attempt_started();
     void trial_finished(const Trial& trial);
     [[nodiscard]] bool stop_requested();

@@ -45,7 +45,10 @@ inline constexpr std::array<ErrorTable, 7> library_errors{{
 
 /// True for an error of CUDA's driver. Its code is the one of the runtime's error.
 [[nodiscard]] constexpr bool is_driver_error(const ErrorCode& error) {
-    return &error >= cuda_driver_errors.data() && &error < cuda_driver_errors.data() + cuda_driver_errors.size();
+    for (const ErrorCode& each : cuda_driver_errors) {
+        if (&each == &error) return true;
+    }
+    return false;
 }
 
 }  // namespace hpo

@@ -9,7 +9,7 @@ namespace hpo {
 
 /// NCCL's results. Codes, names and texts are from its documentation (enum ncclResult_t and ncclGetErrorString). Some texts end with the
 /// setting that shows more ("run with NCCL_DEBUG=INFO"); this end is left out here. A communicator that failed once fails again, so each
-/// error ends the process.
+/// error but ncclInternalError ends the process.
 inline constexpr auto nccl_errors = std::to_array<ErrorCode>({
     {1, "ncclUnhandledCudaError", error_meaning::lost_context, "unhandled cuda error"},
     {2, "ncclSystemError", error_meaning::lost_context, "unhandled system error"},

@@ -84,6 +84,7 @@ HPO_INLINE void push_failure(lua_State* L, const FailedAttempt& failed) {
     set_member(L, "recurrence", Value{std::string{to_text(traits.recurrence)}});
     set_member(L, "sticky", Value{traits.sticky});
     set_member(L, "signature", Value{signature(failure)});
+    set_member(L, "other_devices", Value{static_cast<std::int64_t>(failed.other_devices)});
     read_only::wrap(L, failure_type);
 }
 
@@ -223,7 +224,7 @@ HPO_INLINE std::optional<Recovery> read(lua_State* L, int index, const char* nam
             const bool waits = recovery.wait_seconds || recovery.alone;
             recovery.note = std::string{lua_tostring(L, -1)} + name + ": hpo.retry changes nothing" +
                             (waits ? " for a trial that cannot fit the empty device" : "") +
-                            ", so the recovery policy decides; expected another plan, other params, fresh_worker" +
+                            ", so the recovery policy decides; expected another plan, other params, fresh_worker, other_device" +
                             (waits ? "" : ", wait or alone");
             lua_pop(L, 1);
         }

@@ -236,12 +236,16 @@ HPO_INLINE int Sandbox::require_module(lua_State* L) {
         lua_pushvalue(L, lua_upvalueindex(2));
         return 1;
     }
-    if (lua_getfield(L, lua_upvalueindex(3), name.c_str()) == LUA_TBOOLEAN)
+    if (lua_getfield(L, lua_upvalueindex(3), name.c_str()) != LUA_TNIL) return 1;
+    auto& self = static_cast<Sandbox&>(LuaState::of(L));
+    if (!self.loading_.insert(name).second)
         raise(L, "require: '" + name + "' requires itself, or a file that requires it; expected files that do not need each other");
-    if (!lua_isnil(L, -1)) return 1;
-    lua_pushboolean(L, 1);  // it runs
-    lua_setfield(L, lua_upvalueindex(3), name.c_str());
-    static_cast<Sandbox&>(LuaState::of(L)).run_file(L, name);
+    const struct Loading {
+        Sandbox& sandbox;
+        const std::string& module;
+        ~Loading() { sandbox.loading_.erase(module); }
+    } loading{self, name};
+    self.run_file(L, name);
     lua_pushvalue(L, -1);
     lua_setfield(L, lua_upvalueindex(3), name.c_str());
     return 1;

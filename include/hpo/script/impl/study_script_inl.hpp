@@ -26,12 +26,12 @@ namespace hpo::script {
 
 inline namespace source_files {
 
-inline std::string read_source(const std::filesystem::path& path) {
+inline std::string read_source(const std::filesystem::path& path, const char* expected) {
     constexpr std::size_t max_source_bytes = std::size_t{1} << 20U;
     std::error_code problem;
     const auto size = std::filesystem::file_size(path, problem);
     std::ifstream file{path, std::ios::binary};
-    if (problem || !file) throw Error{Errc::script, path.string() + ": cannot be read; expected a study script (a Lua file)"};
+    if (problem || !file) throw Error{Errc::script, path.string() + ": cannot be read; expected " + expected};
     if (size > max_source_bytes)
         throw Error{Errc::script, path.string() + ": " + format_bytes(static_cast<std::int64_t>(size)) + " of source; at most 1 MiB"};
     return {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
@@ -44,7 +44,8 @@ inline std::optional<Sandbox::File> find_module(const std::vector<std::filesyste
     for (const std::filesystem::path& folder : folders) {
         const std::filesystem::path file = folder / (name + ".lua");
         std::error_code none;
-        if (std::filesystem::is_regular_file(file, none)) return Sandbox::File{file.string(), read_source(file)};
+        if (std::filesystem::is_regular_file(file, none))
+            return Sandbox::File{file.string(), read_source(file, "a Lua file that a script requires")};
     }
     return std::nullopt;
 }
@@ -52,7 +53,7 @@ inline std::optional<Sandbox::File> find_module(const std::vector<std::filesyste
 }  // namespace source_files
 
 HPO_INLINE StudyScript StudyScript::load(const std::filesystem::path& path, ScriptOptions options) {
-    const std::string text = read_source(path);
+    const std::string text = read_source(path, "a study script (a Lua file)");
     options.module_folders.insert(options.module_folders.begin(), path.parent_path());
     return from_text(text, path.string(), std::move(options));
 }

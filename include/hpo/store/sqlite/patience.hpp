@@ -18,7 +18,7 @@ struct PatienceOptions {
     std::chrono::milliseconds told_after{2'000};      ///< shorter waits are not told
     std::chrono::milliseconds stalled_after{10'000};  ///< a call that took longer, without such a wait, is told afterwards
     std::function<void(const std::string&)> tell{};   ///< is told once when a wait is long, and once when it is over; may be empty
-    std::function<bool()> gives_up{};                 ///< asked while it waits; true: the call fails at once; may be empty
+    std::function<bool()> gives_up{};                 ///< asked once a wait was told; true: the call fails then; may be empty
 };
 
 /// The waits of one connection. This class alone decides what is waited for, how long, and in which pauses. Its functions sleep. After a

@@ -55,7 +55,8 @@ public:
     ///
     /// Throws NonFiniteLoss before the update. An out-of-memory is passed on if the micro-batch is as small as allowed. One in the update
     /// itself is also passed on: some parameters may then be updated and others not, so go back to a checkpoint. One while the buffers are
-    /// copied, before the first pass, changes nothing. After any exception no gradient is left.
+    /// copied, before the first pass, changes nothing. After any exception no gradient is left, and buffers and
+    /// random numbers may be those of the middle of the step.
     template <class LossSum>
     double step(std::span<const std::int64_t> examples, const LossSum& loss_sum) {
         begin_step(examples.size());

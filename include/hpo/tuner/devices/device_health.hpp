@@ -21,8 +21,8 @@ public:
     /// Call it for each attempt that ended on the device. Returns true if the device is left out from now on.
     bool see(const Attempt& attempt) {
         const bool by_device = attempt.failure && traits_of(*attempt.failure).blame == Blame::device;
-        if (!by_device) {
-            if (!attempt.failure) *this = {};  // a failure of the trial's own says nothing about the device
+        if (!by_device) {  // a failure of the trial's own says nothing about the device
+            if (attempt.outcome == OutcomeKind::complete || attempt.outcome == OutcomeKind::stopped) *this = {};
             return false;
         }
         if (++in_a_row_ < most_in_a_row || !works()) return false;

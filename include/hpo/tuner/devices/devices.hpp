@@ -65,9 +65,9 @@ public:
     [[nodiscard]] SessionDevice& of(std::string_view name) { return *find(name); }
     /// True if a usable device has room for an attempt, and no more attempts wait than workers are free.
     [[nodiscard]] bool has_room() const;
-    /// The usable device that has room and the most free memory, else the one with the most free memory. `other_than` names a device that
-    /// is not wanted if there is another.
-    [[nodiscard]] SessionDevice& best(std::string_view other_than = {});
+    /// The usable device that has room and the most free memory, else the one with the most free memory. `other_than` names devices that
+    /// are not wanted if there are others. If there are none, only the last of them is not wanted.
+    [[nodiscard]] SessionDevice& best(const std::vector<std::string>& other_than = {});
     /// The usable device with the least capacity above this device's. Null if there is none.
     [[nodiscard]] SessionDevice* next_larger(const SessionDevice& than);
     /// How many other devices could run the attempt of a plan for `name`.

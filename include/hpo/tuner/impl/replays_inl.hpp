@@ -22,6 +22,7 @@ HPO_INLINE void Replays::see(const Trial& trial, const Attempt& attempt, const E
     job.trial = number;
     job.fresh_worker = true;
     job.blocks_launches = true;
+    job.most_seconds = 60 + 3 * attempt.seconds.value_or(0);
     job.checkpoint_folder.clear();  // it is not gone on with
     job.resume_step.reset();
     job.model_folder.clear();
@@ -31,8 +32,7 @@ HPO_INLINE void Replays::see(const Trial& trial, const Attempt& attempt, const E
     waiting_.push_back(Replay{.job = std::move(job),
                               .waiting = {.number = number, .attempt = std::move(again), .fresh_worker = true},
                               .trial = trial.number,
-                              .attempt = attempt.index,
-                              .seconds = attempt.seconds.value_or(0)});
+                              .attempt = attempt.index});
 }
 
 HPO_INLINE std::optional<WaitingAttempt> Replays::next() {
@@ -42,11 +42,6 @@ HPO_INLINE std::optional<WaitingAttempt> Replays::next() {
     WaitingAttempt waiting = replay.waiting;
     running_.emplace(waiting.number, std::move(replay));
     return waiting;
-}
-
-HPO_INLINE bool Replays::is_late(std::int64_t number) const {
-    const Replay& replay = running_.at(number);
-    return replay.since.seconds() > 60 + 3 * replay.seconds;
 }
 
 HPO_INLINE void Replays::end(std::int64_t number, const AttemptOutcome& outcome) {

@@ -126,7 +126,7 @@ private:
 
     void on_ended(WorkerSlot& slot, Ended ended);
 
-    [[nodiscard]] std::size_t running_attempts() const { return slots_.size() - free_slots(); }
+    [[nodiscard]] std::size_t running_attempts() const;
     /// Adds what the driver reported meanwhile to the failure of an attempt that just ended and still counts as running.
     void add_xids(AttemptOutcome& outcome, const Running& running, std::size_t attempts);
 

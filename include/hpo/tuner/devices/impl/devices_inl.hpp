@@ -110,11 +110,13 @@ HPO_INLINE bool Devices::has_room() const {
     return any && free > waiting;
 }
 
-HPO_INLINE SessionDevice& Devices::best(std::string_view other_than) {
+HPO_INLINE SessionDevice& Devices::best(const std::vector<std::string>& other_than) {
     if (!are_several()) return devices_.front();  // its driver need not be asked
-    const auto is_other = [&](const SessionDevice& device) { return other_than.empty() || device.what.name != other_than; };
-    if (SessionDevice* const found = best_where([&](const SessionDevice& device) { return device.has_room() && is_other(device); }))
+    const auto is_new = [&](const SessionDevice& device) { return std::ranges::find(other_than, device.what.name) == other_than.end(); };
+    const auto is_other = [&](const SessionDevice& device) { return other_than.empty() || device.what.name != other_than.back(); };
+    if (SessionDevice* const found = best_where([&](const SessionDevice& device) { return device.has_room() && is_new(device); }))
         return *found;
+    if (SessionDevice* const found = best_where(is_new)) return *found;
     if (SessionDevice* const found = best_where(is_other)) return *found;
     return *best_where([](const SessionDevice&) { return true; });
 }
@@ -140,7 +142,7 @@ HPO_INLINE std::size_t Devices::others_usable(std::string_view name) {
 
 HPO_INLINE std::vector<WaitingAttempt> Devices::see(const Attempt& attempt, TuneObserver& observer) {
     SessionDevice& device = of(attempt.plan.device);
-    if (!device.health.see(attempt) || !are_several()) return {};
+    if (!device.health.see(attempt) || others_usable(device.what.name) == 0) return {};
     observer.device_left_out(device.what.name, device.health.pause_seconds(), *attempt.failure);
     return device.reservations.take_waiting();
 }

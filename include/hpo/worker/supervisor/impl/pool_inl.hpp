@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -60,7 +62,8 @@ HPO_INLINE void Pool::submit(const Job& job, ExecutorEvents& events) {
     slot.last_trial = job.trial;
     ++slot.attempts;
     xids_.look(running_attempts());
-    slot.running = Running{.trial = job.trial, .oom_kills_before = oom_kills(), .xids_before = xids_.now()};
+    slot.running =
+        Running{.trial = job.trial, .oom_kills_before = oom_kills(), .xids_before = xids_.now(), .most_seconds = job.most_seconds};
     slot.worker->log().begin_attempt();
     if (job.saved_model.empty()) slot.worker->send(RunJob{trainer_job(job)});
     else slot.worker->send(EvaluateModel{trainer_job(job)});
@@ -73,7 +76,9 @@ HPO_INLINE void Pool::wait(ExecutorEvents& events, double timeout_seconds) {
     if (deliver(events)) return;
     end_overdue();
     dismiss_leaving();
+    const Stopwatch waited;
     run_until(loop_, std::chrono::duration<double>{timeout_seconds}, [&] { return shared_loop_->undelivered > 0; });
+    excuse_pause(slots_, waited.seconds() - timeout_seconds);  // this process may have been stopped meanwhile
     looked_ = {};
     deliver(events);
 }
@@ -195,11 +200,16 @@ HPO_INLINE void Pool::end_overdue() {
     for (WorkerSlot& slot : slots_) {
         if (!slot.running || !slot.worker || !slot.running->overdue.empty()) continue;
         Running& running = *slot.running;
+        auto most = config_.attempt_time;
+        if (running.most_seconds) {
+            const std::chrono::milliseconds own{static_cast<std::int64_t>(*running.most_seconds * 1000)};
+            most = most ? std::min(*most, own) : own;
+        }
         if (is_over(running.heard.seconds(), config_.silence_time)) {
             running.overdue = "its worker said nothing for " + seconds_text(*config_.silence_time);
             slot.worker->end(running.overdue);  // who does not speak does not listen either
-        } else if (is_over(running.watch.seconds() - running.excused_seconds, config_.attempt_time)) {
-            running.overdue = "it took longer than the " + seconds_text(*config_.attempt_time) + " that an attempt may take";
+        } else if (is_over(running.watch.seconds() - running.excused_seconds, most)) {
+            running.overdue = "it took longer than the " + seconds_text(*most) + " that an attempt may take";
             ask_to_stop(slot);
         }
     }
@@ -258,6 +268,14 @@ HPO_INLINE void Pool::on_gone(RemoteWorker& worker, const ProcessExit& exit) {
     outcome.worker_pid = worker.pid();
     outcome.log = worker.log().attempt_text();
     tell_later({running->trial, std::move(outcome)});
+}
+
+HPO_INLINE std::size_t Pool::running_attempts() const {
+    const auto own =
+        static_cast<std::size_t>(std::ranges::count_if(slots_, [](const WorkerSlot& slot) { return slot.running.has_value(); }));
+    const auto owners = config_.ledger_owners ? config_.ledger_owners() : std::vector<std::int64_t>{};
+    const bool has_others = std::ranges::any_of(owners, [](std::int64_t pid) { return pid != ::getpid(); });
+    return own + (has_others ? 1 : 0);  // at least
 }
 
 HPO_INLINE void Pool::add_xids(AttemptOutcome& outcome, const Running& running, std::size_t attempts) {
