@@ -327,7 +327,7 @@ TEST_CASE("a rule that asks for what the trainer or the machine lacks is refused
         with_rule("return hpo.retry { device = 'tpu' }");
         const auto device = tune(workshop, {command, "rule.lua"});
         CHECK(device.status == 2);
-        CHECK_THAT(device.error, Contains("rule.lua: hpo.retry: device: got 'tpu'; expected auto, cpu, cuda, cuda:N or cuda:*"));
+        CHECK_THAT(device.error, Contains("rule.lua: hpo.retry: device: got 'tpu'; expected auto, cpu, cuda or cuda:N"));
         with_rule("return hpo.retry { params = { stps = 3 } }");
         const auto name = tune(workshop, {command, "rule.lua"});
         CHECK(name.status == 2);

@@ -56,6 +56,7 @@ public:
     void restart_reports(const Trial& trial, const Attempt& superseded, std::optional<std::int64_t> last_kept) override;
     void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) override;
     void keep_log(const Trial& trial, int attempt, const std::string& text) override;
+    void add_to_log(const Trial& trial, int attempt, const std::string& text) override;
     [[nodiscard]] std::string log(const Trial& trial, int attempt) override;
     void finish(const Trial& trial) override;
     void reject(std::int64_t study_id, const Rejection& rejection) override;
@@ -89,6 +90,7 @@ private:
     /// our trial from a later one with the same id.
     void require_running(const Trial& trial);
     void require_attempt(const Trial& trial, int attempt);
+    void require_begun(const Trial& trial, int attempt);
     /// A trial waits from its creation or never. So trials that did not wait at the last look are not looked at again.
     std::optional<std::int64_t> oldest_waiting(std::int64_t study_id);
     void store_attempt(const Trial& trial, const Attempt& attempt);
@@ -108,4 +110,5 @@ private:
 
 #ifndef HPO_COMPILED
 #include "hpo/store/impl/sqlite_inl.hpp"
+#include "hpo/store/impl/sqlite_logs_inl.hpp"
 #endif

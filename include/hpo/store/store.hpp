@@ -79,6 +79,8 @@ public:
     virtual void memory_mark(const Trial& trial, int attempt, const MemoryMark& mark) = 0;
     /// Keeps the log of an attempt, in place of an earlier one.
     virtual void keep_log(const Trial& trial, int attempt, const std::string& text) = 0;
+    /// Adds to the log of an attempt, also if its trial has ended. Throws bad_value for an attempt that has not begun.
+    virtual void add_to_log(const Trial& trial, int attempt, const std::string& text) = 0;
     /// The kept log of an attempt. Empty if there is none.
     [[nodiscard]] virtual std::string log(const Trial& trial, int attempt) = 0;
     /// False for an attribute's text that `finish` would refuse, because it is no JSON.

@@ -164,17 +164,6 @@ HPO_INLINE void Sqlite::memory_mark(const Trial& trial, int attempt, const Memor
     });
 }
 
-HPO_INLINE void Sqlite::keep_log(const Trial& trial, int attempt, const std::string& text) {
-    connection_->write([&] {
-        require_attempt(trial, attempt);
-        write_log(*connection_, trial.id, attempt, text);
-    });
-}
-
-HPO_INLINE std::string Sqlite::log(const Trial& trial, int attempt) {
-    return connection_->read([&] { return read_log(*connection_, trial.id, attempt); });
-}
-
 HPO_INLINE void Sqlite::finish(const Trial& trial) {
     connection_->write([&] {
         require_running(trial);
@@ -265,6 +254,10 @@ HPO_INLINE void Sqlite::require_running(const Trial& trial) {
 
 HPO_INLINE void Sqlite::require_attempt(const Trial& trial, int attempt) {
     require_running(trial);
+    require_begun(trial, attempt);
+}
+
+HPO_INLINE void Sqlite::require_begun(const Trial& trial, int attempt) {
     if (!connection_->query("SELECT 1 FROM hpo_attempts WHERE trial_id = ?1 AND attempt = ?2", trial.id, attempt).next())
         throw no_attempt(place_, trial, attempt);
 }

@@ -49,11 +49,11 @@ HPO_INLINE void Replays::end(std::int64_t number, const AttemptOutcome& outcome)
     if (outcome.kind == OutcomeKind::interrupted) return;
     const Trial& trial = books_.trial(replay.trial);
     const std::string told = outcome.failure ? failure_line(*outcome.failure) : "the failure did not come again";
-    std::string log = books_.store().log(trial, replay.attempt);
-    if (!log.empty() && log.back() != '\n') log += '\n';
-    log += "--- once more, with kernel launches that block: " + told + "\n" + outcome.log;
-    if (outcome.failure && outcome.log.empty()) log += outcome.failure->traceback;
-    books_.store().keep_log(trial, replay.attempt, log);
+    const std::string before = books_.store().log(trial, replay.attempt);
+    std::string text = before.empty() || before.ends_with('\n') ? "" : "\n";
+    text += "--- once more, with kernel launches that block: " + told + "\n" + outcome.log;
+    if (outcome.failure && outcome.log.empty()) text += outcome.failure->traceback;
+    books_.store().add_to_log(trial, replay.attempt, text);
     observer_.replayed(trial, told);
 }
 
