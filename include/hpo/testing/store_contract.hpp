@@ -219,13 +219,6 @@ void check_store_contract(MakeStore&& make_store) {
         CHECK(store.log(trial, 0) == "epoch 1\n\xe2\x82\xac 2\n");
         CHECK(store.log(trial, 1).empty());
         CHECK(store.log(store.begin_trial(study.id, std::nullopt), 0).empty());
-        Trial ended = all_trials(store, study).at(0);
-        ended.state = TrialState::fail;
-        store.finish(ended);
-        store.add_to_log(ended, 1, "once more: ");
-        store.add_to_log(ended, 1, "in kernel gather");
-        CHECK(store.log(trial, 1) == "once more: in kernel gather");
-        CHECK(error_of([&] { store.add_to_log(ended, 2, "none"); }) == Errc::bad_value);
         store.delete_study(study.id);
         CHECK(store.log(trial, 0).empty());
     }
