@@ -64,6 +64,24 @@ TEST_CASE("time in which nobody looked at the workers counts for no attempt: the
     CHECK(record.ends.at(0).at(0).kind == OutcomeKind::complete);
 }
 
+TEST_CASE("a wait that is longer than the limits is excused, and a worker that is silent after it is still ended for its silence") {
+    worker::PoolConfig config = fault_config();
+    config.attempt_time = 1500ms;
+    config.silence_time = 1s;
+    worker::Pool pool{config};
+    Record record;
+    pool.submit(with(fault_job(0, "slow"), "seconds", 1), record);
+    std::this_thread::sleep_for(1600ms);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended > 0; }));
+    CHECK(record.ends.at(0).at(0).kind == OutcomeKind::complete);
+
+    pool.submit(fault_job(1, "spin_ignoring_stop"), record);
+    std::this_thread::sleep_for(1600ms);
+    REQUIRE(wait_until(pool, record, [&] { return record.ended > 1; }));
+    REQUIRE(record.ends.at(1).at(0).failure);
+    CHECK_THAT(record.ends.at(1).at(0).failure->message, Catch::Contains("said nothing for 1 s"));
+}
+
 TEST_CASE("every fault costs its attempt and nothing else") {
     struct Case {
         const char* fault;

@@ -8,7 +8,7 @@
 
 namespace hpo::store::inline sqlite {
 
-/// The whole plan as one JSON object with a key for each member.
+/// The plan as one JSON object with a key for each member that is not as in a new ExecutionPlan. So it is short, and still whole.
 [[nodiscard]] std::string plan_text(const ExecutionPlan& plan);
 
 /// Sets a precision by its name. An unknown name does not change it.

@@ -28,6 +28,7 @@ struct Running {
     Stopwatch watch{};           ///< since it began
     Stopwatch heard{};           ///< since its worker's latest message
     double excused_seconds = 0;  ///< of `watch`: this process did not look, perhaps because it was stopped together with its workers
+    double excused_silence = 0;  ///< the same, of `heard`
 };
 
 /// A pool's slot for one worker.
@@ -46,11 +47,11 @@ struct WorkerSlot {
 /// Time in which this process did not look at its workers counts for no attempt: it may have been stopped together with them, or may have
 /// waited for the store.
 inline void excuse_pause(std::span<WorkerSlot> slots, double pause_seconds) {
-    constexpr double longest_look = 5;
+    constexpr double shortest_pause = 0.25;  // far below a limit that anybody sets
     for (WorkerSlot& slot : slots) {
-        if (!slot.running || pause_seconds < longest_look) continue;
+        if (!slot.running || pause_seconds < shortest_pause) continue;
         slot.running->excused_seconds += std::min(pause_seconds, slot.running->watch.seconds());
-        slot.running->heard = {};
+        slot.running->excused_silence += std::min(pause_seconds, slot.running->heard.seconds());
     }
 }
 

@@ -15,9 +15,11 @@
 namespace hpo::store::inline sqlite {
 
 HPO_INLINE std::string plan_text(const ExecutionPlan& plan) {
+    const ExecutionPlan standard;
     Json json = Json::object();
     each_plan_field([&]<class T>(const PlanField<T>& field) {
         const T& value = plan.*field.member;
+        if (value == standard.*field.member) return;
         Json& item = json[std::string{field.key}];
         if constexpr (std::is_enum_v<T>) item = std::string{hpo::to_text(value)};
         else if constexpr (std::is_same_v<T, std::string>) item = valid_utf8(value);

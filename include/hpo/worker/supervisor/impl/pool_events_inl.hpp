@@ -33,6 +33,7 @@ HPO_INLINE void Pool::on_event(RemoteWorker& worker, Event event) {
         if (answered->id == question_) answer_ = std::move(*answered);
     } else if (WorkerSlot* slot = slot_of(slots_, worker); slot && slot->running) {
         slot->running->heard = Stopwatch{};
+        slot->running->excused_silence = 0;
         if (auto worker_event = worker_event_of(slot->running->trial, worker.pid(), event)) tell_later(*std::move(worker_event));
         else if (auto* ended = std::get_if<Ended>(&event)) on_ended(*slot, std::move(*ended));
     }

@@ -202,7 +202,7 @@ HPO_INLINE void Pool::end_overdue() {
             const std::chrono::milliseconds own{static_cast<std::int64_t>(*running.most_seconds * 1000)};
             most = most ? std::min(*most, own) : own;
         }
-        if (is_over(running.heard.seconds(), config_.silence_time)) {
+        if (is_over(running.heard.seconds() - running.excused_silence, config_.silence_time)) {
             running.overdue = "its worker said nothing for " + seconds_text(*config_.silence_time);
             slot.worker->end(running.overdue);  // who does not speak does not listen either
         } else if (is_over(running.watch.seconds() - running.excused_seconds, most)) {
