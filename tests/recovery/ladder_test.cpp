@@ -118,6 +118,13 @@ TEST_CASE("a ladder goes from rung to rung as the cause needs it") {
           "prune: out_of_memory; tried: shrink_micro_batch 2 times, checkpoint_activations");
 }
 
+TEST_CASE("a rung counts its own retries, not those of the rungs before it") {
+    std::vector<std::string> wanted{"alone", "wait", "wait", "wait"};
+    wanted.insert(wanted.end(), 8, "shrink_micro_batch");  // from 256 to 1
+    wanted.insert(wanted.end(), {"checkpoint_activations", "prune"});
+    CHECK(names(decisions(Ladder<>{}, out_of_memory(OomCause::neighbour), plan_of(256))) == wanted);
+}
+
 TEST_CASE("a ladder of types is the one that is named") {
     const Ladder<ShrinkMicroBatch, CheckpointActivations, FreshWorker, Prune> typed;
     const Ladder<> named{{.rungs = "shrink_micro_batch+checkpoint_activations+fresh_worker+prune"}};

@@ -34,14 +34,17 @@ public:
     explicit ShrinkMicroBatch(Config config);
 
     [[nodiscard]] Recovery recover(const FailedAttempt& failed) const;
-    /// As a rung, it only halves the micro-batch, and leaves to others what that cannot help.
+    /// As a rung, it only halves the micro-batch, and leaves to others what that cannot help. Retries by other rungs are not counted.
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         if (!device_refused_memory(failed.failure)) return std::nullopt;
-        Recovery answer = recover(failed);
+        Recovery answer = smaller(failed, uses_of(name, failed.trial));
         return answer.action == Recovery::Action::retry ? std::optional{std::move(answer)} : std::nullopt;
     }
 
 private:
+    /// The answer to memory that ran out, after so many retries.
+    [[nodiscard]] Recovery smaller(const FailedAttempt& failed, int retries) const;
+
     Config config_;
 };
 

@@ -42,6 +42,14 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
         return again;
     }
     if (!is_memory(failure.kind)) return end(Recovery::Action::fail, std::string{to_text(failure.kind)});
+    return smaller(failed, failed.attempt.index);
+}
+
+HPO_INLINE Recovery ShrinkMicroBatch::smaller(const FailedAttempt& failed, int retries) const {
+    const Failure& failure = failed.failure;
+    const auto end = [&](Recovery::Action action, std::string reason) {
+        return Recovery{.action = action, .plan = failed.attempt.plan, .reason = std::move(reason)};
+    };
     if (failure.kind == FailureKind::predicted_oom) return end(Recovery::Action::prune, "refused before launch");
     if (failure.kind == FailureKind::host_out_of_memory || failure.cause == OomCause::host) {
         return end(Recovery::Action::prune, "out of host memory, which a smaller micro-batch does not save");
@@ -52,9 +60,9 @@ HPO_INLINE Recovery ShrinkMicroBatch::recover(const FailedAttempt& failed) const
     if (*micro <= config_.min_micro_batch) {
         return end(Recovery::Action::prune, "out of memory at micro-batch " + std::to_string(*micro) + ", the smallest allowed");
     }
-    if (failed.attempt.index >= config_.max_retries) {
-        return end(Recovery::Action::prune, "out of memory at micro-batch " + std::to_string(*micro) + " after " +
-                                                std::to_string(failed.attempt.index) + " retries");
+    if (retries >= config_.max_retries) {
+        return end(Recovery::Action::prune,
+                   "out of memory at micro-batch " + std::to_string(*micro) + " after " + std::to_string(retries) + " retries");
     }
     Recovery retry = end(Recovery::Action::retry, {});
     retry.plan.micro_batch = std::max(config_.min_micro_batch, *micro / 2);
