@@ -50,10 +50,7 @@ public:
         static_cast<void>(own_attempt(trial, attempt));
         logs_[{trial.id, attempt}] = text;
     }
-    void add_to_log(const Trial& trial, int attempt, const std::string& text) override {
-        if (attempt < 0 || static_cast<std::size_t>(attempt) >= trial.attempts.size()) throw no_attempt("store", trial, attempt);
-        logs_[{trial.id, attempt}] += text;
-    }
+    void add_to_log(const Trial& trial, int attempt, const std::string& text) override;
     [[nodiscard]] std::string log(const Trial& trial, int attempt) override {
         const auto found = logs_.find({trial.id, attempt});
         return found == logs_.end() ? std::string{} : found->second;

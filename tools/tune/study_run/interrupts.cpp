@@ -8,6 +8,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <ctime>
 
 #include "hpo/base/error.hpp"
 
@@ -22,8 +24,17 @@ using Terminals = std::array<bool, 3>;
 Terminals terminals_now() { return {::isatty(0) != 0, ::isatty(1) != 0, ::isatty(2) != 0}; }
 const Terminals terminals = terminals_now();
 
+/// A signal to a whole process group reaches a supervised run twice: directly, and through its supervisor. So a second one counts only
+/// after this time.
+constexpr std::int64_t same_signal_ms = 200;
+std::atomic<std::int64_t> first_ms{0};
+
 void on_interrupt(int /*signal*/) {
-    if (interrupts.fetch_add(1) > 0) _exit(exit_code(Errc::interrupted));
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::int64_t ms = std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+    if (interrupts.fetch_add(1) == 0) first_ms = ms;
+    else if (ms - first_ms >= same_signal_ms) _exit(exit_code(Errc::interrupted));
 }
 
 void on_hangup(int /*signal*/) {

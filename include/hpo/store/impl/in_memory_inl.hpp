@@ -138,6 +138,11 @@ HPO_INLINE Trial InMemory::enqueue(std::int64_t study_id, const std::vector<std:
     return trial;
 }
 
+HPO_INLINE void InMemory::add_to_log(const Trial& trial, int attempt, const std::string& text) {
+    if (attempt < 0 || static_cast<std::size_t>(attempt) >= trial.attempts.size()) throw no_attempt(place, trial, attempt);
+    logs_[{trial.id, attempt}] += text;
+}
+
 HPO_INLINE void InMemory::begin_attempt(const Trial& trial, const Attempt& attempt) { merge_attempt(own(trial), attempt); }
 
 HPO_INLINE void InMemory::end_attempt(const Trial& trial, const Attempt& attempt) { merge_attempt(own(trial), attempt); }
