@@ -158,3 +158,22 @@ TEST_CASE("rules that change parameters say which in the trial") {
     CHECK(fewer->params->number("lora.rank") == 16);
     CHECK_FALSE(answer("rules.fewer_loader_workers {}", too_large));
 }
+
+TEST_CASE("a rule with a wrong option, and a list with a wrong name, are refused when the script loads") {
+    const Folder folder;
+    const auto error_of = [&](const std::string& rules) {
+        try {
+            (void)folder.load("local rules = require 'recovery_rules'", "on_failure = " + rules + ",");
+        } catch (const hpo::Error& error) {
+            return std::string{error.what()};
+        }
+        return std::string{"no error"};
+    };
+    CHECK_THAT(error_of("rules.shrink_micro_batch { lest = 8 }"),
+               Contains("rules.shrink_micro_batch: unknown option 'lest'; known: least"));
+    CHECK_THAT(error_of("rules.reduce_lora_rank { rank = 8 }"), Contains("known: alpha, least, parameter"));
+    CHECK_THAT(error_of("rules.first { rules.other_devise, rules.retry(3) }"), Contains("one of its rules is nil; is its name right?"));
+    CHECK_THAT(error_of("rules.first { 7 }"), Contains("rules.first: got a number; expected rules"));
+    CHECK_THAT(error_of("rules.retry()"), Contains("rules.retry: got nil times; expected a whole number of at least 1"));
+    CHECK_THAT(error_of("rules.at_most(2, rules.shrink_micro_batch {})"), Contains("no error"));
+}

@@ -120,6 +120,9 @@ TEST_CASE("a device that a run cannot have is refused in one line that says what
         {{"--device", "cpu:0=1KiB"}, "--device: cpu:0: got '1KiB'; expected at least 1MiB"},
         {{"--device", "cpu:0,cpu:1", "--device-memory", "64MiB", "--workers", "1"},
          "--workers: got 1 for 2 devices; expected at least one worker for each device"},
+        {{"--device", "cpu:00=64MiB"}, "--device: got 'cpu:00=64MiB'"},
+        {{"--device", "cpu", "--fallback-device", "cpu:0"},
+         "--fallback-device: got 'cpu:0' without a size; expected how much memory it has"},
         {{"--fallback-device", "tpu"}, "--fallback-device: got 'tpu'"},
         {{"--device-wait", "soon"}, "--device-wait: "},
     };

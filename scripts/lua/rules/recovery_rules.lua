@@ -21,15 +21,46 @@ local function is_device_memory(failure) return failure.kind == "out_of_memory" 
 
 local function is_host_memory(failure) return failure.kind == "host_out_of_memory" or failure.cause == "host" end
 
--- An option of a rule, or what it is without it.
-local function option(options, name, standard)
-  local value = options and options[name]
-  if value == nil then return standard end
-  return value
+local none = {}  -- an option that may be left out
+
+-- The options of a rule, with the standard ones where they are not given. A name that the rule does not know is an error.
+local function options_of(rule, given, standard)
+  if given ~= nil and (type(given) ~= "table" or getmetatable(given) ~= nil) then
+    error("rules." .. rule .. " makes a rule: expected a call with its options, such as rules." .. rule .. " {}", 3)
+  end
+  for name in pairs(given or {}) do
+    if standard[name] == nil then
+      local known = {}
+      for each in pairs(standard) do known[#known + 1] = each end
+      table.sort(known)
+      error("rules." .. rule .. ": unknown option '" .. tostring(name) .. "'; known: " .. table.concat(known, ", "), 3)
+    end
+  end
+  local options = {}
+  for name, value in pairs(standard) do
+    options[name] = value
+    if given and given[name] ~= nil then options[name] = given[name] end
+    if options[name] == none then options[name] = nil end
+  end
+  return options
+end
+
+-- A number of times.
+local function times_of(rule, times)
+  if math.type(times) ~= "integer" or times < 1 then
+    error("rules." .. rule .. ": got " .. tostring(times) .. " times; expected a whole number of at least 1", 3)
+  end
+  return times
 end
 
 -- The first answer of several rules.
 function rules.first(list)
+  local count = 0
+  for _, rule in pairs(list) do
+    count = count + 1
+    if type(rule) ~= "function" then error("rules.first: got a " .. type(rule) .. "; expected rules", 2) end
+  end
+  if count == 0 or count ~= #list then error("rules.first: one of its rules is nil; is its name right?", 2) end
   return function(trial, failure, plan)
     for _, rule in ipairs(list) do
       local answer = rule(trial, failure, plan)
@@ -40,6 +71,8 @@ end
 
 -- Any other rule, in the first `times` attempts of a trial only.
 function rules.at_most(times, rule)
+  times = times_of("at_most", times)
+  if type(rule) ~= "function" then error("rules.at_most: got a " .. type(rule) .. "; expected a rule", 2) end
   return function(trial, failure, plan)
     if failure.attempt <= times then return rule(trial, failure, plan) end
   end
@@ -47,6 +80,7 @@ end
 
 -- Runs the trial again as it was, up to `times` times, if the failure may not come again.
 function rules.retry(times)
+  times = times_of("retry", times)
   return function(_, failure, _)
     if failure.recurrence ~= "deterministic" and failure.attempt <= times then return hpo.retry { fresh_worker = true } end
   end
@@ -62,16 +96,17 @@ function rules.fresh_worker()
 end
 
 -- On another device of the run, after a fault of this one, if there is another that can be used. `times`: how often (3).
-function rules.other_device(options)
-  local times = option(options, "times", 3)
+function rules.other_device(given)
+  local times = options_of("other_device", given, { times = 3 }).times
   return function(_, failure, _)
     if failure.blame == "device" and failure.other_devices > 0 and failure.attempt <= times then return hpo.retry { other_device = true } end
   end
 end
 
 -- When enough of the device is free, if other processes held the memory. `timeout`: the longest wait ("10min"); `times`: how often (3).
-function rules.wait_for_others(options)
-  local timeout, times = option(options, "timeout", "10min"), option(options, "times", 3)
+function rules.wait_for_others(given)
+  local options = options_of("wait_for_others", given, { timeout = "10min", times = 3 })
+  local timeout, times = options.timeout, options.times
   return function(_, failure, _)
     if failure.blame == "neighbour" and failure.attempt <= times then return hpo.retry { wait = true, timeout = timeout } end
   end
@@ -85,8 +120,8 @@ function rules.alone()
 end
 
 -- Half the micro-batch, as long as it is more than `least` (1).
-function rules.shrink_micro_batch(options)
-  local least = option(options, "least", 1)
+function rules.shrink_micro_batch(given)
+  local least = options_of("shrink_micro_batch", given, { least = 1 }).least
   return function(_, failure, plan)
     if is_device_memory(failure) and plan.micro_batch and plan.micro_batch > least then
       return hpo.retry { micro_batch = math.max(least, plan.micro_batch // 2) }
@@ -97,8 +132,9 @@ end
 -- Half the rank of LoRA, if the device refused memory at the smallest micro-batch. This changes the model.
 -- `parameter`: its name ("lora.rank"); `least` (4); `alpha`: the parameter that is scaled with it, so that alpha / rank stays (none). A whole
 -- alpha stays whole. The space must allow the new values: else the trial ends, and its rule_error says so.
-function rules.reduce_lora_rank(options)
-  local name, least, alpha = option(options, "parameter", "lora.rank"), option(options, "least", 4), option(options, "alpha", nil)
+function rules.reduce_lora_rank(given)
+  local options = options_of("reduce_lora_rank", given, { parameter = "lora.rank", least = 4, alpha = none })
+  local name, least, alpha = options.parameter, options.least, options.alpha
   return function(trial, failure, plan)
     if not is_device_memory(failure) or (plan.micro_batch and plan.micro_batch > 1) then return nil end
     local rank = trial.params[name]
@@ -114,8 +150,9 @@ end
 
 -- Half as many processes that load data, if the host's memory ran out. This does not change what is learned.
 -- `parameter`: its name ("loader.workers"); `least` (0).
-function rules.fewer_loader_workers(options)
-  local name, least = option(options, "parameter", "loader.workers"), option(options, "least", 0)
+function rules.fewer_loader_workers(given)
+  local options = options_of("fewer_loader_workers", given, { parameter = "loader.workers", least = 0 })
+  local name, least = options.parameter, options.least
   return function(trial, failure, _)
     local workers = trial.params[name]
     if is_host_memory(failure) and workers and workers > least then

@@ -28,6 +28,11 @@ using namespace hpo::tools;
 
 namespace {
 
+/// Of a trial that was not run again nobody knows what ended it.
+hpo::FailureTraits traits_of_case(const hpo::analysis::FailureCase& entry) {
+    return entry.not_run() ? hpo::FailureTraits{} : hpo::traits_of(entry.failure);
+}
+
 using hpo::analysis::FailureCase;
 
 /// Failures of one signature; of memory that ran out, those of one cause.
@@ -84,8 +89,8 @@ void failures(const Query& query) {
                             {"seconds", or_null(group.seconds)},
                             {"first_trial", group.first->trial->number},
                             {"last_trial", group.last->trial->number},
-                            {"blame", std::string{to_text(hpo::traits_of(group.first->failure).blame)}},
-                            {"recurrence", std::string{to_text(hpo::traits_of(group.first->failure).recurrence)}},
+                            {"blame", std::string{to_text(traits_of_case(*group.first).blame)}},
+                            {"recurrence", std::string{to_text(traits_of_case(*group.first).recurrence)}},
                             {"signature", hpo::signature(group.first->failure)},
                             {"message", text_or_null(group.first->failure.message)},
                             {"line", text_or_null(group.line)},
@@ -118,7 +123,7 @@ void failures(const Query& query) {
             const std::int64_t last = group.last->trial->number;
             table.row({std::to_string(group.count), duration_or_dash(group.seconds),
                        std::to_string(first) + (last == first ? "" : " to " + std::to_string(last)),
-                       std::string{to_text(hpo::traits_of(group.first->failure).blame)}, group.name});
+                       std::string{to_text(traits_of_case(*group.first).blame)}, group.name});
         }
         table.print(page, 2);
         page.heading("What they say");

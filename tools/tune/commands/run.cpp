@@ -120,7 +120,8 @@ void add_run(CLI::App& app, Actions& actions) {
     command->add_flag(
         "--supervise", supervision->wanted,
         "start the run again if it is killed or crashes, or if its store cannot be used for a time; go on without a terminal");
-    command->add_option("--restarts", supervision->restarts, "with --supervise: give up after so many starts in a row that finish no trial")
+    command
+        ->add_option("--restarts", supervision->restarts, "with --supervise: give up after so many restarts in a row that finish no trial")
         ->type_name("N")
         ->default_str("10");
     command->add_option("--restart-pause", supervision->pause, "with --supervise: the first pause before a start; doubles up to 5min")

@@ -85,7 +85,7 @@ void measure(std::vector<RunDevice>& devices, const Settings& settings) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
         RunDevice& device = devices[i];
         if (is_cpu(device.name) && device.name != "cpu" && !device_capacity(settings, device.name))
-            throw bad_value(settings.place("device"), "'" + device.name + "' without a size",
+            throw bad_value(settings.place(device.is_fallback ? "fallback-device" : "device"), "'" + device.name + "' without a size",
                             "how much memory it has, as --device-memory 600MiB or " + device.name + "=600MiB");
         device.capacity_bytes = device_capacity(settings, device.name);
         device.parallel = device.is_fallback || regular == 0 ? parallelism(settings, device.name)
@@ -99,8 +99,10 @@ void require_devices(const Settings& settings, const TrainerInfo& info) {
     std::vector<RunDevice> devices;
     for (const std::string& name : asked_names(settings))
         devices.push_back({.name = usable_device(settings.place("device"), name, info), .capacity_bytes = {}});
-    if (const std::string& fallback = settings.text("fallback-device"); !fallback.empty())
-        (void)usable_device(settings.place("fallback-device"), fallback, info);
+    if (const auto& fallback = settings.fallback()) {
+        std::string name = usable_device(settings.place("fallback-device"), fallback->name, info);
+        devices.push_back({.name = std::move(name), .capacity_bytes = {}, .is_fallback = true});
+    }
     measure(devices, settings);
 }
 
@@ -109,8 +111,8 @@ std::vector<RunDevice> run_devices(const Settings& settings, const TrainerInfo& 
     std::vector<RunDevice> devices;
     for (const std::string& name : usable.names) devices.push_back({.name = name, .capacity_bytes = {}});
     if (!devices.empty() && !usable.left_out.empty()) note("left out: " + joined(usable.left_out));
-    if (const std::string& fallback = settings.text("fallback-device"); !fallback.empty()) {
-        const std::string name = usable_device(settings.place("fallback-device"), fallback, info);
+    if (const auto& fallback = settings.fallback()) {
+        const std::string name = usable_device(settings.place("fallback-device"), fallback->name, info);
         const bool is_used = std::ranges::any_of(devices, [&](const RunDevice& device) { return device.name == name; });
         if (devices.empty()) note("runs on " + name + ", the fallback: " + joined(usable.left_out));
         if (!is_used) devices.push_back({.name = name, .capacity_bytes = {}, .is_fallback = true});

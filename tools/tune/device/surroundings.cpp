@@ -233,6 +233,7 @@ std::optional<std::int64_t> device_budget(const Settings& settings, std::string_
         return device.empty() || word.name == device || (device == "cpu" && is_cpu(word.name));
     });
     if (own != settings.devices().end() && own->bytes) return own->bytes;
+    if (settings.fallback() && settings.fallback()->bytes && settings.fallback()->name == device) return settings.fallback()->bytes;
     const auto bytes = settings.bytes("device-memory");
     if (bytes && *bytes < ExecutionPlan::least_memory_bytes) {
         throw bad_value(settings.place("device-memory"), "'" + settings.text("device-memory") + "'",

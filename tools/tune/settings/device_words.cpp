@@ -15,7 +15,7 @@ namespace hpo::tune {
 namespace {
 
 bool is_part_of_cpu(const std::string& name) {
-    return is_cpu(name) && name.size() > 4 && name.size() < 8 &&
+    return is_cpu(name) && name.size() > 4 && name.size() < 8 && (name[4] != '0' || name.size() == 5) &&
            std::all_of(name.begin() + 4, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 

@@ -180,6 +180,11 @@ Settings::Settings(StudyArguments arguments)
     if (settings_["guard"].text.starts_with("auto:"))
         throw bad_value(place("guard"), "'" + settings_["guard"].text + "'", "auto, which has no options, or a guard's name with them");
     devices_ = parse_devices(place("device"), text("device"));
+    if (const std::string& fallback = text("fallback-device"); !fallback.empty()) {
+        const auto words = parse_devices(place("fallback-device"), fallback);
+        if (words.size() > 1) throw bad_value(place("fallback-device"), "'" + fallback + "'", "one device, such as cpu");
+        fallback_ = words.front();
+    }
     if (Setting& guard = settings_["guard"]; guard.text == "auto")
         guard.text = knows_device_memory(settings_, devices_) ? "calibrated" : "unlimited";
     if (settings_["save-best"].text == "false") settings_["save-best"].text.clear();

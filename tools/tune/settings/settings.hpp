@@ -78,6 +78,8 @@ public:
     [[nodiscard]] std::optional<std::int64_t> bytes(const std::string& word) const;
     /// Those of `device`.
     [[nodiscard]] const std::vector<DeviceWord>& devices() const noexcept { return devices_; }
+    /// That of `fallback-device`.
+    [[nodiscard]] const std::optional<DeviceWord>& fallback() const noexcept { return fallback_; }
     [[nodiscard]] std::optional<double> time_seconds() const;
     /// Of the GPU that is predicted for; nothing where nobody says. One that LibTorch does not know is refused when the script is loaded.
     [[nodiscard]] std::optional<allocator::ComputeCapability> compute_capability() const;
@@ -120,6 +122,7 @@ private:
     std::optional<script::StudyDescription> typed_;  ///< the script's, after take_types has changed a value
     std::map<std::string, Setting> settings_;
     std::vector<DeviceWord> devices_;
+    std::optional<DeviceWord> fallback_;
 };
 
 /// A setting that must be a duration; throws Error{bad_value}. A timeout is from 1 ms to a day.

@@ -31,8 +31,8 @@ namespace hpo::libtorch::detail {
 
 template <class Holder>
 void drop(Holder& holder) {
-    static_assert(!std::is_base_of_v<torch::nn::Module, Holder>,
-                  "expected the holder of a module, such as torch::nn::Linear, not the module");
+    static_assert(
+        !requires { holder.named_buffers(); }, "expected the holder of a module, such as torch::nn::Linear, not the module");
     if constexpr (requires { holder.reset(); }) {  // tensors, pointers, optionals
         holder.reset();
     } else if constexpr (requires { holder = nullptr; }) {  // LibTorch's module holders

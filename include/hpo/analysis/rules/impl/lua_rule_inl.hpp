@@ -92,7 +92,9 @@ HPO_INLINE std::string lua_rule(std::span<const OomRegion> regions, const std::s
             "fresh_worker = true, expandable_segments = true }\n  end\n";
     }
     if (causes.contains(OomCause::neighbour)) {
-        text += "  if failure.cause == \"neighbour\" then\n    return hpo.retry { wait = true, timeout = \"10min\" }\n  end\n";
+        text +=
+            "  if failure.cause == \"neighbour\" and failure.attempt <= 3 then\n    return hpo.retry { wait = true, timeout = \"10min\" "
+            "}\n  end\n";
     }
     text +=
         "  if plan.micro_batch and plan.micro_batch > 1 then\n    return hpo.retry { micro_batch = plan.micro_batch // 2 }\n  end\nend\n";
