@@ -19,6 +19,7 @@
 #include "hpo/registry/builtins.hpp"
 #include "hpo/script/recovery_rules.hpp"
 #include "hpo/script/study_reader.hpp"
+#include "hpo/trainer/trainer.hpp"
 #include "hpo/tuner/session.hpp"
 #include "tune/settings/device_words.hpp"
 
