@@ -291,7 +291,10 @@ TEST_CASE("names with quotes and line ends survive in the rule") {
                                     .oom = 3};
     const std::vector<hpo::analysis::OomRegion> regions{region};
     const std::string rule = hpo::analysis::lua_rule(regions, {hpo::OomCause::fragmentation, hpo::OomCause::neighbour});
-    CHECK_THAT(rule, Catch::Contains("if failure.cause == \"neighbour\" then\n    return hpo.retry { wait = true, timeout = \"10min\" }"));
+    CHECK_THAT(
+        rule,
+        Catch::Contains(
+            "if failure.cause == \"neighbour\" and failure.attempt <= 3 then\n    return hpo.retry { wait = true, timeout = \"10min\" }"));
     const std::string script = "local rule = (function()\n" + rule +
                                "end)()\nlocal hpo = require 'hpo'\nassert(rule.require_fits and rule.on_oom)\nreturn hpo.study { name = "
                                "'s', trainer = 't', objective = { metric = 'm', direction = 'minimize' }, space = function(trial) end }";

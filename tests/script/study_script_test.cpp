@@ -401,6 +401,7 @@ TEST_CASE("a rule's retry may wait until the device is free, and have it alone")
 TEST_CASE("a retry that changes nothing is left to the policy, with a note of its place") {
     const std::string note =
         "s.lua:3: on_oom: hpo.retry changes nothing, so the recovery policy decides; expected another plan, other params, fresh_worker, "
+        "other_device, "
         "wait or alone";
     for (const char* retry : {"{}", "{ micro_batch = plan.micro_batch }", "{ params = { length = trial.params.length } }",
                               "{ wait = false, reason = 'once more' }"}) {

@@ -197,5 +197,5 @@ return hpo.study {
     const auto shown = run_command(machine.workshop, {tool("hpo-analyze"), "trial", "0", "--store", "sticky.db"});
     CHECK_THAT(shown.out, Contains("in a later call") && Contains("in kernel index_select, line 7 of model.py"));
     const auto all = run_command(machine.workshop, {tool("hpo-analyze"), "summary", "--json", "--store", "sticky.db"});
-    CHECK_THAT(all.out, Contains("\"complete\": 2"));
+    CHECK_THAT(all.out, Contains("\"COMPLETE\": 2"));
 }
