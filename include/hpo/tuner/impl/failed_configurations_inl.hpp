@@ -17,6 +17,7 @@ namespace hpo::tuner {
 
 HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials) {
     std::map<std::string, std::int64_t> failures;  // by signature
+    std::optional<std::string> why;
     for (const Trial& trial : trials) {
         if (!is_finished(trial.state) || !(trial.params == params)) continue;
         if (trial.state == TrialState::complete) return std::nullopt;
@@ -24,11 +25,11 @@ HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::s
         const Failure& failure = *trial.attempts.back().failure;
         if (traits_of(failure).recurrence != Recurrence::deterministic) continue;
         if (const std::int64_t equal = ++failures[signature(failure)]; equal >= most_equal_failures) {
-            return std::to_string(equal) + " trials with these parameters failed in the same way, the latest in trial " +
-                   std::to_string(trial.number) + ": " + failure_line(failure);
+            why = std::to_string(equal) + " trials with these parameters failed in the same way, the latest in trial " +
+                  std::to_string(trial.number) + ": " + failure_line(failure);
         }
     }
-    return std::nullopt;
+    return why;
 }
 
 }  // namespace hpo::tuner
