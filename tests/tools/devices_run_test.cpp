@@ -2,9 +2,11 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "hpo/store/snapshot.hpp"
+#include "hpo/store/sqlite.hpp"
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
@@ -133,4 +135,32 @@ TEST_CASE("a device that a run cannot have is refused in one line that says what
         CHECK_THAT(refused.error, Contains(message));
         CHECK_FALSE(std::filesystem::exists(study.workshop.path("hpo.db")));
     }
+}
+
+TEST_CASE("the post-mortem holds each trial against its own device, and names none that ran out of memory where none did") {
+    const Workshop workshop;
+    {
+        hpo::store::Sqlite store{workshop.path("two.db").string()};
+        const std::vector<hpo::Direction> directions{hpo::Direction::minimize};
+        const hpo::Study study = store.open_study("two", directions, hpo::Store::Open::create);
+        for (const auto& [device, capacity, peak] : {std::tuple{"cuda:0", 100, 60}, std::tuple{"cuda:1", 50, 45}}) {
+            hpo::Trial trial = store.begin_trial(study.id, std::nullopt);
+            hpo::Attempt attempt;
+            attempt.plan.device = device;
+            attempt.capacity_bytes = capacity * mib;
+            store.begin_attempt(trial, attempt);
+            attempt.outcome = hpo::OutcomeKind::complete;
+            attempt.peak_reserved = peak * mib;
+            attempt.peak_allocated = peak * mib;
+            store.end_attempt(trial, attempt);
+            trial.attempts = {attempt};
+            trial.state = hpo::TrialState::complete;
+            trial.values = {1.0};
+            store.finish(trial);
+        }
+    }
+    const auto memory = run_command(workshop, {tool("hpo-analyze"), "memory", "--store", "two.db"});
+    INFO(memory.out << memory.error);
+    CHECK_THAT(memory.out, Contains("100.00 MiB of cuda:0, 50.00 MiB of cuda:1") && Contains("45.00 MiB in trial 1, 90 % of its device"));
+    CHECK_THAT(memory.out, !Contains("ran out of memory the most"));
 }

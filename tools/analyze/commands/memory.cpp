@@ -151,7 +151,7 @@ void print_device(const Page& page, const MemoryReport& report) {
     if (const auto share = report.highest_share())
         text += ", " + percent(*share) + " of " + (report.capacities.empty() ? "the" : "its") + " device; " +
                 hpo::format_bytes(*report.headroom_bytes()) + " were left";
-    if (const TrialUse& most = report.top.front(); most.bytes > report.highest->bytes)
+    if (const TrialUse& most = report.top.front(); most.bytes > report.highest->bytes && (most.ran_out || most.recovered))
         text += "; with those that ran out of memory the most is " + hpo::format_bytes(most.bytes) + ", in trial " +
                 std::to_string(most.trial->number);
     page.paragraph(text, 12);
