@@ -9,6 +9,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/slow_bowl.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
@@ -16,19 +17,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string slow_bowl = R"(
-local hpo = require "hpo"
-return hpo.study {
-  name = "bowl", trainer = { "quadratic", steps = 2, sleep_ms = 60 },
-  objective = { metric = "value", direction = "minimize" },
-  sampler = "random", pruner = "none", recovery = "fail", trials = hpo.option("trials", 30, "trials"), workers = 1,
-  space = function(trial) trial:float("x", -5, 5) end,
-}
-)";
+const std::string script = slow_bowl({.trials = 30, .workers = 1, .sleep_ms = 60});
 
 /// A run to whose store something happens once its third trial has begun.
 CommandResult disturbed(const Workshop& workshop, const std::function<void()>& disturb, std::vector<std::string> more = {}) {
-    workshop.write("bowl.lua", slow_bowl);
+    workshop.write("bowl.lua", script);
     std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--progress", "plain"};
     words.insert(words.end(), more.begin(), more.end());
     const pid_t child = start_command(workshop, words);

@@ -13,6 +13,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/slow_bowl.hpp"
 
 using namespace hpo::test;
 using namespace std::chrono_literals;
@@ -21,17 +22,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string slow_bowl = R"(
-local hpo = require "hpo"
-return hpo.study {
-  name = "bowl", trainer = { "quadratic", steps = 2, sleep_ms = 20 }, objective = { metric = "value", direction = "minimize" },
-  sampler = "random", pruner = "none", recovery = "fail", trials = 60, workers = 2,
-  space = function(trial) trial:float("x", -5, 5) end,
-}
-)";
+const std::string script = slow_bowl({.trials = 60, .workers = 2, .sleep_ms = 20});
 
 pid_t start(const Workshop& workshop, std::vector<std::string> more = {}) {
-    workshop.write("bowl.lua", slow_bowl);
+    workshop.write("bowl.lua", script);
     std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--progress", "plain"};
     words.insert(words.end(), more.begin(), more.end());
     return start_command(workshop, words);

@@ -14,6 +14,7 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/slow_bowl.hpp"
 #include "tune/study_run/supervisor.hpp"
 
 using namespace hpo::test;
@@ -24,18 +25,10 @@ using hpo::tune::RunEnd;
 
 namespace {
 
-const std::string slow_bowl = R"(
-local hpo = require "hpo"
-return hpo.study {
-  name = "bowl", trainer = { "quadratic", steps = 2, sleep_ms = hpo.option("sleep_ms", 100, "pause before each report") },
-  objective = { metric = "value", direction = "minimize" },
-  sampler = "random", pruner = "none", recovery = "fail", trials = 20, workers = 2,
-  space = function(trial) trial:float("x", -5, 5) end,
-}
-)";
+const std::string script = slow_bowl({.trials = 20, .workers = 2, .sleep_ms = 100});
 
 std::vector<std::string> supervised(const Workshop& workshop, std::vector<std::string> more = {}) {
-    workshop.write("bowl.lua", slow_bowl);
+    workshop.write("bowl.lua", script);
     std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--supervise", "--progress", "plain", "--restart-pause", "50ms"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -248,7 +241,7 @@ int on_closing_terminal(const Workshop& workshop, std::vector<std::string> words
 
 TEST_CASE("a terminal that closes ends a run, but not a supervised one") {
     const Workshop workshop;
-    workshop.write("bowl.lua", slow_bowl);
+    workshop.write("bowl.lua", script);
     const std::vector<std::string> run{tool("hpo-tune"), "run", "bowl.lua", "--trials", "12", "--log", "run.log"};
     CHECK(on_closing_terminal(workshop, run, "run.log", "trial 2: ended") == 130);
     CHECK_THAT(read_file(workshop.path("run.log")), Contains("note: interrupted: ending the running trials"));

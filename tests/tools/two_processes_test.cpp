@@ -10,21 +10,14 @@
 #include "hpo/store/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/command.hpp"
+#include "tools/slow_bowl.hpp"
 
 using namespace hpo::test;
 using Catch::Contains;
 
 namespace {
 
-const std::string slow_bowl = R"(
-local hpo = require "hpo"
-return hpo.study {
-  name = "bowl", trainer = { "quadratic", steps = 2, sleep_ms = hpo.option("sleep_ms", 60, "pause before each report") },
-  objective = { metric = "value", direction = "minimize" },
-  sampler = "random", pruner = "none", recovery = "fail", trials = 24, workers = 3,
-  space = function(trial) trial:float("x", -5, 5) end,
-}
-)";
+const std::string script = slow_bowl({.trials = 24, .workers = 3, .sleep_ms = 60});
 
 /// Two folders for what two commands write; both run the study of the first's store.
 struct Pair {
@@ -32,7 +25,7 @@ struct Pair {
     std::string store = first.path("hpo.db").string();
 
     [[nodiscard]] pid_t start(const Workshop& in, std::vector<std::string> more = {}) const {
-        in.write("bowl.lua", slow_bowl);
+        in.write("bowl.lua", script);
         std::vector<std::string> words{tool("hpo-tune"), "run", "bowl.lua", "--store", store, "--progress", "plain"};
         words.insert(words.end(), more.begin(), more.end());
         return start_command(in, words);

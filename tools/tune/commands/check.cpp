@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <iostream>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "hpo/core/device_word.hpp"
 #include "hpo/store/location.hpp"
@@ -185,33 +187,10 @@ void add_check(CLI::App& app, Actions& actions) {
     auto* command = app.add_subcommand("check", "Check everything that can be checked without training");
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
-    add_study_arguments(command, arguments,
-                        {"store",
-                         "study",
-                         "trials",
-                         "time",
-                         "device",
-                         "device-memory",
-                         "min-free",
-                         "device-wait",
-                         "device-interval",
-                         "fallback-device",
-                         "ledger",
-                         "workers",
-                         "threads",
-                         "target-share",
-                         "seed",
-                         "sampler",
-                         "pruner",
-                         "guard",
-                         "recovery",
-                         "worker-trials",
-                         "attempt-time",
-                         "silence-time",
-                         "breaker",
-                         "plugin-timeout",
-                         "save-best",
-                         "accept-changed-options"});
+    std::vector<std::string> words = words_of_run();
+    for (const char* shown_only : {"progress", "log", "log-size", "store-wait"})
+        std::erase(words, shown_only);  // nothing to check in these
+    add_study_arguments(command, arguments, words);
     command->footer(
         "Checks the script, every name and type, the trainer, its data, one batch and the range of labels. Prints what the trainer says "
         "about its data.\nExit 0: no problems; 2: each problem on a line.");

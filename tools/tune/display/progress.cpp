@@ -8,15 +8,14 @@
 #include <cmath>
 #include <utility>
 
-#include "hpo/analysis/cases/failure_name.hpp"
 #include "hpo/base/bytes.hpp"
 #include "hpo/core/history.hpp"
 #include "hpo/core/memory_leak.hpp"
 #include "hpo/core/study.hpp"
-#include "hpo/failure/failure_line.hpp"
 #include "hpo/store/store.hpp"
 #include "hpo/trainer/objectives.hpp"
 #include "hpo/tuner/verdicts.hpp"
+#include "tune/display/event_text.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {
@@ -35,9 +34,6 @@ std::string unquoted(const std::string& json) {
     return json.substr(1, json.size() - 2);
 }
 
-/// The kind, and the line of what was said that tells it.
-std::string message_of(const Failure& failure) { return std::string{analysis::failure_name(failure)} + ": " + failure_line(failure); }
-
 /// "12.25 MiB refused with 125.71 MiB in use in forward"; empty when not known.
 std::string figures_of(const Failure& failure) {
     if (!failure.requested_bytes) return {};
@@ -53,7 +49,7 @@ std::string reason_of(const Trial& trial) {
     }
     const Attempt& last = trial.attempts.back();
     const bool decided = !last.decision.empty() && last.decision != to_text(last.failure->kind);
-    return message_of(*last.failure) + (decided ? "; " + last.decision : "");
+    return failure_text(*last.failure) + (decided ? "; " + last.decision : "");
 }
 
 /// A bar before figures, where there is room for one.
@@ -174,11 +170,7 @@ void Progress::waiting_for_others(std::int64_t missing) {
 }
 
 void Progress::goes_on(const Trial& trial, const Trial& lost) {
-    const std::string which = "trial " + std::to_string(lost.number);
-    line("trial " + std::to_string(trial.number) + ": " +
-         (trial.intermediate.empty()
-              ? "runs " + which + " again, which was interrupted"
-              : "goes on with " + which + ", which was interrupted, after step " + std::to_string(trial.intermediate.rbegin()->first)));
+    line("trial " + std::to_string(trial.number) + ": " + goes_on_text(trial, lost));
 }
 
 void Progress::begins_anew(const Trial& lost, const std::string& why) {
@@ -224,15 +216,9 @@ void Progress::memory_marked(const Trial& trial, const MemoryMark& mark) {
              " were still allocated after it; its worker is replaced");
         return;
     }
-    if (mark.name == held_cache_mark && mark.reading.reserved) {
-        line("trial " + std::to_string(trial.number) + ": " + format_bytes(*mark.reading.reserved) +
-             " stayed reserved without use after it; its worker is replaced");
-        return;
-    }
-    if (mark.name == host_growth_mark && mark.reading.allocated) {
-        note("trial " + std::to_string(trial.number) + ": the host memory of its worker has grown by " +
-             format_bytes(*mark.reading.allocated) + " over its latest attempts; the worker is replaced");
-        return;
+    if (const std::string text = replaced_text(mark); !text.empty()) {
+        const std::string told = "trial " + std::to_string(trial.number) + ": " + text;
+        return mark.name == host_growth_mark ? note(told) : line(told);
     }
     Running& running = running_[trial.number];
     if (mark.reading.allocated) running.allocated = mark.reading.allocated;
@@ -252,7 +238,7 @@ void Progress::attempt_ended(const Trial& trial, const Attempt& attempt) {
         due_->line += attempt.decision.empty() ? "out of memory" : attempt.decision;
         if (!due_->figures.empty()) due_->line += " (" + due_->figures + ")";
     } else {
-        due_->line += message_of(*attempt.failure);
+        due_->line += failure_text(*attempt.failure);
         if (attempt.decision != to_text(attempt.failure->kind) && !attempt.decision.empty()) due_->line += "; " + attempt.decision;
     }
 }
@@ -308,8 +294,7 @@ void Progress::rejected(const Rejection& rejection) {
     }
     say_what_is_due();
     refused_in_a_row_ = 1;
-    if (settings_.style == ProgressStyle::plain)
-        write("refused before launch: " + rejection.reason + (rejection.params.empty() ? "" : " (" + summary_of(rejection.params) + ")"));
+    if (settings_.style == ProgressStyle::plain) write(rejected_text(rejection));
 }
 
 void Progress::mispredicted(const Trial& trial, const std::string& how) {
@@ -317,17 +302,14 @@ void Progress::mispredicted(const Trial& trial, const std::string& how) {
 }
 
 void Progress::device_left_out(const std::string& device, double seconds, const Failure& latest) {
-    note(device + " is left out for " + duration(seconds) +
-         ": attempts fail there by its own fault, the latest with: " + message_of(latest));
+    note(device_left_out_text(device, seconds, latest));
 }
 
 void Progress::attribute_dropped(const Trial& trial, const DroppedAttribute& dropped) {
     if (dropped_.insert(dropped.name).second) note("trial " + std::to_string(trial.number) + ": " + dropped.note());
 }
 
-void Progress::source_given_up(const std::string& source, const std::string& family) {
-    note(source + " predicted too little for half of the trials of '" + family + "' or more: it is not asked about them any more");
-}
+void Progress::source_given_up(const std::string& source, const std::string& family) { note(source_given_up_text(source, family)); }
 
 void Progress::note(const std::string& text) {
     say_what_is_due();

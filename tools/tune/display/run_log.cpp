@@ -16,6 +16,7 @@
 #include "hpo/store/sqlite/attempt_rows.hpp"
 #include "hpo/store/store.hpp"
 #include "support/counts_text.hpp"
+#include "tune/display/event_text.hpp"
 #include "tune/display/text.hpp"
 
 namespace hpo::tune {
@@ -103,11 +104,7 @@ void RunLog::waiting_for_others(std::int64_t missing) {
     write("run", "waits for " + tools::counted(static_cast<std::size_t>(missing), "trial") + " of other processes");
 }
 
-void RunLog::goes_on(const Trial& trial, const Trial& lost) {
-    write(name_of(trial), trial.intermediate.empty() ? "runs " + name_of(lost) + " again, which was interrupted"
-                                                     : "goes on with " + name_of(lost) + ", which was interrupted, after step " +
-                                                           std::to_string(trial.intermediate.rbegin()->first));
-}
+void RunLog::goes_on(const Trial& trial, const Trial& lost) { write(name_of(trial), goes_on_text(trial, lost)); }
 
 void RunLog::begins_anew(const Trial& lost, const std::string& why) {
     write(name_of(lost), "was interrupted, and does not go on from its checkpoint: " + why);
@@ -134,15 +131,10 @@ void RunLog::attempt_started(const Trial& trial, const Attempt& attempt) {
 }
 
 void RunLog::memory_marked(const Trial& trial, const MemoryMark& mark) {
-    if (mark.name == held_cache_mark && mark.reading.reserved)
-        write(name_of(trial), format_bytes(*mark.reading.reserved) + " stayed reserved without use after it; its worker is replaced");
-    if (!mark.reading.allocated) return;
-    if (mark.name == leak_mark)
+    if (const std::string text = replaced_text(mark); !text.empty()) write(name_of(trial), text);
+    if (mark.name == leak_mark && mark.reading.allocated)
         write(name_of(trial),
               "memory leak: " + format_bytes(*mark.reading.allocated) + " were still allocated after it; its worker is replaced");
-    else if (mark.name == host_growth_mark)
-        write(name_of(trial), "the host memory of its worker has grown by " + format_bytes(*mark.reading.allocated) +
-                                  " over its latest attempts; the worker is replaced");
 }
 
 void RunLog::attempt_ended(const Trial& trial, const Attempt& attempt) {
@@ -164,13 +156,10 @@ void RunLog::attribute_dropped(const Trial& trial, const DroppedAttribute& dropp
     if (dropped_.insert(dropped.name).second) write(name_of(trial), dropped.note());
 }
 
-void RunLog::source_given_up(const std::string& source, const std::string& family) {
-    write("note", source + " predicted too little for half of the trials of '" + family + "' or more: it is not asked about them any more");
-}
+void RunLog::source_given_up(const std::string& source, const std::string& family) { write("note", source_given_up_text(source, family)); }
 
 void RunLog::device_left_out(const std::string& device, double seconds, const Failure& latest) {
-    write("device", device + " is left out for " + duration(seconds) + ": attempts fail there by its own fault, the latest with: " +
-                        std::string{analysis::failure_name(latest)} + ": " + failure_line(latest));
+    write("device", device_left_out_text(device, seconds, latest));
 }
 
 void RunLog::replayed(const Trial& trial, const std::string& told) {
@@ -189,9 +178,6 @@ void RunLog::trial_finished(const Trial& trial) {
     write(name_of(trial), text);
 }
 
-void RunLog::rejected(const Rejection& rejection) {
-    write("proposal",
-          "refused before launch: " + rejection.reason + (rejection.params.empty() ? "" : " (" + summary_of(rejection.params) + ")"));
-}
+void RunLog::rejected(const Rejection& rejection) { write("proposal", rejected_text(rejection)); }
 
 }  // namespace hpo::tune

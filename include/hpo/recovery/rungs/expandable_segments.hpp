@@ -14,12 +14,9 @@ struct ExpandableSegments {
     static constexpr std::string_view summary = "lets CUDA's allocator grow its segments, after fragmentation";
 
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
-        const ExecutionPlan& plan = failed.attempt.plan;
-        const bool fragmented = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::fragmentation;
-        if (!fragmented || plan.expandable_segments || !plan.device.starts_with("cuda")) return std::nullopt;
-        Recovery retry = retry_of(failed, "memory was fragmented: retry with expandable segments");
+        if (!cuda_memory_was_fragmented(failed) || failed.attempt.plan.expandable_segments) return std::nullopt;
+        Recovery retry = retry_with_new_settings(failed, "memory was fragmented: retry with expandable segments");
         retry.plan.expandable_segments = true;
-        retry.fresh_worker = true;  // an allocator reads its settings when its process starts
         return retry;
     }
 };

@@ -18,12 +18,9 @@ struct LimitSplits {
 
     [[nodiscard]] std::optional<Recovery> offer(const FailedAttempt& failed) const {
         const ExecutionPlan& plan = failed.attempt.plan;
-        const bool fragmented = failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::fragmentation;
-        if (!fragmented || plan.expandable_segments || !plan.allocator_settings.empty() || !plan.device.starts_with("cuda"))
-            return std::nullopt;
-        Recovery retry = retry_of(failed, "memory was fragmented: retry without splits of large blocks");
+        if (!cuda_memory_was_fragmented(failed) || plan.expandable_segments || !plan.allocator_settings.empty()) return std::nullopt;
+        Recovery retry = retry_with_new_settings(failed, "memory was fragmented: retry without splits of large blocks");
         retry.plan.allocator_settings = settings;
-        retry.fresh_worker = true;  // an allocator reads its settings when its process starts
         return retry;
     }
 };

@@ -47,4 +47,17 @@ concept RecoveryRung = std::default_initializable<R> && requires(const R& rung, 
     return failure.kind == FailureKind::out_of_memory && failure.cause != OomCause::host;
 }
 
+/// True if the memory of a CUDA device was reserved in pieces that are too small, so that other settings of its allocator may help.
+[[nodiscard]] inline bool cuda_memory_was_fragmented(const FailedAttempt& failed) {
+    return failed.failure.kind == FailureKind::out_of_memory && failed.failure.cause == OomCause::fragmentation &&
+           failed.attempt.plan.device.starts_with("cuda");
+}
+
+/// A retry in a new process, because an allocator reads its settings when its process starts.
+[[nodiscard]] inline Recovery retry_with_new_settings(const FailedAttempt& failed, std::string reason) {
+    Recovery retry = retry_of(failed, std::move(reason));
+    retry.fresh_worker = true;
+    return retry;
+}
+
 }  // namespace hpo::recovery::rungs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,10 +19,9 @@ namespace hpo::tuner {
 HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::span<const Trial> trials) {
     std::map<std::string, std::int64_t> failures;  // by signature
     std::optional<std::string> why;
-    for (const Trial& trial : trials) {
-        if (!is_finished(trial.state) || !(trial.params == params)) continue;
-        if (trial.state == TrialState::complete) return std::nullopt;
-        if (trial.attempts.empty() || !trial.attempts.back().failure) continue;
+    for (const Trial& trial : trials) {  // most trials end well, and their parameters need not be compared
+        if ((trial.state != TrialState::fail && trial.state != TrialState::pruned) || trial.attempts.empty()) continue;
+        if (!trial.attempts.back().failure || !(trial.params == params)) continue;
         const Failure& failure = *trial.attempts.back().failure;
         if (traits_of(failure).recurrence != Recurrence::deterministic) continue;
         if (const std::int64_t equal = ++failures[signature(failure)]; equal >= most_equal_failures) {
@@ -29,6 +29,8 @@ HPO_INLINE std::optional<std::string> fails_again(const ParamSet& params, std::s
                   std::to_string(trial.number) + ": " + failure_line(failure);
         }
     }
+    const auto ended_well = [&](const Trial& trial) { return trial.state == TrialState::complete && trial.params == params; };
+    if (why && std::ranges::any_of(trials, ended_well)) return std::nullopt;
     return why;
 }
 
