@@ -19,7 +19,7 @@ int main() {
         const torch::Tensor scratch = torch::ones({500'000});
         kept = torch::ones({125'000});
     }
-    const MemoryUse use = monitor.use();
+    const MonitoredMemory use = monitor.use();
     std::printf("at the beginning %lld bytes, at the peak %lld, kept %lld\n", static_cast<long long>(*use.begin.allocated),
                 static_cast<long long>(use.peak_allocated()), static_cast<long long>(use.kept()));
 }

@@ -177,7 +177,7 @@ TEST_CASE("a monitor tells the peak of its stretch and what is kept") {
         const torch::Tensor gone = torch::zeros({300'000});
         kept = torch::zeros({100'000});
     }
-    const MemoryUse use = monitor.use();
+    const MonitoredMemory use = monitor.use();
     CHECK(use.kept() == 400'000);
     CHECK(use.peak_allocated() == *use.begin.allocated + 1'600'000);
     CHECK(use.peak_reserved() == use.peak_allocated());

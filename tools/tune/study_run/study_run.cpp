@@ -154,10 +154,7 @@ void StudyRun::begin_log() {
     if (most_bytes < least_bytes) throw bad_value(settings_.place("log-size"), "'" + settings_.text("log-size") + "'", "at least 4KiB");
     if (file.empty()) return;
     log_.emplace(tools::RotatingFile{file, most_bytes, settings_.place("log")},
-                 RunLog::Settings{.metrics = settings_.objectives(), .failed = [this](const std::string& text) {
-                                      if (progress_) progress_->note(text);
-                                      else std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";
-                                  }});
+                 RunLog::Settings{.metrics = settings_.objectives(), .failed = [this](const std::string& text) { show(text); }});
     log_->run_begins({"begins: hpo-tune " HPO_VERSION ": " + run_command(settings_),
                       "  study " + settings_.text("study") + " in " + settings_.text("store") + ", trainer " +
                           settings_.description().trainer + ", " + settings_.text("trials") + " trials in all, seed " +
@@ -355,6 +352,10 @@ bool StudyRun::refused(const std::vector<std::string>& problems) {
 
 void StudyRun::note(const std::string& text) {
     if (log_) log_->note(text);
+    show(text);
+}
+
+void StudyRun::show(const std::string& text) {
     if (progress_) progress_->note(text);
     else std::cerr << "hpo-tune: note: " << tools::on_one_line(text) << "\n";  // before there is a display
 }

@@ -49,8 +49,11 @@ public:
     [[nodiscard]] int run();
 
 private:
-    /// As `run`, without the end of the log.
+    void begin_log();
+    /// As `run`, without the log's beginning and end.
     [[nodiscard]] int run_unlogged();
+    /// How the store waits for trouble that can pass. Others may lock it, or its disk may be full.
+    [[nodiscard]] store::PatienceOptions patience();
     /// @name The steps, in their order. Those that return a bool have said what is wrong if it is true.
     /// @{
     void try_out_script();
@@ -60,10 +63,7 @@ private:
     void start_workers();
     [[nodiscard]] bool trainer_refuses_first_proposal();
     [[nodiscard]] bool device_is_too_small_for(const History& learned);
-    /// How the store waits for trouble that can pass. Others may lock it, or its disk may be full.
-    [[nodiscard]] store::PatienceOptions patience();
     void open_store();
-    void begin_log();
     void show_progress();
     void tell_tuner_of_trainer();
     void open_study();
@@ -79,6 +79,8 @@ private:
     /// @name What the workers, the tuner and the progress display call
     /// @{
     void note(const std::string& text);
+    /// A note that is not for the log.
+    void show(const std::string& text);
     /// Says what is wrong. Returns true if something is.
     [[nodiscard]] bool refused(const std::vector<std::string>& problems);
     void attempt_started();

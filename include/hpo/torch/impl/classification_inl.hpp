@@ -27,7 +27,6 @@ HPO_INLINE torch::Tensor balanced_weights(const std::vector<std::int64_t>& examp
 }
 
 HPO_INLINE std::vector<TrainerParameter> classification_parameters(const std::string& examples) {
-    using hpo::MemoryUse;  // own_loops/ has another
     return {
         {"train.label_smoothing", "float", "[0, 1)", 0.0, "share of a label spread over all classes", MemoryUse::whether_zero},
         {"train.class_weights", "one of none, balanced", "", std::string{"none"},

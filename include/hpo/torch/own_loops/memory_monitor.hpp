@@ -10,7 +10,7 @@
 namespace hpo::libtorch::inline own_loops {
 
 /// The memory of a stretch of a program, in bytes.
-struct MemoryUse {
+struct MonitoredMemory {
     MemoryReading begin;
     MemoryReading end;  ///< its peaks are those of the stretch
 
@@ -35,7 +35,7 @@ public:
     MemoryMonitor& operator=(const MemoryMonitor&) = delete;
 
     /// The use so far.
-    [[nodiscard]] MemoryUse use() const;
+    [[nodiscard]] MonitoredMemory use() const;
 
 private:
     c10::Device device_;

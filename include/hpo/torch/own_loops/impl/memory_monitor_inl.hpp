@@ -65,6 +65,6 @@ HPO_INLINE MemoryMonitor::~MemoryMonitor() {
     watched.names.erase(detail::watched_name(device_));
 }
 
-HPO_INLINE MemoryUse MemoryMonitor::use() const { return {begin_, read_memory(device_)}; }
+HPO_INLINE MonitoredMemory MemoryMonitor::use() const { return {begin_, read_memory(device_)}; }
 
 }  // namespace hpo::libtorch::own_loops

@@ -14,7 +14,6 @@
 namespace hpo::libtorch::inline training {
 
 HPO_INLINE std::vector<TrainerParameter> training_parameters() {
-    using hpo::MemoryUse;  // own_loops/ has another
     return {
         {"train.batch_size", "int", "[1, 1048576]", std::int64_t{64}, "examples of a batch, at most so many in memory at a time"},
         {"train.grad_accum", "int", "[1, 4096]", std::int64_t{1}, "batches for one optimizer step, one after the other in memory",
