@@ -78,7 +78,11 @@ private:
 
     void flush();
 
+    /// Tells the listener how the process ended.
     void leave();
+    /// Calls `leave` a little later. A process that another one traces, such as a debugger, can be reaped only once the tracer lets go of
+    /// it or ends. death_ tells of the end before, and only once.
+    void look_again();
     void close();
     void signal(int number) {
         signalled_ = true;
@@ -95,6 +99,7 @@ private:
     boost::asio::posix::stream_descriptor socket_;
     boost::asio::posix::stream_descriptor death_;
     boost::asio::steady_timer timer_;
+    boost::asio::steady_timer traced_;  ///< of look_again
     LineBuffer in_;
     std::string out_;
     std::string complaint_;

@@ -63,7 +63,8 @@ HPO_INLINE RemoteWorker::RemoteWorker(boost::asio::io_context& loop, Listener& l
       log_{std::move(log)},
       socket_{loop, socket.release()},
       death_{loop, ::fcntl(process_.handle(), F_DUPFD_CLOEXEC, 0)},
-      timer_{loop} {}
+      timer_{loop},
+      traced_{loop} {}
 
 HPO_INLINE void RemoteWorker::watch() {
     death_.async_wait(death_.wait_read, [self = shared_from_this()](boost::system::error_code error) {
@@ -127,16 +128,24 @@ HPO_INLINE void RemoteWorker::flush() {
 
 HPO_INLINE void RemoteWorker::leave() {
     const auto exit = process_.exit();
-    if (!exit) return;
+    if (!exit) return look_again();
     receive();  // what it said before it ended
     close();
     listener_.on_gone(*this, *exit);
+}
+
+HPO_INLINE void RemoteWorker::look_again() {
+    traced_.expires_after(std::chrono::milliseconds{10});
+    traced_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+        if (!error && !self->gone_) self->leave();
+    });
 }
 
 HPO_INLINE void RemoteWorker::close() {
     gone_ = true;
     boost::system::error_code ignored;
     timer_.cancel();
+    traced_.cancel();
     socket_.close(ignored);
     death_.close(ignored);
 }
