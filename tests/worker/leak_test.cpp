@@ -11,6 +11,7 @@
 #include "support/bytes.hpp"
 #include "support/catch.hpp"
 #include "support/pool.hpp"
+#include "support/sanitizer.hpp"
 
 using namespace hpo;
 using namespace hpo::test;
@@ -217,7 +218,7 @@ TEST_CASE("a worker whose host memory grows with each attempt is replaced, and s
     }
     REQUIRE(growth.size() == 1);
     CHECK(growth[0] > 390 * mib);
-    CHECK(growth[0] < 450 * mib);
+    if (!sanitized) CHECK(growth[0] < 450 * mib);  // what a sanitizer notes about memory grows with it
     for (int trial = 0; trial < 5; ++trial) CHECK(pids[static_cast<std::size_t>(trial)] == pids[0]);
     CHECK(pids[5] != pids[0]);
 }

@@ -8,6 +8,7 @@
 #include "hpo/worker/processor.hpp"
 #include "support/catch.hpp"
 #include "support/pool.hpp"
+#include "support/sanitizer.hpp"
 
 using namespace hpo;
 using namespace hpo::test;
@@ -197,6 +198,10 @@ TEST_CASE("a question is given up when a stop is requested, and says nothing abo
 }
 
 TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains on") {
+    if (sanitized) {
+        WARN("skipped: " << no_bad_alloc);
+        return;
+    }
     Noted noted;
     noted.config.question_memory_bytes = std::int64_t{1} << 30U;
     noted.config.prediction_timeout = 20'000ms;
@@ -212,6 +217,10 @@ TEST_CASE("a dry run that takes a terabyte is refused it, and the worker trains 
 }
 
 TEST_CASE("a limit on host memory holds while its object lives") {
+    if (sanitized) {
+        WARN("skipped: " << no_bad_alloc);
+        return;
+    }
     constexpr std::size_t bytes = std::size_t{256} << 20U;
     const auto take = [] { return std::unique_ptr<char[]>{new (std::nothrow) char[bytes]}; };
     {

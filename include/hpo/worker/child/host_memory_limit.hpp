@@ -12,11 +12,19 @@ namespace hpo::worker::inline child {
 
 /// Limits how many more bytes the process may take while this object lives. An allocation above that fails (std::bad_alloc, or a library's
 /// own error), so that the machine does not run out of memory. Private writable memory counts, also the stacks of threads.
+///
+/// Design note: built with AddressSanitizer or ThreadSanitizer it sets no limit. Their allocators end the process where memory is refused.
 class HostMemoryLimit {
 public:
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    static constexpr bool limits = false;
+#else
+    static constexpr bool limits = true;
+#endif
+
     /// 0: no limit.
     explicit HostMemoryLimit(std::int64_t further_bytes) {
-        if (further_bytes <= 0 || ::getrlimit(RLIMIT_DATA, &before_) != 0) return;
+        if (!limits || further_bytes <= 0 || ::getrlimit(RLIMIT_DATA, &before_) != 0) return;
         std::uint64_t pages = 0;  // the sixth number: data and stacks
         std::ifstream figures{"/proc/self/statm"};
         for (int figure = 0; figure < 6; ++figure) figures >> pages;

@@ -67,6 +67,7 @@ HPO_INLINE void QuestionProgress::log(std::string_view line) {
 }
 
 HPO_INLINE int WorkerLoop::serve() {
+    int status = 0;
     try {
         channel_.send(message_line(Event{Ready{.info = trainer_.info(), .build = build_}}));
         while (const auto line = channel_.receive()) {
@@ -74,11 +75,12 @@ HPO_INLINE int WorkerLoop::serve() {
             if (std::holds_alternative<Quit>(request)) break;
             std::visit([&](auto& r) { obey(r); }, request);
         }
-        return 0;
     } catch (const Error& error) {
         channel_.send(message_line(Event{Refused{error.what()}}));
-        return exit_code(error.code());
+        status = exit_code(error.code());
     }
+    if (thread_.joinable()) thread_.detach();  // it may still work, and ends with the process
+    return status;
 }
 
 HPO_INLINE void WorkerLoop::obey(RunJob& request) {
