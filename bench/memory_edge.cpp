@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What memory guards cost and save where the best configurations lie at the edge of memory: a simulated fine-tuning of encoders on 24 GiB,
-// whose best configurations need nearly all of it, and an estimator that is off by a factor of 0.7 to 1.4 and by 10 % of noise. Prints a
-// table. The guard's constants were chosen on seeds below 20000, which are not in it.
+// What memory guards cost and save where the best configurations lie at the edge of memory: the simulated study of edge_study.hpp, and an
+// estimator that is off by a factor of 0.7 to 1.4 and by 10 % of noise. Prints a table. The guard's constants were chosen on seeds below
+// 20000, which are not in it.
 //
 //     memory_edge [first seed = 20000] [seeds = 20] [trials = 300]
 #include <algorithm>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "bench/edge_study.hpp"
 #include "bench/number_argument.hpp"
 #include "hpo/memory/calibrated.hpp"
-#include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/unlimited.hpp"
 #include "hpo/pruner/none.hpp"
 #include "hpo/recovery/prune.hpp"
@@ -29,110 +29,7 @@ namespace {
 using hpo::ExecutionPlan;
 using hpo::ParamSet;
 using hpo::Value;
-
-constexpr double gibibyte = 0x1.0p30;
-constexpr auto capacity = static_cast<std::int64_t>(24 * gibibyte);
-
-const hpo::Space space = [](hpo::SpaceTrial& trial) {
-    trial.suggest_categorical("model", {Value{"base"}, Value{"large"}});
-    trial.suggest_int("bs", 8, 128, {.step = 8});
-    trial.suggest_categorical("seq", {std::int64_t{128}, std::int64_t{256}, std::int64_t{384}, std::int64_t{512}});
-    trial.suggest_categorical("precision", {Value{"fp32"}, Value{"fp16"}});
-    trial.suggest_categorical("checkpointing", {Value{"off"}, Value{"on"}});
-    trial.suggest_float("lr", 1e-6, 1e-3, {.log = true});
-    trial.suggest_float("wd", 1e-4, 1e-1, {.log = true});
-    trial.suggest_float("dropout", 0, 0.5);
-};
-
-struct Settings {
-    bool large = false;
-    bool fp16 = false;
-    bool checkpointing = false;
-    double seq = 0;
-    double batch = 0;
-    explicit Settings(const ParamSet& params)
-        : large{params.find("model")->internal == 1},
-          fp16{params.find("precision")->internal == 1},
-          checkpointing{params.find("checkpointing")->internal == 1},
-          seq{*params.number("seq")},
-          batch{*params.number("bs")} {}
-};
-
-/// Bytes of a step: 16 for each parameter, an encoder's activations (Korthikanti et al. 2022), 1.2 GiB beside.
-double true_need(const ParamSet& params, const ExecutionPlan& plan) {
-    const Settings s{params};
-    const double weights = 16.0 * (s.large ? 335e6 : 110e6);
-    const double layers = s.large ? 24 : 12;
-    const double width = s.large ? 1024 : 768;
-    const double heads = s.large ? 16 : 12;
-    const double examples = static_cast<double>(plan.effective_micro_batch().value_or(static_cast<std::int64_t>(s.batch)));
-    double activations = examples * s.seq * width * (34 + 5 * heads * s.seq / width) * layers * (s.fp16 ? 1 : 2);
-    if (s.checkpointing) activations = 2 * examples * s.seq * width * layers + activations / layers;
-    return weights + activations + 1.2 * gibibyte;
-}
-
-double loss(const ParamSet& params) {
-    const Settings s{params};
-    const double lr = std::log10(*params.number("lr") / (2e-5 * std::sqrt(s.batch / 32)));
-    const double wd = std::log10(*params.number("wd")) + 2;
-    const double dropout = *params.number("dropout") - 0.1;
-    return 0.30 + 0.08 * lr * lr + 0.02 * std::pow(std::log2(s.batch / 64), 2) - 0.04 * s.seq / 512 - (s.large ? 0.03 : 0) +
-           0.01 * wd * wd + 0.2 * dropout * dropout + (s.checkpointing ? 0.02 : 0) + (s.fp16 ? 0.005 : 0);
-}
-
-/// The estimator of one study: a bias, and noise that a configuration under a plan always has.
-struct Estimator {
-    double bias = 1;
-    hpo::Seed seed;
-
-    [[nodiscard]] double operator()(const ParamSet& params, const ExecutionPlan& plan) const {
-        const Settings s{params};
-        const auto micro = plan.effective_micro_batch().value_or(0);
-        const std::string key = std::to_string(s.large) + std::to_string(s.fp16) + std::to_string(s.checkpointing) + std::to_string(s.seq) +
-                                "x" + std::to_string(micro);
-        hpo::Rng rng{seed.derive("estimator").derive(key).value};
-        const double u = std::max(rng.uniform(), 1e-12);
-        return bias * true_need(params, plan) * std::exp(0.1 * hpo::memory::normal_quantile(std::min(u, 1 - 1e-12)));
-    }
-};
-
-/// A device of 24 GiB on which an attempt runs in no time.
-class Device final : public hpo::Executor {
-public:
-    explicit Device(const Estimator& estimator) : estimator_{estimator} {}
-    [[nodiscard]] std::size_t free_slots() const override { return job_ ? 0 : 1; }
-    void submit(const hpo::Job& job, hpo::ExecutorEvents& /*events*/) override { job_ = job; }
-    void wait(hpo::ExecutorEvents& events, double /*timeout_seconds*/) override {
-        if (!job_) return;
-        const hpo::Job job = *std::exchange(job_, std::nullopt);
-        const double need = true_need(job.params, job.plan);
-        hpo::AttemptOutcome outcome;
-        if (need > static_cast<double>(capacity)) {
-            outcome.failure = hpo::Failure{.kind = hpo::FailureKind::out_of_memory, .message = "out of memory"};
-            outcome.failure->memory.capacity = capacity;
-            outcome.failure->memory.allocated = capacity;
-            outcome.failure->requested_bytes = std::int64_t{1} << 20;
-        } else {
-            outcome.kind = hpo::OutcomeKind::complete;
-            outcome.values = {loss(job.params)};
-            outcome.peak_allocated = static_cast<std::int64_t>(need);
-        }
-        events.on_end(job.trial, outcome);
-    }
-    void interrupt() override {}
-    [[nodiscard]] std::optional<std::int64_t> capacity_bytes() const override { return capacity; }
-    [[nodiscard]] hpo::MemoryEvidence evidence(const ParamSet& params, const ExecutionPlan& plan, hpo::Evidence wanted) override {
-        hpo::MemoryEvidence evidence;
-        if (wanted == hpo::Evidence::none) return evidence;
-        evidence.prediction.emplace();
-        evidence.prediction->need = evidence.prediction->comfort = static_cast<std::int64_t>(estimator_(params, plan));
-        return evidence;
-    }
-
-private:
-    Estimator estimator_;
-    std::optional<hpo::Job> job_;
-};
+using namespace bench::edge;
 
 /// Knows every true need.
 struct Oracle {
