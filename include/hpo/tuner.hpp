@@ -52,7 +52,7 @@ public:
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::LiveSession session{policies_, books, options, observer};
         const bool interrupted = session.run([&](LiveTrial& trial) { return tuner::as_values(objective(trial)); });
-        return books.result(interrupted, session.broken());
+        return books.take_result(interrupted, session.broken());
     }
 
     /// Runs a study in this process whose parameters are known before each trial runs. `job(RunningJob&)` returns the value.
@@ -77,7 +77,7 @@ public:
         tuner::Bookkeeping books{store, study, options, observer};
         tuner::Session session{policies_, books, space, devices, options, observer};
         const bool interrupted = session.run();
-        return books.result(interrupted, session.broken());
+        return books.take_result(interrupted, session.broken());
     }
 
 private:

@@ -24,7 +24,8 @@ TEST_CASE("a run of a trainer that always throws ends by its breaker, with statu
     CHECK(ended.status == 5);
     CHECK_THAT(ended.out, Contains("study s: 10 failed"));
     CHECK(ended.error ==
-          "hpo-tune: error: study s: the run was ended, because 10 trials in a row failed in the same way: trainer_error: asked to throw "
+          "hpo-tune: error: study s: the run was ended, because 10 trials in a row failed in the same way: trainer_error on cpu: asked to "
+          "throw "
           "(trial 9; recovery: trainer_error); --breaker 0 goes on whatever fails\n");
     const auto again = run("breaker = 3,", {"--trials", "100", "--json"});  // it begins to count anew
     CHECK(again.status == 5);

@@ -78,6 +78,25 @@ TEST_CASE("a unit is written where systemd looks, with the commands that come ne
     CHECK_THAT(wrong.error, Contains("--sampler: unknown sampler 'tpee'"));
 }
 
+TEST_CASE("the unit keeps how often a run is restarted, and a wrong value is refused before it is written") {
+    const Workshop workshop;
+    CHECK_THAT(install(workshop, {"--print", "--restarts", "3", "--restart-pause", "2s"}).out,
+               Contains(R"("--supervise" "--restarts" "3" "--restart-pause" "2s")"));
+    const std::vector<std::pair<std::vector<std::string>, std::string>> refused{
+        {{"--restarts", "many"}, "--restarts: got 'many'; expected a whole number from 0 to 1000000"},
+        {{"--trials", "few"}, "--trials: got 'few'"},
+        {{"--attempt-time", "soon"}, "--attempt-time: got 'soon'"},
+        {{"--device", "gpu"}, "gpu"},
+        {{"--min-free", "much"}, "--min-free: got 'much'"},
+    };
+    for (const auto& [words, message] : refused) {
+        const auto wrong = install(workshop, words);
+        CHECK(wrong.status == 2);
+        CHECK_THAT(wrong.error, Contains(message));
+    }
+    CHECK_FALSE(fs::exists(workshop.path("config")));
+}
+
 TEST_CASE("systemd finds nothing wrong with the unit of a service") {
     const std::string analyze = "/usr/bin/systemd-analyze";
     if (!fs::exists(analyze)) {

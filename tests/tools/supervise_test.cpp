@@ -179,6 +179,9 @@ TEST_CASE("a supervised run that ends properly is not started again: done, wrong
     const auto negative = run_command(workshop, supervised(workshop, {"--restarts", "-1"}));
     CHECK(negative.status == 2);
     CHECK_THAT(negative.error, Contains("--restarts: got '-1'; expected a whole number from 0 to 1000000"));
+    const auto unsupervised = run_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--restarts", "3"});
+    CHECK(unsupervised.status == 2);
+    CHECK_THAT(unsupervised.error, Contains("--restarts: the run is not supervised; add --supervise"));
     const auto alone = run_command(workshop, {tool("hpo-tune"), "run", "bowl.lua", "--supervised", "99"});
     CHECK(alone.status == 2);
     CHECK_THAT(alone.error, Contains("only hpo-tune run --supervise gives this option"));

@@ -80,6 +80,22 @@ TEST_CASE("a breaker trips when half of the latest trials failed in one way") {
     CHECK(fresh.trip()->of == 10);
 }
 
+TEST_CASE("a breaker names the device if all the failures were on it") {
+    const auto on = [](std::int64_t number, const std::string& device) {
+        Trial trial = failed(number, "no file");
+        trial.attempts.back().plan.device = device;
+        return trial;
+    };
+    Breaker one{3};
+    for (const Trial& each : {on(0, "cuda:0"), complete(1), on(2, "cuda:1"), on(3, "cuda:1"), on(4, "cuda:1")}) one.see(each);
+    REQUIRE(one.trip());
+    CHECK(one.trip()->device == "cuda:1");
+    Breaker both{3};
+    for (const Trial& each : {on(0, "cuda:1"), on(1, "cuda:0"), on(2, "cuda:1")}) both.see(each);
+    REQUIRE(both.trip());
+    CHECK(both.trip()->device.empty());
+}
+
 TEST_CASE("memory that runs out and losses that diverge trip no breaker, nor does a breaker of 0") {
     Breaker breaker{2};
     for (std::int64_t i = 0; i < 20; ++i) breaker.see(failed(i, "nan", FailureKind::non_finite));

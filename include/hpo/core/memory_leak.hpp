@@ -31,13 +31,18 @@ inline constexpr std::string_view host_growth_mark = "host_growth";
 /// Memory held after an attempt counts only if it is more than this. No device misses less.
 inline constexpr std::int64_t least_held = 1 << 20;
 
+/// True if the mark tells memory that was held before its attempt, or left behind by it.
+[[nodiscard]] inline bool tells_held(const MemoryMark& mark) {
+    const std::int64_t allocated = mark.reading.allocated.value_or(0);
+    return mark.name == leak_mark || (mark.name == "trial_start" && allocated > 0) || (mark.name == "end" && allocated > least_held);
+}
+
 /// What the attempt's process held of the device before the attempt or after it, whichever is more. It may be leaks, memory that libraries
 /// keep, or memory that the trainer keeps on purpose. Which of them it is, and whether the attempt needed it, is unknown.
 [[nodiscard]] inline std::int64_t held_beyond(const Attempt& attempt) {
     std::int64_t held = 0;
     for (const MemoryMark& mark : attempt.memory) {
-        const std::int64_t allocated = mark.reading.allocated.value_or(0);
-        if (mark.name == "trial_start" || (mark.name == "end" && allocated > least_held)) held = std::max(held, allocated);
+        if (mark.name != leak_mark && tells_held(mark)) held = std::max(held, *mark.reading.allocated);
     }
     return held;
 }

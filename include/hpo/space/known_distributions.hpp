@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/param_set.hpp"
@@ -25,6 +28,18 @@ public:
             }
             known_.set(param);
         }
+    }
+
+    /// Lets each parameter whose distribution equals the known one share it, so that a long study keeps one of them.
+    void share(ParamSet& params) const {
+        std::vector<Param> equal;
+        std::size_t place = 0;
+        for (const Param& param : params) {
+            const Param* const known = known_.find(param.name, place++);
+            if (known && known->distribution != param.distribution && *known->distribution == *param.distribution)
+                equal.push_back({param.name, known->distribution, param.internal});
+        }
+        for (Param& param : equal) params.set(std::move(param));
     }
 
 private:

@@ -17,6 +17,8 @@
 namespace hpo::tuner {
 
 /// A study's trials in memory and in its store. Every change goes through this class, so both stay equal. A trial's number is its index.
+/// Of finished trials, tracebacks lie in the store alone, and so do memory marks, except those that tell held memory. Only a post-mortem
+/// reads them, and they would fill the memory.
 class Bookkeeping {
 public:
     Bookkeeping(Store& store, const std::string& name, const TuneOptions& options, TuneObserver& observer);
@@ -29,8 +31,9 @@ public:
     [[nodiscard]] const Study& study() const noexcept { return study_; }
     [[nodiscard]] Trial& trial(std::int64_t number) { return trials_.at(static_cast<std::size_t>(number)); }
     [[nodiscard]] History history() const { return {study_.name, study_.directions, trials_, rejections_, other_studies_}; }
-    [[nodiscard]] TuneResult result(bool interrupted, std::optional<BreakerTrip> broken) const {
-        return {study_, trials_, interrupted, std::move(broken)};
+    /// Moves the trials out: the last call.
+    [[nodiscard]] TuneResult take_result(bool interrupted, std::optional<BreakerTrip> broken) {
+        return {std::move(study_), std::move(trials_), interrupted, std::move(broken)};
     }
 
     /// Reads the attempts of other studies on devices of these names, for History::other_studies.
@@ -116,6 +119,7 @@ private:
     [[nodiscard]] std::optional<std::int64_t> run_id() const { return run_ ? std::optional{run_->id} : std::nullopt; }
     [[nodiscard]] static Quota quota(const Wanted& wanted);
     std::optional<std::int64_t> take_in(std::optional<Trial> begun);
+    static void drop_details(Trial& finished);
     void read_others();
     void recount();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,6 +23,7 @@ struct BreakerTrip {
     Failure latest;             ///< the last of them
     std::int64_t trial = 0;     ///< its trial
     std::string tried;          ///< what recovery decided about it
+    std::string device{};       ///< the only one on which they failed; empty: there were several
 };
 
 /// Ends a run in which trials fail in the same way again and again, whatever their parameters: a trainer that always throws, data that are
@@ -37,30 +39,46 @@ public:
     void see(const Trial& trial) {
         if (in_a_row_ <= 0 || trip_) return;
         const Failure* const failure = counted_failure(trial);
-        latest_.push_back(failure ? hpo::signature(*failure) : std::string{});
-        row_ = failure && latest_.size() > 1 && latest_[latest_.size() - 2] == latest_.back() ? row_ + 1 : failure ? 1 : 0;
+        latest_.push_back(failure ? Ended{hpo::signature(*failure), trial.attempts.back().plan.device} : Ended{});
+        const std::string& signature = latest_.back().signature;
+        row_ = failure && latest_.size() > 1 && latest_[latest_.size() - 2].signature == signature ? row_ + 1 : failure ? 1 : 0;
         const auto window = static_cast<std::size_t>(5 * in_a_row_);
-        if (failure) ++counts_[latest_.back()];
+        if (failure) ++counts_[signature];
         if (latest_.size() > window) {
-            if (const auto gone = counts_.find(latest_.front()); gone != counts_.end() && --gone->second == 0) counts_.erase(gone);
+            if (const auto gone = counts_.find(latest_.front().signature); gone != counts_.end() && --gone->second == 0)
+                counts_.erase(gone);
             latest_.pop_front();
         }
         if (!failure) return;
-        const std::int64_t equal = counts_[latest_.back()];
+        const std::int64_t equal = counts_[signature];
         const bool half = latest_.size() == window && 2 * equal >= static_cast<std::int64_t>(window);
         if (row_ < in_a_row_ && !half) return;
         const bool row = row_ >= in_a_row_;
+        const std::int64_t of = row ? row_ : static_cast<std::int64_t>(latest_.size());
         trip_ = BreakerTrip{.failures = row ? row_ : equal,
-                            .of = row ? row_ : static_cast<std::int64_t>(latest_.size()),
-                            .signature = latest_.back(),
+                            .of = of,
+                            .signature = signature,
                             .latest = *failure,
                             .trial = trial.number,
-                            .tried = trial.attempts.back().decision};
+                            .tried = trial.attempts.back().decision,
+                            .device = only_device(of)};
     }
 
     [[nodiscard]] const std::optional<BreakerTrip>& trip() const noexcept { return trip_; }
 
 private:
+    struct Ended {
+        std::string signature{};  ///< empty: the trial has no failure that counts
+        std::string device{};     ///< of its last attempt
+    };
+
+    /// The device of all failures among the latest `of` that equal the last one, or an empty text.
+    [[nodiscard]] std::string only_device(std::int64_t of) const {
+        const Ended& last = latest_.back();
+        const bool only = std::all_of(latest_.end() - of, latest_.end(),
+                                      [&](const Ended& each) { return each.signature != last.signature || each.device == last.device; });
+        return only ? last.device : std::string{};
+    }
     /// The failure that ended the trial, if it counts. Otherwise null.
     static const Failure* counted_failure(const Trial& trial) {
         if (trial.state != TrialState::fail || trial.attempts.empty() || !trial.attempts.back().failure) return nullptr;
@@ -69,7 +87,7 @@ private:
     }
 
     std::int64_t in_a_row_;
-    std::deque<std::string> latest_;              ///< signatures; empty: the trial has no failure that counts
+    std::deque<Ended> latest_;                    ///< the oldest first
     std::map<std::string, std::int64_t> counts_;  ///< of the signatures in latest_
     std::int64_t row_ = 0;                        ///< equal failures at the end of latest_
     std::optional<BreakerTrip> trip_;

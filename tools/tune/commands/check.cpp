@@ -22,6 +22,7 @@
 #include "tune/settings/fixed_parameters.hpp"
 #include "tune/settings/proposals.hpp"
 #include "tune/settings/stored_study.hpp"
+#include "tune/settings/value_checks.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -74,15 +75,7 @@ void find_problems(Settings& settings, Findings& findings) {
     Lines& problems = findings.problems;
     problems.guard([&] { (void)settings.policies(); });
     if (!problems.guard([&] { (void)settings.plan(); })) return;
-    problems.guard([&] { (void)settings.whole("trials", 1); });
-    problems.guard([&] { (void)settings.whole("seed", 0); });
-    for (const char* word : {"breaker", "worker-trials"}) problems.guard([&] { (void)settings.whole(word, 0); });
-    for (const char* word : {"attempt-time", "silence-time", "device-wait", "device-interval"})
-        problems.guard([&] { (void)settings.limit(word); });
-    problems.guard([&] { (void)settings.time_seconds(); });
-    problems.guard([&] { (void)settings.plugin_timeout(); });
-    problems.guard([&] { (void)device_budget(settings); });
-    problems.guard([&] { (void)settings.bytes("min-free"); });
+    for (const auto& value_check : value_checks(settings)) problems.guard(value_check);
     std::vector<Trial> stored;
     Study study;
     problems.guard([&] {

@@ -15,9 +15,11 @@
 #include "hpo/base/error.hpp"
 #include "support/text.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/commands/supervision.hpp"
 #include "tune/service/unit.hpp"
 #include "tune/settings/printed_command.hpp"
 #include "tune/settings/settings.hpp"
+#include "tune/settings/value_checks.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -26,6 +28,7 @@ struct InstallOptions {
     bool print = false;
     bool system = false;
     bool replace = false;
+    Supervision supervision{};
 };
 
 std::string variable(const char* name) {
@@ -61,7 +64,8 @@ std::string user_name() {
     return "root";
 }
 
-ServiceUnit unit_of(const Settings& settings, bool system) {
+ServiceUnit unit_of(const Settings& settings, const InstallOptions& options) {
+    const bool system = options.system;
     ServiceUnit unit{.study = settings.text("study"),
                      .command = {std::filesystem::read_symlink("/proc/self/exe").string()},
                      .folder = std::filesystem::current_path(),
@@ -71,7 +75,7 @@ ServiceUnit unit_of(const Settings& settings, bool system) {
     const bool draws = settings.text("progress") == "auto" || settings.text("progress") == "bar";
     std::vector<std::string> words =
         run_words(settings, draws ? std::map<std::string, std::string>{{"progress", "plain"}} : std::map<std::string, std::string>{});
-    words.emplace_back("--supervise");
+    for (const std::string& word : supervision_words(options.supervision)) words.push_back(word);
     unit.command.insert(unit.command.end(), words.begin(), words.end());
     return unit;
 }
@@ -111,6 +115,7 @@ void add_install_service(CLI::App& app, Actions& actions) {
     command->add_flag("--print", options->print, "only print the unit");
     command->add_flag("--system", options->system, "a service of the system, in /etc/systemd/system, that runs as you");
     command->add_flag("--replace", options->replace, "replace a unit that differs");
+    add_supervision_options(command, options->supervision);
     command->footer(
         "The options of a study are those of hpo-tune run. The working folder and HPO_PLUGIN_PATH, LD_LIBRARY_PATH,\n"
         "CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER and PYTORCH_CUDA_ALLOC_CONF are kept as they are now.\n" +
@@ -118,7 +123,9 @@ void add_install_service(CLI::App& app, Actions& actions) {
     actions.on(command, [arguments, options] {
         const Settings settings{*arguments};
         static_cast<void>(settings.policies());  // what is wrong is better said now than in a journal
-        const ServiceUnit unit = unit_of(settings, options->system);
+        for (const auto& value_check : value_checks(settings)) value_check();
+        static_cast<void>(restart_settings(options->supervision));
+        const ServiceUnit unit = unit_of(settings, *options);
         if (options->print) {
             std::cout << unit.text();
             return 0;

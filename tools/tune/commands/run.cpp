@@ -14,6 +14,7 @@
 #include "hpo/core/field.hpp"
 #include "support/terminal.hpp"
 #include "tune/commands/commands.hpp"
+#include "tune/commands/supervision.hpp"
 #include "tune/display/run_log.hpp"
 #include "tune/settings/settings.hpp"
 #include "tune/study_run/interrupts.hpp"
@@ -24,21 +25,10 @@
 namespace hpo::tune {
 namespace {
 
-/// What a person typed about the supervisor.
-struct Supervision {
-    bool wanted = false;
-    std::string restarts = "10";
-    std::string pause = "1s";
-};
-
 /// Runs the study in a child that is started again. The script is left to the child, but for the log that the command line names.
 int supervise(const Supervision& asked, const StudyArguments& arguments, const RunOptions& options, const std::vector<std::string>& words) {
     if (options.rehearse) throw Error{Errc::usage, "--supervise: a rehearsal is not supervised; leave out one of the two"};
-    const auto restarts = field_traits<std::int64_t>::parse(asked.restarts);
-    constexpr std::int64_t most_restarts = 1'000'000;
-    if (!restarts || *restarts < 0 || *restarts > most_restarts)
-        throw bad_value("--restarts", "'" + asked.restarts + "'", "a whole number from 0 to 1000000");
-    const std::chrono::milliseconds pause = require_timeout("--restart-pause", asked.pause);
+    const RestartRule::Settings restarts = restart_settings(asked);
     const auto tell = [](const std::string& text) { std::cerr << "hpo-tune: note: " << text << std::endl; };
     // The runs write their own restarts to the log. Only the end of them all is left to this process.
     const auto tell_end = [&](const std::string& text) {
@@ -48,12 +38,7 @@ int supervise(const Supervision& asked, const StudyArguments& arguments, const R
         RunLog log{tools::RotatingFile{file->second, std::numeric_limits<std::int64_t>::max(), "--log"}, {}};
         log.note(text);
     };
-    Supervisor supervisor{{.words = words,
-                           .restarts = {.first_pause = pause,
-                                        .longest_pause = std::max(pause, RestartRule::Settings{}.longest_pause),
-                                        .most_in_vain = static_cast<int>(*restarts)},
-                           .tell = tell,
-                           .tell_end = tell_end}};
+    Supervisor supervisor{{.words = words, .restarts = restarts, .tell = tell, .tell_end = tell_end}};
     return supervisor.run();
 }
 
@@ -116,25 +101,24 @@ void add_run(CLI::App& app, Actions& actions) {
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("--rehearse", options->rehearse,
                       "with --card: nothing is computed or kept; says what would run out of memory, and what would be shrunk");
+    auto supervised = std::make_shared<bool>(false);
     auto supervision = std::make_shared<Supervision>();
     command->add_flag(
-        "--supervise", supervision->wanted,
+        "--supervise", *supervised,
         "start the run again if it is killed or crashes, or if its store cannot be used for a time; go on without a terminal");
-    command
-        ->add_option("--restarts", supervision->restarts, "with --supervise: give up after so many restarts in a row that finish no trial")
-        ->type_name("N")
-        ->default_str("10");
-    command->add_option("--restart-pause", supervision->pause, "with --supervise: the first pause before a start; doubles up to 5min")
-        ->type_name("DURATION")
-        ->default_str("1s");
+    add_supervision_options(command, *supervision);
     command->add_option("--supervised", options->supervised.finished_file)->group("");  // only Supervisor gives these two
     command->add_option("--restarted", options->supervised.restarted)->group("");
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
                     std::string{exit_codes});
-    actions.on(command, [arguments, options, supervision, &actions] {
+    actions.on(command, [command, arguments, options, supervised, supervision, &actions] {
         require_real_card_or_rehearsal(options->rehearse);
-        if (supervision->wanted) return supervise(*supervision, *arguments, *options, actions.words());
+        for (const char* of_supervisor : {"--restarts", "--restart-pause"}) {
+            if (command->count(of_supervisor) > 0 && !*supervised && !options->supervised.is_so())
+                throw Error{Errc::usage, std::string{of_supervisor} + ": the run is not supervised; add --supervise"};
+        }
+        if (*supervised) return supervise(*supervision, *arguments, *options, actions.words());
         if (options->supervised.is_so()) return run_supervised(*arguments, *options);
         if (!options->rehearse) return StudyRun{*arguments, *options}.run();
         const RehearsalStore store{*arguments};

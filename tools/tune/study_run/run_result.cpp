@@ -64,8 +64,9 @@ std::string trip_text(const BreakerTrip& trip) {
     return "the run was ended, because " + std::to_string(trip.failures) +
            (row ? " trials in a row" : " of the latest " + std::to_string(trip.of) + " trials") +
            " failed in the same way: " + std::string{to_text(trip.latest.kind)} +
-           (trip.latest.where.empty() ? "" : " in " + trip.latest.where) + ": " + failure_line(trip.latest) + " (trial " +
-           std::to_string(trip.trial) + (trip.tried.empty() ? "" : "; recovery: " + trip.tried) + "); --breaker 0 goes on whatever fails";
+           (trip.latest.where.empty() ? "" : " in " + trip.latest.where) + (trip.device.empty() ? "" : " on " + trip.device) + ": " +
+           failure_line(trip.latest) + " (trial " + std::to_string(trip.trial) + (trip.tried.empty() ? "" : "; recovery: " + trip.tried) +
+           "); --breaker 0 goes on whatever fails";
 }
 
 bool is_done(const TuneResult& result, const analysis::StudyCounts& counts, const Settings& settings) {
@@ -158,6 +159,7 @@ Json trip_json(const std::optional<BreakerTrip>& trip) {
             {"signature", trip->signature},
             {"kind", std::string{to_text(trip->latest.kind)}},
             {"blame", std::string{to_text(traits_of(trip->latest).blame)}},
+            {"device", trip->device},
             {"latest_trial", trip->trial}};
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hpo/base/inline.hpp"
+#include "hpo/core/memory_leak.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/sqlite/run_liveness.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
@@ -69,6 +70,7 @@ HPO_INLINE void Bookkeeping::settle_lost() {
 }
 
 HPO_INLINE void Bookkeeping::set_params(std::int64_t number, ParamSet params) {
+    distributions_.share(params);
     distributions_.admit(params);
     trial(number).params = std::move(params);
     store_.set_params(trial(number));
@@ -148,6 +150,7 @@ HPO_INLINE void Bookkeeping::finish(std::int64_t number) {
     std::erase(own_, number);
     done_ += counts_as_done(current) ? 1 : 0;
     observer_.trial_finished(current);
+    drop_details(current);
 }
 
 HPO_INLINE void Bookkeeping::reject(Rejection rejection) {
@@ -193,7 +196,19 @@ HPO_INLINE void Bookkeeping::read_others() {
     observer_.others_changed(trials_);
 }
 
+HPO_INLINE void Bookkeeping::drop_details(Trial& finished) {
+    for (Attempt& attempt : finished.attempts) {
+        std::erase_if(attempt.memory, [](const MemoryMark& mark) { return !tells_held(mark); });
+        attempt.memory.shrink_to_fit();
+        if (attempt.failure) attempt.failure->traceback = {};
+    }
+    finished.attempts.shrink_to_fit();
+}
+
 HPO_INLINE void Bookkeeping::recount() {
+    for (Trial& trial : trials_) {
+        if (is_finished(trial.state)) drop_details(trial);
+    }
     done_ = std::count_if(trials_.begin(), trials_.end(), counts_as_done);
     left_behind_ = trials_left_behind(trials_);
     others_run_ = std::any_of(trials_.begin(), trials_.end(), [this](const Trial& each) {

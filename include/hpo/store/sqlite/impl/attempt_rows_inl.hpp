@@ -21,15 +21,22 @@ namespace hpo::store::inline sqlite {
 HPO_INLINE std::string parts_text(const std::vector<EstimatePart>& parts) {
     std::string text = "[";
     for (const EstimatePart& part : parts) {
-        text +=
-            (text.size() > 1 ? ", " : "") + ("{\"name\": " + json_quote(part.name)) + ", \"bytes\": " + std::to_string(part.bytes) + "}";
+        text += (text.size() > 1 ? ",[" : "[") + json_quote(part.name) + "," + std::to_string(part.bytes) + "]";
     }
     return text + "]";
 }
 
 HPO_INLINE std::vector<EstimatePart> parse_parts(std::string_view text) {
+    const Json list = parse_json(text);
     std::vector<EstimatePart> parts;
-    for (const Json& part : json_objects(text)) parts.push_back({part.value("name", ""), part.value("bytes", std::int64_t{0})});
+    if (!list.is_array()) return parts;
+    for (const Json& part : list) {
+        if (part.is_array() && part.size() == 2 && part[0].is_string() && part[1].is_number_integer()) {
+            parts.push_back({part[0].get<std::string>(), part[1].get<std::int64_t>()});
+        } else if (part.is_object()) {  // as older versions stored it
+            parts.push_back({part.value("name", ""), part.value("bytes", std::int64_t{0})});
+        }
+    }
     return parts;
 }
 
@@ -37,9 +44,9 @@ HPO_INLINE std::optional<std::string> neighbours_text(const std::vector<MemoryNe
     if (neighbours.empty()) return std::nullopt;
     std::string text = "[";
     for (const MemoryNeighbour& neighbour : neighbours) {
-        text += (text.size() > 1 ? ", " : "") + ("{\"pid\": " + std::to_string(neighbour.pid)) +
-                ", \"bytes\": " + std::to_string(neighbour.bytes) +
-                (neighbour.program.empty() ? "" : ", \"program\": " + json_quote(valid_utf8(neighbour.program))) + "}";
+        text += (text.size() > 1 ? "," : "") + ("{\"pid\":" + std::to_string(neighbour.pid)) +
+                ",\"bytes\":" + std::to_string(neighbour.bytes) +
+                (neighbour.program.empty() ? "" : ",\"program\":" + json_quote(valid_utf8(neighbour.program))) + "}";
     }
     return text + "]";
 }

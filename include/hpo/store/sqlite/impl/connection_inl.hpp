@@ -68,9 +68,8 @@ HPO_INLINE Connection::Connection(std::string path, Options options)
         if (options_.write && sqlite3_db_readonly(database_->getHandle(), "main") == 1) {
             throw Error{Errc::store, place() + "cannot be written: the file is read-only"};
         }
-        // A reader goes through the file once from one end to the other, so a large cache would only cost memory.
-        database_->exec(options_.write ? "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
-                                       : "PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
+        // The system keeps the file's pages, so a larger cache saves little time. It would fill the memory of a long run.
+        database_->exec("PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY");
     });
     opened_ = file_identity(path_);
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tune/settings/settings.hpp"
+
+namespace hpo::tune {
+
+/// One check for each setting that can be judged by itself, without the trainer, the store or a device. Each throws Error if its value is
+/// wrong. They refer to `settings`.
+[[nodiscard]] std::vector<std::function<void()>> value_checks(const Settings& settings);
+
+}  // namespace hpo::tune
