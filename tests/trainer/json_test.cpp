@@ -184,11 +184,13 @@ TEST_CASE("info, profile, problems and reports come back whole") {
                            .uses_cuda = true,
                            .checkpoints = true,
                            .saves_models = true,
+                           .open_ended = true,
                            .peak_sources = {"dry_run"}};
     CHECK(encode(there_and_back(info)) == encode(info));
-    CHECK(encode(info).size() == 12);
+    CHECK(encode(info).size() == 13);
     CHECK(there_and_back(info).checkpoints);
     CHECK(there_and_back(info).saves_models);
+    CHECK(there_and_back(info).open_ended);
     CHECK(there_and_back(info).uses_cuda);
     CHECK(there_and_back(info).parameters[0].standard == Value{0.5});
     CHECK(there_and_back(info).metrics[0].direction == Direction::minimize);

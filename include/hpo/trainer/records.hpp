@@ -203,6 +203,7 @@ struct JsonMembers<TrainerInfo> {
                                      JsonMember{"libtorch_version", &R::libtorch_version},
                                      JsonMember{"checkpoints", &R::checkpoints},
                                      JsonMember{"saves_models", &R::saves_models},
+                                     JsonMember{"open_ended", &R::open_ended},
                                      JsonMember{"length_parameter", &R::length_parameter},
                                      JsonMember{"peak_sources", &R::peak_sources},
                                      JsonMember{"uses_cuda", &R::uses_cuda}};

@@ -91,12 +91,12 @@ void require_known_to_trainer(const Settings& settings, const TrainerInfo& info)
     if (names.size() > 1 && !reported_metric(names).empty())
         metrics.insert(metrics.end(), measured_metrics.begin(), measured_metrics.end());
     for (std::size_t i = 0; i < names.size(); ++i) {
-        if (std::find(metrics.begin(), metrics.end(), names[i]) == metrics.end())
+        if (!info.open_ended && std::find(metrics.begin(), metrics.end(), names[i]) == metrics.end())
             throw unknown_name(settings.arguments().script + ": trainer " + info.name, "metric", names[i], metrics);
         if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
             names.begin() + static_cast<std::ptrdiff_t>(i))
             throw bad_value(settings.arguments().script + ": objectives", "metric '" + names[i] + "' twice", "each metric once");
-        require_declared_direction(settings, info, settings.description().objectives[i]);
+        if (!info.open_ended) require_declared_direction(settings, info, settings.description().objectives[i]);
     }
     std::vector<std::string> parameters;
     for (const TrainerParameter& parameter : info.parameters) parameters.push_back(parameter.name);

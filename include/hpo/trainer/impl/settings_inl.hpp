@@ -43,7 +43,7 @@ HPO_INLINE std::vector<Error> Settings::read(const TrainerInfo& info, const Trai
             if (std::find(known.begin(), known.end(), name) == known.end()) errors.push_back(unknown_name(info.name, kind, name, known));
         }
     };
-    check_names(job.params, "parameter");
+    if (!info.open_ended) check_names(job.params, "parameter");
     check_names(job.options, "option");
     for (const TrainerParameter& parameter : info.parameters) {
         const Value* given = job.find(parameter.name);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "attempt.hpp"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "hpo/failure/classify.hpp"
+#include "hpo/failure/python_error.hpp"
+#include "hpo/worker/supervisor/oom_killer.hpp"
+
+namespace command {
+namespace {
+
+constexpr std::size_t longest_line = std::size_t{64} << 10U;
+constexpr std::size_t longest_report = std::size_t{1} << 20U;
+constexpr int poll_milliseconds = 20;
+
+/// The larger of two figures that may be unknown.
+std::optional<std::int64_t> larger(const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
+    return a && b ? std::max(*a, *b) : a ? a : b;
+}
+
+}  // namespace
+
+Attempt::Attempt(const ProgramStart& start, Settings settings, hpo::Progress& progress)
+    : settings_{std::move(settings)},
+      progress_{progress},
+      program_{start},
+      output_{program_.output(), longest_line},
+      error_output_{program_.error_output(), longest_line},
+      reports_{program_.reports(), longest_report},
+      output_log_{progress},
+      error_log_{progress} {}
+
+hpo::AttemptOutcome Attempt::run() {
+    const std::int64_t kills_before = hpo::worker::oom_kills();
+    for (bool ended = false; !ended;) {
+        std::array<pollfd, 4> watched{};
+        watched[0] = {program_.ended(), POLLIN, 0};
+        std::size_t count = 1;
+        for (const LineStream* stream : {&output_, &error_output_, &reports_}) {
+            if (!stream->at_end()) watched[count++] = {stream->descriptor(), POLLIN, 0};
+        }
+        ::poll(watched.data(), count, poll_milliseconds);
+        ended = watched[0].revents != 0;
+        read_all();
+        if (!ended) stop_if_asked();
+    }
+    const ProgramEnd end = program_.wait();
+    while (!output_.at_end() || !error_output_.at_end() || !reports_.at_end()) read_all();  // all writers are gone
+    output_log_.finish();
+    error_log_.finish();
+    return outcome(end, hpo::worker::oom_kills() > kills_before);
+}
+
+void Attempt::read_all() {
+    output_.read([this](std::string_view line, bool whole) {
+        if (whole && line.starts_with(line_mark)) hear_line(line.substr(line_mark.size()), whole);
+        else output_log_.line(line);
+    });
+    error_output_.read([this](std::string_view line, bool) { error_log_.line(line); });
+    reports_.read([this](std::string_view line, bool whole) { hear_line(line, whole); });
+}
+
+void Attempt::hear_line(std::string_view text, bool whole) {
+    if (!whole) return malformed("a line above 1 MiB");
+    if (text.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    try {
+        hear(parse_program_line(text));
+    } catch (const hpo::Error& error) {
+        malformed(error.what());
+    }
+}
+
+void Attempt::hear(const ProgramLine& said) {
+    for (const auto& [name, json] : said.attributes) attributes_[name] = json;
+    if (said.memory) {
+        progress_.memory({"step", watch_.seconds(), last_report_ ? std::optional{last_report_->step} : std::nullopt, *said.memory});
+        if (!peak_) peak_.emplace();
+        peak_->peak_allocated = larger(larger(peak_->peak_allocated, said.memory->peak_allocated), said.memory->allocated);
+        peak_->peak_reserved = larger(larger(peak_->peak_reserved, said.memory->peak_reserved), said.memory->reserved);
+    }
+    if (!said.values.empty()) values_ = said.values;
+    bool go_on = !progress_.stop_requested();
+    if (said.report) {
+        last_report_ = said.report;
+        go_on = progress_.report(said.report->step, said.report->value) && go_on;
+    }
+    if (!said.wants_answer) return;
+    asks_ = true;
+    program_.answer(go_on ? "{\"prune\": false}\n" : "{\"prune\": true}\n");
+}
+
+void Attempt::malformed(const std::string& what) {
+    constexpr std::int64_t most_told = 20;
+    if (malformed_++ == 0) first_malformed_ = what;
+    if (malformed_ <= most_told) progress_.log("hpo: a report cannot be read: " + what);
+    if (malformed_ == most_told) progress_.log("hpo: further ones are only counted");
+}
+
+void Attempt::stop_if_asked() {
+    if (!progress_.stop_requested()) return;
+    if (!since_stop_) since_stop_.emplace();
+    const double grace = std::chrono::duration<double>(settings_.grace).count();
+    // A program that asks gets the answer first, and the same time to end by itself.
+    const double asked_after = asks_ ? grace : 0;
+    if (signals_sent_ == 0 && since_stop_->seconds() >= asked_after) {
+        program_.signal(SIGTERM);
+        ++signals_sent_;
+    }
+    if (signals_sent_ == 1 && since_stop_->seconds() >= asked_after + grace) {
+        program_.signal(SIGKILL);
+        ++signals_sent_;
+    }
+}
+
+hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
+    hpo::Failure failure;
+    failure.exit_status = end.status;
+    failure.message =
+        R"(the program ended with status 0 and told no value; expected a line {"value": NUMBER} in HPO_REPORT_FD, or "@hpo {"value": )"
+        R"(NUMBER}" on standard output)";
+    if (last_report_) failure.message += "; its last report was of step " + std::to_string(last_report_->step);
+    if (malformed_ > 0) failure.message += "; " + std::to_string(malformed_) + " lines cannot be read, the first: " + first_malformed_;
+    failure.traceback = std::string{error_log_.last_words()};
+    return failure;
+}
+
+hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was_short) {
+    hpo::AttemptOutcome outcome;
+    outcome.seconds = watch_.seconds();
+    outcome.attributes = std::move(attributes_);
+    if (peak_) {
+        outcome.peak_allocated = peak_->peak_allocated;
+        outcome.peak_reserved = peak_->peak_reserved;
+    }
+    if (end.peak_resident) outcome.attributes["peak_resident_bytes"] = *end.peak_resident;
+    const bool succeeded = end.status == 0;
+    if (since_stop_ && !(succeeded && !values_.empty())) {
+        outcome.kind = hpo::OutcomeKind::stopped;
+    } else if (!succeeded) {
+        const std::string_view said = error_log_.last_words().empty() ? output_log_.last_words() : error_log_.last_words();
+        outcome.failure = hpo::classify_exit(
+            {.exit_status = end.status, .signal = end.signal, .last_words = said, .host_memory_was_short = host_memory_was_short});
+        if (const auto raised = hpo::classify_exceptions(hpo::exceptions_in(said)); raised && !end.signal) {
+            outcome.failure = raised;
+            outcome.failure->traceback = std::string{said};
+            outcome.failure->exit_status = end.status;
+        }
+    } else if (values_.empty()) {
+        outcome.failure = without_value(end);
+    } else if (values_.size() != settings_.objectives && values_.size() != 1) {
+        outcome.failure = hpo::Failure{.message = "the program told " + std::to_string(values_.size()) + " values; the study has " +
+                                                  std::to_string(settings_.objectives) + " objectives"};
+    } else {
+        outcome.kind = hpo::OutcomeKind::complete;
+        outcome.values = values_;
+    }
+    return outcome;
+}
+
+}  // namespace command

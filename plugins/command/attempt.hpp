@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/base/time.hpp"
+#include "hpo/trainer/trainer.hpp"
+#include "kept_program.hpp"
+#include "line_stream.hpp"
+#include "output_log.hpp"
+#include "program_lines.hpp"
+
+namespace command {
+
+/// One run of a program: hears what it says, ends it if that is asked for, and tells how it went.
+class Attempt {
+public:
+    struct Settings {
+        std::chrono::milliseconds grace{5000};  ///< from SIGTERM to SIGKILL
+        std::size_t objectives = 1;
+        std::string metric;
+    };
+    Attempt(const ProgramStart& start, Settings settings, hpo::Progress& progress);
+
+    [[nodiscard]] hpo::AttemptOutcome run();
+
+private:
+    void hear(const ProgramLine& said);
+    void hear_line(std::string_view text, bool whole);
+    void malformed(const std::string& what);
+    void stop_if_asked();
+    void read_all();
+    [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, bool host_memory_was_short);
+    [[nodiscard]] hpo::Failure without_value(const ProgramEnd& end) const;
+
+    Settings settings_;
+    hpo::Progress& progress_;
+    hpo::Stopwatch watch_;
+    KeptProgram program_;
+    LineStream output_, error_output_, reports_;
+    OutputLog output_log_, error_log_;
+    std::vector<double> values_;
+    std::optional<hpo::Report> last_report_;
+    hpo::Attributes attributes_;
+    std::optional<hpo::MemoryReading> peak_;  ///< the highest that the program told
+    std::int64_t malformed_ = 0;
+    std::string first_malformed_;
+    bool asks_ = false;  ///< it has asked whether it should stop, so it can stop by itself
+    std::optional<hpo::Stopwatch> since_stop_;
+    int signals_sent_ = 0;
+};
+
+}  // namespace command

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "command_trainer.hpp"
+
+#include "hpo/trainer/plugin.hpp"
+
+HPO_TRAINER_PLUGIN(command::CommandTrainer);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "hpo/base/error.hpp"
+#include "hpo/store/json_text.hpp"
+#include "hpo/worker/environment.hpp"
+
+namespace command {
+namespace {
+
+bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool continues_name(char c) { return begins_name(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
+
+/// The NAME of a {NAME} that begins at `at`, or nullopt.
+std::optional<std::string_view> name_at(std::string_view word, std::size_t at) {
+    if (word[at] != '{' || at + 1 >= word.size() || !begins_name(word[at + 1])) return std::nullopt;
+    std::size_t end = at + 1;
+    while (end < word.size() && continues_name(word[end])) ++end;
+    if (end == word.size() || word[end] != '}') return std::nullopt;
+    return word.substr(at + 1, end - at - 1);
+}
+
+/// Calls `literal` with each piece of text and `name` with each NAME, in their order.
+template <class Literal, class Name>
+void each_part(std::string_view word, Literal&& literal, Name&& name) {
+    for (std::size_t i = 0; i < word.size();) {
+        const auto inner = word[i] == '{' && i + 1 < word.size() ? name_at(word, i + 1) : std::nullopt;
+        const std::size_t inner_end = inner ? i + inner->size() + 3 : 0;
+        if (inner && inner_end < word.size() && word[inner_end] == '}') {
+            literal(word.substr(i + 1, inner->size() + 2));
+            i = inner_end + 1;
+        } else if (const auto found = name_at(word, i)) {
+            name(*found);
+            i += found->size() + 2;
+        } else {
+            literal(word.substr(i, 1));
+            ++i;
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(std::string_view arguments) {
+    const auto wrong = [&](const std::string& got) {
+        return hpo::bad_value("option 'arguments'", got,
+                              R"(a JSON list of the program and its arguments, ["python3", "train.py", "{lr}"])");
+    };
+    const hpo::store::Json list = hpo::store::parse_json(arguments);
+    if (!list.is_array()) throw wrong("'" + std::string{arguments} + "'");
+    std::vector<std::string> words;
+    for (const auto& word : list) {
+        if (!word.is_string()) throw wrong(word.dump());
+        words.push_back(word.get<std::string>());
+        if (words.back().find('\0') != std::string::npos) throw wrong("a zero byte in " + word.dump());
+    }
+    if (words.empty() || words.front().empty()) throw wrong("no program");
+    return words;
+}
+
+Placeholders placeholders_of(const hpo::TrainerJob& job) {
+    Placeholders known;
+    for (const auto& [name, value] : job.params) known.emplace(name, hpo::display_text(value));
+    const auto whole = [](const std::optional<std::int64_t>& number) {
+        return number ? std::optional{std::to_string(*number)} : std::nullopt;
+    };
+    const auto add = [&](const char* name, const std::optional<std::string>& text) {
+        if (text) known.emplace(name, *text);
+    };
+    add("plan.micro_batch", whole(job.plan.effective_micro_batch()));
+    add("plan.accumulation_steps", std::to_string(job.plan.accumulation_steps()));
+    add("plan.effective_batch", whole(job.plan.effective_batch));
+    add("plan.precision", std::string{hpo::to_text(job.plan.precision)});
+    add("plan.device", hpo::worker::device_inside(job.plan.device));
+    add("trial", std::to_string(job.trial));
+    add("attempt", std::to_string(job.attempt));
+    add("study", job.study);
+    add("seed", std::to_string(job.seed));
+    add("metric", job.metric);
+    add("checkpoint_folder", job.checkpoint_folder);
+    add("resume_step", whole(job.resume_step).value_or(""));
+    return known;
+}
+
+std::string filled(std::string_view word, const Placeholders& known) {
+    std::string text;
+    const auto put = [&](std::string_view name) {
+        const auto found = known.find(name);
+        if (found == known.end()) {
+            std::vector<std::string> names;
+            for (const auto& each : known) names.push_back(each.first);
+            throw hpo::unknown_name("command line: '" + std::string{word} + "'", "placeholder", name, names);
+        }
+        text += found->second;
+    };
+    each_part(
+        word, [&](std::string_view piece) { text += piece; }, put);
+    if (text.find('\0') != std::string::npos)
+        throw hpo::bad_value("command line: '" + std::string{word} + "'", "a zero byte", "a text that an argument can hold");
+    return text;
+}
+
+std::vector<std::string> names_in(const std::vector<std::string>& words) {
+    std::vector<std::string> names;
+    for (const std::string& word : words) {
+        each_part(
+            word, [](std::string_view) {},
+            [&](std::string_view name) {
+                if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+            });
+    }
+    return names;
+}
+
+}  // namespace command

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/trainer/trainer.hpp"
+
+namespace command {
+
+/// The texts that may stand in a command line as {NAME}.
+using Placeholders = std::map<std::string, std::string, std::less<>>;
+
+/// The words of the option `arguments`, a JSON list of texts. Throws hpo::Error if it is something else, or empty.
+[[nodiscard]] std::vector<std::string> words_of(std::string_view arguments);
+
+/// Every parameter of the job by its name, and `plan.micro_batch`, `plan.accumulation_steps`, `plan.effective_batch`, `plan.precision`,
+/// `plan.device`, `trial`, `attempt`, `study`, `seed`, `metric`, `checkpoint_folder`, `resume_step`. The device is as the program sees it.
+/// What the job does not have is missing. A parameter hides another value of its name.
+[[nodiscard]] Placeholders placeholders_of(const hpo::TrainerJob& job);
+
+/// The word with each {NAME} replaced. A NAME begins with a letter or `_` and goes on with letters, digits, `_`, `.` and `-`. `{{NAME}}`
+/// becomes `{NAME}`. All other braces stay. What is put in is never looked at again. Throws hpo::Error if a NAME is unknown.
+[[nodiscard]] std::string filled(std::string_view word, const Placeholders& known);
+
+/// The names that stand in the words as {NAME}, each once, in their order.
+[[nodiscard]] std::vector<std::string> names_in(const std::vector<std::string>& words);
+
+}  // namespace command

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "command_trainer.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "attempt.hpp"
+#include "command_line.hpp"
+#include "hpo/core/device_word.hpp"
+#include "hpo/trainer/json.hpp"
+#include "hpo/trainer/settings.hpp"
+#include "hpo/worker/environment.hpp"
+
+namespace command {
+namespace {
+
+/// What the job holds as {"name": value}.
+std::string json_object(const hpo::Values& values) {
+    std::string text;
+    for (const auto& [name, value] : values) text += (text.empty() ? "" : ", ") + hpo::json_quote(name) + ": " + hpo::json_text(value);
+    return "{" + text + "}";
+}
+
+std::string plan_text(const hpo::ExecutionPlan& plan) {
+    hpo::ExecutionPlan seen = plan;
+    seen.micro_batch = plan.effective_micro_batch();
+    seen.device = hpo::worker::device_inside(plan.device);
+    auto json = hpo::encode(seen);
+    json["accumulation_steps"] = plan.accumulation_steps();
+    return json.dump();
+}
+
+hpo::worker::Environment environment_of(const hpo::TrainerJob& job) {
+    hpo::worker::Environment environment = hpo::worker::inherited_environment();
+    const auto set = [&](const char* name, const std::string& text) { hpo::worker::set_variable(environment, name, text); };
+    set("HPO_STUDY", job.study);
+    set("HPO_TRIAL", std::to_string(job.trial));
+    set("HPO_ATTEMPT", std::to_string(job.attempt));
+    set("HPO_PARAMS", json_object(job.params));
+    set("HPO_PLAN", plan_text(job.plan));
+    set("HPO_DEVICE", hpo::worker::device_inside(job.plan.device));
+    set("HPO_SEED", std::to_string(job.seed));
+    set("HPO_METRIC", job.metric);
+    set("HPO_CHECKPOINT_FOLDER", job.checkpoint_folder);
+    set("HPO_RESUME_STEP", job.resume_step ? std::to_string(*job.resume_step) : "");
+    return environment;
+}
+
+/// A parameter of the study may have the name of an option, which it must not replace.
+hpo::TrainerJob only_options(hpo::TrainerJob job) {
+    job.params.clear();
+    return job;
+}
+
+bool is_program(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
+
+/// True if the program is a file that can be started, or is found in PATH as execvp looks for it.
+bool can_be_started(const std::string& program) {
+    if (program.find('/') != std::string::npos) return is_program(program);
+    const char* const variable = std::getenv("PATH");
+    std::string_view folders = variable ? variable : "/bin:/usr/bin";
+    for (bool more = true; more;) {
+        const std::size_t end = folders.find(':');
+        const std::string folder{folders.substr(0, end)};
+        if (is_program((folder.empty() ? "." : folder) + "/" + program)) return true;
+        more = end != std::string_view::npos;
+        if (more) folders.remove_prefix(end + 1);
+    }
+    return false;
+}
+
+}  // namespace
+
+hpo::TrainerInfo CommandTrainer::info() const {
+    hpo::TrainerInfo info;
+    info.name = "command";
+    info.summary = "any program: each attempt starts it, with the parameters in its command line";
+    info.parameters = {
+        {"arguments", "text", "", {}, "the program and its arguments, a JSON list; hpo.command { ... } writes it", hpo::MemoryUse::none},
+        {"grace_ms", "int", "[0, 3600000]", std::int64_t{5000}, "milliseconds from SIGTERM to SIGKILL for a program that is to stop",
+         hpo::MemoryUse::none},
+    };
+    info.metrics = {{"value", hpo::Direction::minimize, "what the program tells as its value; the study may call it by any name"}};
+    info.open_ended = true;
+    return info;
+}
+
+hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& job, hpo::Progress& progress) {
+    const hpo::Settings settings{info(), only_options(job)};
+    const Placeholders known = placeholders_of(job);
+    ProgramStart start{.words = {}, .environment = environment_of(job)};
+    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(filled(word, known));
+    if (hpo::is_cpu(job.plan.device)) start.data_limit = job.plan.cap_bytes;
+    Attempt attempt{start,
+                    {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},
+                     .objectives = std::max<std::size_t>(1, job.objectives.size()),
+                     .metric = job.metric},
+                    progress};
+    return attempt.run();
+}
+
+std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& job) {
+    std::vector<hpo::TrainerProblem> problems = hpo::Settings::problems(info(), only_options(job));
+    if (!problems.empty()) return problems;
+    try {
+        const hpo::Settings settings{info(), only_options(job)};
+        const std::vector<std::string> words = words_of(settings.text("arguments"));
+        const Placeholders known = placeholders_of(job);
+        std::vector<std::string> filled_words;
+        for (const std::string& word : words) filled_words.push_back(filled(word, known));
+        if (!can_be_started(filled_words.front()))
+            problems.push_back({"arguments", "the program '" + filled_words.front() + "' is not there, or cannot be started"});
+    } catch (const hpo::Error& error) {
+        problems.push_back({"arguments", error.what()});
+    }
+    return problems;
+}
+
+}  // namespace command

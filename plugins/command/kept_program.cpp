@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+#include "kept_program.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <span>
+
+#include "hpo/base/error.hpp"
+
+namespace command {
+namespace {
+
+using hpo::worker::Descriptor;
+using hpo::worker::system_failure;
+
+// Small numbers, because dash redirects only to single digits.
+constexpr int report_descriptor = 3;
+constexpr int answer_descriptor = 4;
+
+/// What the keeper tells: that the program began, or how it ended.
+struct News {
+    pid_t program;
+    int wait_status;
+    std::int64_t peak_resident;
+};
+
+struct Pipe {
+    Descriptor read, write;
+    static Pipe make() {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0) throw system_failure("command: cannot make a pipe");
+        return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+    }
+};
+
+// Between fork and exec of a process with threads, only functions that are safe in a signal handler may be called. So nothing below takes
+// memory.
+
+void write_all(int to, const void* data, std::size_t size) {
+    const char* at = static_cast<const char*>(data);
+    while (size > 0) {
+        const ssize_t written = ::write(to, at, size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return;
+        at += written;
+        size -= static_cast<std::size_t>(written);
+    }
+}
+
+/// Reads exactly `size` bytes; false at the end of the stream.
+bool read_all(int from, void* data, std::size_t size) {
+    char* at = static_cast<char*>(data);
+    while (size > 0) {
+        const ssize_t got = ::read(from, at, size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        at += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+/// Closes every descriptor but these, which must be sorted.
+void close_all_but(std::span<const int> kept) {
+    unsigned from = 0;
+    for (const int each : kept) {
+        const auto number = static_cast<unsigned>(each);
+        if (number > from) ::close_range(from, number - 1, 0);
+        from = number + 1;
+    }
+    ::close_range(from, ~0U, 0);
+}
+
+/// The parent of a process, from the text of /proc/PID/stat: "PID (NAME) STATE PARENT ...". NAME may hold anything. 0: unknown.
+pid_t parent_in(std::span<const char> stat) {
+    const char* at = nullptr;
+    for (const char& c : stat) {
+        if (c == ')') at = &c;
+    }
+    const char* const end = stat.data() + stat.size();
+    if (!at || end - at < 5) return 0;
+    pid_t parent = 0;
+    for (at += 4; at < end && *at >= '0' && *at <= '9'; ++at) parent = parent * 10 + (*at - '0');
+    return parent;
+}
+
+struct Directory {  // what the kernel writes for each entry (getdents64)
+    std::uint64_t inode;
+    std::int64_t offset;
+    unsigned short size;
+    unsigned char type;
+    char name[1];
+};
+
+/// Kills every child of this process.
+void kill_children() {
+    const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (proc < 0) return;
+    const pid_t self = ::getpid();
+    alignas(Directory) std::array<char, 16384> entries;
+    for (long got = 0; (got = ::syscall(SYS_getdents64, proc, entries.data(), entries.size())) > 0;) {
+        for (long at = 0; at < got;) {
+            const auto* entry = reinterpret_cast<const Directory*>(entries.data() + at);
+            at += entry->size;
+            if (entry->name[0] < '1' || entry->name[0] > '9') continue;
+            std::array<char, 64> path{};
+            const std::size_t length = ::strlen(entry->name);
+            if (length + 6 > path.size()) continue;
+            ::memcpy(path.data(), entry->name, length);
+            ::memcpy(path.data() + length, "/stat", 6);
+            const int file = ::openat(proc, path.data(), O_RDONLY | O_CLOEXEC);
+            if (file < 0) continue;
+            std::array<char, 256> stat;
+            const ssize_t size = ::read(file, stat.data(), stat.size());
+            ::close(file);
+            if (size <= 0 || parent_in({stat.data(), static_cast<std::size_t>(size)}) != self) continue;
+            pid_t child = 0;
+            for (const char* digit = entry->name; *digit; ++digit) child = child * 10 + (*digit - '0');
+            ::kill(child, SIGKILL);
+        }
+    }
+    ::close(proc);
+}
+
+/// Kills and reaps children until there are none. The children of a killed one become children of this process, which adopts.
+template <class Reaped>
+void end_children(Reaped&& reaped) {
+    for (timespec pause{0, 200'000};;) {
+        int status = 0;
+        struct rusage usage {};
+        pid_t gone = 0;
+        while ((gone = ::wait4(-1, &status, WNOHANG, &usage)) > 0) reaped(gone, status, usage);
+        if (gone < 0 && errno != EINTR) return;
+        kill_children();
+        ::nanosleep(&pause, nullptr);
+        pause.tv_nsec = std::min(pause.tv_nsec * 2, 20'000'000L);
+    }
+}
+
+/// What the program's process needs. Made before the fork.
+struct Prepared {
+    std::vector<char*> words, environment;
+    int output, error_output, reports, answers, exec_error;
+    std::optional<std::int64_t> data_limit;
+};
+
+[[noreturn]] void become_program(const Prepared& prepared, pid_t keeper) {
+    ::setsid();
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != keeper) ::_exit(127);
+    const int null = ::open("/dev/null", O_RDONLY);
+    // First above all the numbers that are wanted, so that none is overwritten before it is moved.
+    std::array moved{null, prepared.output, prepared.error_output, prepared.reports, prepared.answers};
+    for (int& each : moved) each = ::fcntl(each, F_DUPFD_CLOEXEC, 100);
+    const int exec_error = ::fcntl(prepared.exec_error, F_DUPFD_CLOEXEC, 100);
+    for (int i = 0; i < static_cast<int>(moved.size()); ++i) ::dup2(moved[static_cast<std::size_t>(i)], i);
+    const std::array kept{0, 1, 2, report_descriptor, answer_descriptor, exec_error};
+    close_all_but(kept);
+    if (prepared.data_limit) {
+        const rlimit limit{static_cast<rlim_t>(*prepared.data_limit), static_cast<rlim_t>(*prepared.data_limit)};
+        ::setrlimit(RLIMIT_DATA, &limit);
+    }
+    for (int number = 1; number < NSIG; ++number) {
+        if (number != SIGKILL && number != SIGSTOP) ::signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execvpe(prepared.words.front(), prepared.words.data(), prepared.environment.data());
+    const int error = errno;
+    write_all(exec_error, &error, sizeof error);
+    ::_exit(127);
+}
+
+[[noreturn]] void become_keeper(const Prepared& prepared, int news, int life) {
+    ::setsid();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::prctl(PR_SET_NAME, "hpo-keeper");
+    for (int number = 1; number < NSIG; ++number) {
+        if (number != SIGKILL && number != SIGSTOP && number != SIGCHLD) ::signal(number, SIG_IGN);
+    }
+    ::signal(SIGCHLD, SIG_DFL);
+    sigset_t child_ends;
+    ::sigemptyset(&child_ends);
+    ::sigaddset(&child_ends, SIGCHLD);
+    ::sigprocmask(SIG_SETMASK, &child_ends, nullptr);
+    const int signals = ::signalfd(-1, &child_ends, SFD_CLOEXEC | SFD_NONBLOCK);
+    const pid_t self = ::getpid();
+    const pid_t program = ::fork();
+    if (program == 0) become_program(prepared, self);
+    if (program < 0) {
+        const int error = errno;
+        write_all(prepared.exec_error, &error, sizeof error);
+    }
+    std::array kept{news, life, signals};
+    std::sort(kept.begin(), kept.end());
+    close_all_but(kept);
+    News told{program, 0, 0};
+    write_all(news, &told, sizeof told);
+    bool ended = program < 0;
+    const auto reaped = [&](pid_t gone, int status, const struct rusage& usage) {
+        if (gone != program) return;
+        ended = true;
+        told.wait_status = status;
+        told.peak_resident = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+    };
+    while (!ended) {
+        std::array<pollfd, 2> watched{{{signals, POLLIN, 0}, {life, POLLIN, 0}}};
+        ::poll(watched.data(), watched.size(), -1);
+        if (watched[1].revents != 0) break;  // nobody holds the other end any more
+        std::array<char, sizeof(signalfd_siginfo)> ignored;
+        while (::read(signals, ignored.data(), ignored.size()) > 0) {
+        }
+        int status = 0;
+        struct rusage usage {};
+        for (pid_t gone = 0; !ended && (gone = ::wait4(-1, &status, WNOHANG, &usage)) > 0;) reaped(gone, status, usage);
+    }
+    end_children(reaped);
+    write_all(news, &told, sizeof told);
+    ::_exit(0);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (const std::string& text : texts)
+        all.push_back(const_cast<char*>(text.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): exec
+    all.push_back(nullptr);
+    return all;
+}
+
+void make_nonblocking(int descriptor) { ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK); }
+
+}  // namespace
+
+KeptProgram::KeptProgram(const ProgramStart& start) {
+    Pipe output = Pipe::make(), error_output = Pipe::make(), reports = Pipe::make(), answers = Pipe::make(), news = Pipe::make(),
+         life = Pipe::make(), exec_error = Pipe::make();
+    hpo::worker::Environment environment = start.environment;
+    hpo::worker::set_variable(environment, "HPO_REPORT_FD", std::to_string(report_descriptor));
+    hpo::worker::set_variable(environment, "HPO_ANSWER_FD", std::to_string(answer_descriptor));
+    const Prepared prepared{.words = pointers(start.words),
+                            .environment = pointers(environment),
+                            .output = output.write.get(),
+                            .error_output = error_output.write.get(),
+                            .reports = reports.write.get(),
+                            .answers = answers.read.get(),
+                            .exec_error = exec_error.write.get(),
+                            .data_limit = start.data_limit};
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // should somebody kill the keeper
+    keeper_ = ::fork();
+    if (keeper_ == 0) become_keeper(prepared, news.write.get(), life.read.get());
+    if (keeper_ < 0) throw system_failure("command: cannot start a process");
+    output_ = std::move(output.read);
+    error_output_ = std::move(error_output.read);
+    reports_ = std::move(reports.read);
+    answers_ = std::move(answers.write);
+    news_ = std::move(news.read);
+    life_ = std::move(life.write);
+    for (Pipe* pipe : {&output, &error_output, &reports, &answers, &news, &life, &exec_error}) {
+        pipe->write = Descriptor{};
+        if (pipe != &exec_error) pipe->read = Descriptor{};
+    }
+    int error = 0;
+    const bool failed = read_all(exec_error.read.get(), &error, sizeof error);
+    News begun{};
+    if (!failed && read_all(news_.get(), &begun, sizeof begun)) program_ = begun.program;
+    if (failed || program_ <= 0) {
+        life_ = Descriptor{};
+        ::waitpid(keeper_, nullptr, 0);
+        throw hpo::Error{hpo::Errc::bad_value, "the program '" + start.words.front() +
+                                                   "' cannot be started: " + (failed ? std::strerror(error) : "its keeper was killed") +
+                                                   (failed && error == ENOENT ? "; it was looked for in PATH" : "")};
+    }
+    for (const Descriptor* each : {&output_, &error_output_, &reports_, &answers_}) make_nonblocking(each->get());
+}
+
+KeptProgram::~KeptProgram() {
+    life_ = Descriptor{};
+    if (keeper_ > 0) ::waitpid(keeper_, nullptr, 0);
+}
+
+void KeptProgram::answer(const std::string& line) noexcept {
+    const ssize_t ignored = ::write(answers_.get(), line.data(), line.size());
+    static_cast<void>(ignored);
+}
+
+void KeptProgram::signal(int number) const noexcept { ::kill(-program_, number); }
+
+ProgramEnd KeptProgram::wait() {
+    News told{};
+    const bool heard = read_all(news_.get(), &told, sizeof told);
+    life_ = Descriptor{};
+    ::waitpid(keeper_, nullptr, 0);
+    keeper_ = -1;
+    if (!heard) {
+        end_children([](pid_t, int, const struct rusage&) {});
+        throw hpo::Error{hpo::Errc::plugin, "the process that keeps the program was killed"};
+    }
+    ProgramEnd end;
+    if (WIFEXITED(told.wait_status)) end.status = WEXITSTATUS(told.wait_status);
+    else end.signal = WTERMSIG(told.wait_status);
+    if (told.peak_resident > 0) end.peak_resident = told.peak_resident;
+    return end;
+}
+
+}  // namespace command

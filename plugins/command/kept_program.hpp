@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/worker/descriptor.hpp"
+#include "hpo/worker/environment.hpp"
+
+namespace command {
+
+/// How a program ended.
+struct ProgramEnd {
+    std::optional<int> status;                    ///< its exit status
+    std::optional<int> signal;                    ///< or the signal that ended it
+    std::optional<std::int64_t> peak_resident{};  ///< bytes: the largest peak of the program and of the children that it waited for
+};
+
+/// What is started.
+struct ProgramStart {
+    std::vector<std::string> words;            ///< the program, which is looked for in PATH, and its arguments
+    hpo::worker::Environment environment;      ///< of the program. HPO_REPORT_FD and HPO_ANSWER_FD are added
+    std::optional<std::int64_t> data_limit{};  ///< bytes of private writable memory of each of its processes (RLIMIT_DATA)
+};
+
+/// A program that cannot outlive this object or this process, nor can anything that it starts. A keeper, a small process between the two,
+/// sees to that. It adopts every descendant whose parent ends (PR_SET_CHILD_SUBREAPER), also one in a session of its own. Once the program
+/// ends, or this process does, it kills all of them. The program is in a process group and a session of its own.
+///
+/// Thread safety: one thread at a time.
+class KeptProgram {
+public:
+    /// Throws hpo::Error if the program cannot be started.
+    explicit KeptProgram(const ProgramStart& start);
+    KeptProgram(const KeptProgram&) = delete;
+    KeptProgram& operator=(const KeptProgram&) = delete;
+    /// Ends the program and all that it started, at once.
+    ~KeptProgram();
+
+    /// @name For reading; they do not block
+    /// @{
+    [[nodiscard]] int output() const noexcept { return output_.get(); }
+    [[nodiscard]] int error_output() const noexcept { return error_output_.get(); }
+    [[nodiscard]] int reports() const noexcept { return reports_.get(); }
+    /// Can be read once the program has ended.
+    [[nodiscard]] int ended() const noexcept { return news_.get(); }
+    /// @}
+
+    /// Writes a line to the program's HPO_ANSWER_FD. It is lost if the program does not read.
+    void answer(const std::string& line) noexcept;
+    /// Sends a signal to the program's process group.
+    void signal(int number) const noexcept;
+    /// The process of the program.
+    [[nodiscard]] pid_t pid() const noexcept { return program_; }
+    /// Waits until the program and all that it started are gone. Kills what is left. Throws hpo::Error if the keeper was killed.
+    [[nodiscard]] ProgramEnd wait();
+
+private:
+    hpo::worker::Descriptor output_, error_output_, reports_, answers_;
+    hpo::worker::Descriptor news_;  ///< what the keeper tells
+    hpo::worker::Descriptor life_;  ///< closed: the keeper ends all
+    pid_t keeper_ = -1;
+    pid_t program_ = -1;
+};
+
+}  // namespace command

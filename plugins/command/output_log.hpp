@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "hpo/trainer/trainer.hpp"
+
+namespace command {
+
+/// Passes a program's output on to the trial's log: its beginning as it comes, and its end once it has ended. What is between is left out,
+/// so a program that writes without end does not fill the disk.
+class OutputLog {
+public:
+    static constexpr std::size_t most_at_once = std::size_t{1} << 20U;
+    static constexpr std::size_t most_in_end = std::size_t{64} << 10U;
+
+    explicit OutputLog(hpo::Progress& progress) : progress_{progress} {}
+
+    void line(std::string_view text) {
+        keep(text);
+        if (passed_ < most_at_once) {
+            passed_ += text.size() + 1;
+            progress_.log(text);
+        } else held_ += text.size() + 1;
+    }
+    /// Passes on what was held back.
+    void finish() {
+        if (held_ == 0) return;
+        const std::size_t shown = held_ < end_.size() ? held_ : end_.size();
+        if (held_ > shown) progress_.log("... (" + std::to_string(held_ - shown) + " bytes left out)");
+        std::string_view text{end_};
+        text.remove_prefix(end_.size() - shown);
+        if (text.ends_with('\n')) text.remove_suffix(1);
+        progress_.log(text);
+        held_ = 0;
+    }
+    /// The last lines, for an explanation of the end.
+    [[nodiscard]] std::string_view last_words(std::size_t most = 16384) const {
+        std::string_view text{end_};
+        if (text.size() <= most) return text;
+        text.remove_prefix(text.size() - most);
+        const std::size_t line_end = text.find('\n');
+        return line_end == std::string_view::npos ? text : text.substr(line_end + 1);
+    }
+
+private:
+    void keep(std::string_view text) {
+        end_ += text;
+        end_ += '\n';
+        if (end_.size() > 2 * most_in_end) end_.erase(0, end_.size() - most_in_end);
+    }
+
+    hpo::Progress& progress_;
+    std::string end_;  ///< at least the last most_in_end bytes
+    std::size_t passed_ = 0;
+    std::size_t held_ = 0;  ///< bytes that were not passed on
+};
+
+}  // namespace command

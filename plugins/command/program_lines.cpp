@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "program_lines.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+#include "hpo/base/error.hpp"
+#include "hpo/store/json_text.hpp"
+
+namespace command {
+namespace {
+
+using hpo::store::Json;
+
+constexpr const char* known_members = "step, value, values, attr, memory, answer";
+
+/// The beginning of a text, for a message.
+std::string shown(std::string_view text) {
+    constexpr std::size_t most = 80;
+    const std::string all = hpo::store::valid_utf8(text.substr(0, most));
+    return "'" + all + (text.size() > most ? "...'" : "'");
+}
+
+double number_of(const std::string& name, const Json& json) {
+    if (const auto number = hpo::store::json_number(json)) return *number;
+    throw hpo::bad_value(name, shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)), "a number");
+}
+
+std::int64_t whole_of(const std::string& name, const Json& json) {
+    if (json.is_number_integer()) return json.get<std::int64_t>();
+    throw hpo::bad_value(name, shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)), "a whole number");
+}
+
+hpo::MemoryReading memory_of(const Json& json) {
+    if (!json.is_object()) throw hpo::bad_value("memory", "no object", R"({"allocated": BYTES, "reserved": BYTES})");
+    hpo::MemoryReading reading;
+    for (const auto& [name, bytes] : json.items()) {
+        const auto set = [&](std::optional<std::int64_t>& member) {
+            const std::int64_t number = whole_of("memory." + name, bytes);
+            if (number < 0) throw hpo::bad_value("memory." + name, std::to_string(number), "bytes");
+            member = number;
+        };
+        if (name == "allocated") set(reading.allocated);
+        else if (name == "reserved") set(reading.reserved);
+        else if (name == "free") set(reading.free);
+        else if (name == "capacity") set(reading.capacity);
+        else if (name == "limit") set(reading.limit);
+        else if (name == "peak_allocated") set(reading.peak_allocated);
+        else if (name == "peak_reserved") set(reading.peak_reserved);
+        else
+            throw hpo::bad_value("memory", "the member " + shown(name),
+                                 "allocated, reserved, free, capacity, limit, peak_allocated, peak_reserved");
+    }
+    return reading;
+}
+
+}  // namespace
+
+ProgramLine parse_program_line(std::string_view line) {
+    const Json json = hpo::store::parse_json(line);
+    if (!json.is_object()) throw hpo::bad_value("", shown(line), R"(a JSON object, such as {"step": 1, "value": 0.3} or {"value": 0.2})");
+    ProgramLine said;
+    std::optional<std::int64_t> step;
+    for (const auto& [name, member] : json.items()) {
+        if (name == "step") step = whole_of(name, member);
+        else if (name == "value") said.values = {number_of(name, member)};
+        else if (name == "values") {
+            if (!member.is_array() || member.empty()) throw hpo::bad_value(name, shown(member.dump()), "a list of numbers");
+            said.values.clear();
+            for (const Json& each : member) said.values.push_back(number_of(name, each));
+        } else if (name == "attr") {
+            if (!member.is_object()) throw hpo::bad_value(name, "no object", R"({"name": value})");
+            for (const auto& [key, value] : member.items())
+                said.attributes[key] = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+        } else if (name == "memory") said.memory = memory_of(member);
+        else if (name == "answer") {
+            if (!member.is_boolean()) throw hpo::bad_value(name, shown(member.dump()), "true or false");
+            said.wants_answer = member.get<bool>();
+        } else throw hpo::bad_value("", "the member " + shown(name), known_members);
+    }
+    if (json.contains("value") && json.contains("values")) throw hpo::bad_value("", "both value and values", "one of them");
+    if (step) {
+        if (!json.contains("value")) throw hpo::bad_value("step", "no value with it", R"({"step": 1, "value": 0.3})");
+        if (*step < 0) throw hpo::bad_value("step", std::to_string(*step), "a whole number of at least 0");
+        said.report = hpo::Report{.step = *step, .value = said.values.front()};
+        said.values.clear();
+    }
+    return said;
+}
+
+}  // namespace command

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+#include "command/attempt.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "command/command_trainer.hpp"
+#include "hpo/base/error.hpp"
+#include "hpo/core/value.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/temporary_directory.hpp"
+
+using Catch::Contains;
+using hpo::FailureKind;
+using hpo::OutcomeKind;
+using hpo::tests::TemporaryDirectory;
+
+namespace {
+
+struct Listener final : hpo::Progress {
+    std::vector<hpo::Report> reports;
+    std::vector<hpo::MemoryMark> marks;
+    std::string text;
+    std::optional<std::int64_t> stop_at;  ///< a report of this step is the last
+    std::string stop_when_said;           ///< a line of the program's output that asks for the stop; empty: none
+    bool stop = false;
+    bool report(std::int64_t step, double value) override {
+        reports.push_back({step, value});
+        if (stop_at && step >= *stop_at) stop = true;
+        return !stop;
+    }
+    [[nodiscard]] bool stop_requested() const override { return stop; }
+    void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
+    void log(std::string_view line) override {
+        text += std::string{line} + "\n";
+        if (!stop_when_said.empty() && line == stop_when_said) stop = true;
+    }
+};
+
+/// A job of the trainer `command` that runs these words.
+hpo::TrainerJob job_of(const std::vector<std::string>& words, hpo::Values params = {}) {
+    std::string list;
+    for (const std::string& word : words) list += (list.empty() ? "" : ", ") + hpo::json_quote(word);
+    hpo::TrainerJob job;
+    job.study = "s";
+    job.metric = "loss";
+    job.params = std::move(params);
+    job.options = {{"arguments", "[" + list + "]"}, {"grace_ms", std::int64_t{300}}};
+    return job;
+}
+
+hpo::AttemptOutcome run(const hpo::TrainerJob& job, Listener& listener) { return command::CommandTrainer{}.run(job, listener); }
+
+hpo::TrainerJob shell(const std::string& script, hpo::Values params = {}) { return job_of({"sh", "-c", script, "sh"}, std::move(params)); }
+
+/// True if the process is there and no zombie.
+bool is_alive(pid_t pid) {
+    std::ifstream stat{"/proc/" + std::to_string(pid) + "/stat"};
+    std::string text;
+    std::getline(stat, text);
+    const auto name_end = text.rfind(')');
+    return name_end != std::string::npos && text.at(name_end + 2) != 'Z' && text.at(name_end + 2) != 'X';
+}
+
+/// The number in a file that a program writes.
+pid_t pid_in(const std::string& file) {
+    pid_t pid = 0;
+    std::ifstream{file} >> pid;
+    REQUIRE(pid > 1);
+    return pid;
+}
+
+}  // namespace
+
+TEST_CASE("a program reports on its descriptor and on standard output, and its last value counts") {
+    Listener listener;
+    auto job = shell(R"(echo '{"step": 1, "value": 0.5}' >&$HPO_REPORT_FD
+        echo 'plain line'; echo '@hpo {"step": 2, "value": 0.25}'; echo complaint >&2
+        echo '{"memory": {"allocated": 100, "reserved": 300}}' >&$HPO_REPORT_FD
+        echo '{"attr": {"who": "'$HPO_STUDY' '$HPO_TRIAL' '$HPO_DEVICE'"}}' >&$HPO_REPORT_FD
+        echo '@hpo {"value": 7}'; echo '{"value": 0.125}' >&$HPO_REPORT_FD)");
+    job.trial = 12;
+    const auto outcome = run(job, listener);
+    REQUIRE(outcome.kind == OutcomeKind::complete);
+    CHECK(outcome.values.size() == 1);
+    REQUIRE(listener.reports.size() == 2);
+    CHECK(outcome.attributes.at("who") == "\"s 12 cpu\"");
+    CHECK(outcome.attributes.contains("peak_resident_bytes"));
+    REQUIRE(listener.marks.size() == 1);
+    CHECK(outcome.peak_allocated == 100);
+    CHECK(outcome.peak_reserved == 300);
+    CHECK_THAT(listener.text, Contains("plain line\n") && Contains("complaint\n") && !Contains("@hpo"));
+}
+
+TEST_CASE("any parameter reaches a program as one argument, unchanged, and in HPO_PARAMS") {
+    const std::vector<std::string> hostile{"a b",       "'",        "\"",  "$(id)", "`id`", "-x", "--", "",
+                                           "new\nline", "\xc3\xbc", "{x}", "\\",    "*",    ";",  "%s"};
+    for (const std::string& value : hostile) {
+        INFO(value);
+        const auto job = job_of({"python3", "-c", R"(import json, os, sys
+assert json.loads(os.environ["HPO_PARAMS"]) == {"x": sys.argv[1], "n": 3}, sys.argv
+assert sys.argv[2:] == ["n=3"], sys.argv
+print("@hpo " + json.dumps({"value": 1, "attr": {"x": sys.argv[1]}})))",
+                                 "{x}", "n={n}"},
+                                {{"x", value}, {"n", std::int64_t{3}}});
+        Listener listener;
+        const auto outcome = run(job, listener);
+        INFO(listener.text);
+        REQUIRE(outcome.kind == OutcomeKind::complete);
+        CHECK(outcome.attributes.at("x") == hpo::json_quote(value));
+    }
+}
+
+TEST_CASE("a program finds its plan, and its own process group") {
+    auto job = job_of({"python3", "-c", R"(import json, os
+plan = json.loads(os.environ["HPO_PLAN"])
+assert (plan["micro_batch"], plan["accumulation_steps"], plan["effective_batch"], plan["device"]) == (24, 3, 64, "cpu"), plan
+assert os.getpgrp() == os.getsid(0) == os.getpid()
+assert open("/dev/stdin").read() == ""
+assert {int(n) for n in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + n)} <= {
+    0, 1, 2, int(os.environ["HPO_REPORT_FD"]), int(os.environ["HPO_ANSWER_FD"])}
+print("@hpo {\"values\": [1, 2]}"))"});
+    job.plan.effective_batch = 64;
+    job.plan.micro_batch = 24;
+    job.objectives = {"a", "b"};
+    Listener listener;
+    const auto outcome = run(job, listener);
+    INFO(listener.text);
+    REQUIRE(outcome.kind == OutcomeKind::complete);
+    CHECK(outcome.values == std::vector<double>{1, 2});
+}
+
+TEST_CASE("how a program fails is told from its words, its status and its signal") {
+    struct Case {
+        const char* script;
+        FailureKind kind;
+        const char* message;
+    };
+    const std::vector<Case> cases{
+        {"exit 3", FailureKind::trainer_error, "the process ended with status 3"},
+        {"echo 'hpo: no data' >&2; exit 1", FailureKind::trainer_error, "status 1"},
+        {"kill -SEGV $$", FailureKind::crash, "SIGSEGV"},
+        {"true", FailureKind::trainer_error, "told no value"},
+        {"echo '@hpo {\"step\": 4, \"value\": 1}'", FailureKind::trainer_error, "its last report was of step 4"},
+        {"echo '@hpo {\"valu\": 1}'", FailureKind::trainer_error, "1 lines cannot be read, the first: got the member 'valu'"},
+        {"echo '@hpo {\"value\": 1}'; exit 1", FailureKind::trainer_error, "status 1"},
+        {"echo '@hpo {\"values\": [1, 2, 3]}'", FailureKind::trainer_error, "told 3 values; the study has 1 objectives"},
+        {"echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; 21.00 GiB "
+         "already allocated; 1.02 GiB free; 21.50 GiB reserved in total by PyTorch)' >&2; exit 1",
+         FailureKind::out_of_memory, "CUDA out of memory"},
+    };
+    for (const Case& each : cases) {
+        INFO(each.script);
+        Listener listener;
+        const auto outcome = run(shell(each.script), listener);
+        REQUIRE(outcome.kind == OutcomeKind::failed);
+        REQUIRE(outcome.failure);
+        CHECK(outcome.failure->kind == each.kind);
+        CHECK_THAT(outcome.failure->message, Contains(each.message));
+    }
+    Listener listener;
+    const auto raised = run(job_of({"python3", "-c", "raise MemoryError"}), listener);
+    REQUIRE(raised.failure);
+    CHECK(raised.failure->kind == FailureKind::host_out_of_memory);
+    CHECK_THAT(raised.failure->traceback, Contains("Traceback"));
+    CHECK_THROWS_WITH(run(job_of({"no-such-program"}), listener),
+                      Contains("the program 'no-such-program' cannot be started: No such file or directory; it was looked for in PATH"));
+    CHECK_THROWS_WITH(run(job_of({"/etc/passwd"}), listener), Contains("'/etc/passwd' cannot be started: Permission denied"));
+}
+
+TEST_CASE("a program that is to stop gets SIGTERM, then SIGKILL, and one that asks is told") {
+    Listener polite;
+    polite.stop_at = 2;
+    const auto stopped =
+        run(shell("trap 'echo bye; exit 0' TERM; echo '@hpo {\"step\": 1, \"value\": 1}'; echo '@hpo {\"step\": 2, \"value\": 1}'; "
+                  "while :; do sleep 0.02; done"),
+            polite);
+    CHECK(stopped.kind == OutcomeKind::stopped);
+    CHECK_THAT(polite.text, Contains("bye\n"));
+
+    Listener deaf;
+    deaf.stop_when_said = "ready";
+    CHECK(run(shell("trap '' TERM; echo ready; while :; do sleep 0.02; done"), deaf).kind == OutcomeKind::stopped);
+
+    Listener asking;
+    asking.stop_at = 2;
+    const auto told = run(job_of({"python3", "-c", R"(import json, os
+out = os.fdopen(int(os.environ["HPO_REPORT_FD"]), "w", buffering=1)
+answers = os.fdopen(int(os.environ["HPO_ANSWER_FD"]))
+for step in range(1, 100):
+    print(json.dumps({"step": step, "value": 1.0, "answer": True}), file=out)
+    if json.loads(answers.readline())["prune"]:
+        print("pruned at", step)
+        break)"}),
+                          asking);
+    CHECK(told.kind == OutcomeKind::stopped);
+    CHECK(asking.text == "pruned at 2\n");
+    CHECK(asking.reports.size() == 2);
+}
+
+TEST_CASE("nothing that a program starts outlives it: children, daemons, and those that ignore SIGTERM") {
+    const TemporaryDirectory folder;
+    const std::string daemon = folder.file("daemon");
+    const std::string child = folder.file("child");
+    Listener listener;
+    const auto outcome =
+        run(shell("(setsid sh -c 'trap \"\" TERM; echo $$ > " + daemon + "; while :; do sleep 1; done' &) ; sh -c 'echo $$ > " + child +
+                  "; while :; do sleep 1; done' & while [ ! -s " + daemon + " ] || [ ! -s " + child +
+                  " ]; do sleep 0.01; done; echo '@hpo {\"value\": 1}'"),
+            listener);
+    CHECK(outcome.kind == OutcomeKind::complete);
+    CHECK_FALSE(is_alive(pid_in(daemon)));
+    CHECK_FALSE(is_alive(pid_in(child)));
+}
+
+TEST_CASE("if the process that runs a program is killed, or its keeper is, the program and its children end") {
+    for (const bool kill_keeper : {false, true}) {
+        INFO("keeper " << kill_keeper);
+        const TemporaryDirectory folder;
+        const std::string program = folder.file("program"), daemon = folder.file("daemon");
+        const std::string script = "(setsid sh -c 'echo $$ > " + daemon + "; while :; do sleep 1; done' &) ; while [ ! -s " + daemon +
+                                   " ]; do sleep 0.01; done; echo $PPID > " + folder.file("keeper") + "; echo $$ > " + program +
+                                   "; while :; do sleep 1; done";
+        const pid_t runner = ::fork();
+        REQUIRE(runner >= 0);
+        if (runner == 0) {
+            try {
+                Listener listener;
+                (void)run(shell(script), listener);
+            } catch (const hpo::Error&) {
+                ::_exit(3);  // the keeper was killed
+            }
+            ::_exit(0);
+        }
+        const auto wait_until = [](auto&& done) {
+            for (int i = 0; i < 3000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+            return done();
+        };
+        REQUIRE(wait_until([&] {
+            pid_t pid = 0;
+            std::ifstream{program} >> pid;
+            return pid > 1;
+        }));
+        ::kill(kill_keeper ? pid_in(folder.file("keeper")) : runner, SIGKILL);
+        CHECK(wait_until([&] { return !is_alive(pid_in(program)) && !is_alive(pid_in(daemon)); }));
+        int status = 0;
+        CHECK(::waitpid(runner, &status, 0) == runner);
+        if (kill_keeper) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
+    }
+}
+
+TEST_CASE("a program that writes without end or ends its lines never costs little, and its end is kept") {
+    Listener listener;
+    const auto outcome =
+        run(shell("head -c 30000000 /dev/zero | tr '\\0' 'x'; yes line | head -c 30000000; echo; echo the end; exit 2"), listener);
+    CHECK(outcome.kind == OutcomeKind::failed);
+    CHECK(listener.text.size() < 3'000'000);
+    CHECK_THAT(listener.text, Contains(" bytes left out)\n") && Catch::EndsWith("the end\n"));
+    CHECK_THAT(outcome.failure->traceback, Contains("the end"));
+}
+
+TEST_CASE("a program that closes its descriptors, writes half a line, or floods its reports ends clearly") {
+    Listener closed;
+    CHECK(run(shell("exec 1>&- 2>&-; eval \"exec $HPO_REPORT_FD>&-\"; sleep 0.05"), closed).failure->message.find("told no value") !=
+          std::string::npos);
+    Listener half;
+    CHECK(run(shell("printf '{\"value\": 0.5}' >&$HPO_REPORT_FD"), half).values == std::vector{0.5});  // the end of the stream ends it
+    Listener broken;
+    const auto cut = run(shell("printf '{\"value\": 0.' >&$HPO_REPORT_FD"), broken);
+    CHECK(cut.kind == OutcomeKind::failed);
+    Listener flood;
+    const auto flooded = run(shell("yes garbage | head -n 100000 >&$HPO_REPORT_FD; echo '@hpo {\"value\": 1}'"), flood);
+    CHECK(flooded.kind == OutcomeKind::complete);
+    CHECK_THAT(flood.text, Contains("hpo: a report cannot be read: got 'garbage'") && Contains("hpo: further ones are only counted"));
+    CHECK(flood.text.size() < 10'000);
+}
+
+TEST_CASE("1,000 children of a program are gone after it") {
+    Listener listener;
+    const TemporaryDirectory folder;
+    const auto outcome = run(job_of({"python3", "-c", R"(import os, sys, time
+with open(sys.argv[1], "w") as file:
+    for _ in range(1000):
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(1000)
+            os._exit(0)
+        print(pid, file=file)
+print("@hpo {\"value\": 1}"))",
+                                     folder.file("pids")}),
+                             listener);
+    INFO(listener.text);
+    CHECK(outcome.kind == OutcomeKind::complete);
+    std::ifstream pids{folder.file("pids")};
+    int count = 0;
+    for (pid_t pid = 0; pids >> pid; ++count) CHECK_FALSE(is_alive(pid));
+    CHECK(count == 1000);
+}
+
+TEST_CASE("a program's private memory is limited by the plan's cap") {
+    auto job = job_of({"python3", "-c", "b = bytearray(400 << 20); print('@hpo {\"value\": 1}')"});
+    Listener free;
+    CHECK(run(job, free).kind == OutcomeKind::complete);
+    job.plan.cap_bytes = std::int64_t{200} << 20;
+    Listener capped;
+    const auto outcome = run(job, capped);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == FailureKind::host_out_of_memory);
+}
+
+TEST_CASE("the check of a command names a missing program and unknown placeholders, and starts nothing") {
+    command::CommandTrainer trainer;
+    CHECK(trainer.check(job_of({"python3", "{x}"}, {{"x", 1.0}})).empty());
+    CHECK(trainer.check(job_of({"sh", "-c", "touch /nowhere/at-all"})).empty());
+    const auto named = trainer.check(job_of({"python3", "--lr={lr}"}, {{"optim.lr", 1.0}}));
+    REQUIRE(named.size() == 1);
+    CHECK_THAT(named[0].what, Contains("unknown placeholder 'lr'"));
+    const auto missing = trainer.check(job_of({"no-such-program"}));
+    REQUIRE(missing.size() == 1);
+    CHECK_THAT(missing[0].what, Contains("the program 'no-such-program' is not there"));
+    CHECK_FALSE(trainer.check(job_of({"/etc/passwd"})).empty());
+    hpo::TrainerJob none;
+    CHECK(trainer.check(none).size() == 1);
+    // A parameter of the study may have an option's name.
+    CHECK(trainer.check(job_of({"python3", "{arguments}"}, {{"arguments", "not a list"}})).empty());
+}
