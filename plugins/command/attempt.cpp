@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "hpo/core/device_word.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/python_error.hpp"
 #include "hpo/worker/supervisor/oom_killer.hpp"
@@ -34,7 +35,8 @@ Attempt::Attempt(const ProgramStart& start, Settings settings, hpo::Progress& pr
       error_output_{program_.error_output(), longest_line},
       reports_{program_.reports(), longest_report},
       output_log_{progress},
-      error_log_{progress} {}
+      error_log_{progress},
+      tree_{program_.keeper(), settings_.device} {}
 
 hpo::AttemptOutcome Attempt::run() {
     const std::int64_t kills_before = hpo::worker::oom_kills();
@@ -48,7 +50,10 @@ hpo::AttemptOutcome Attempt::run() {
         ::poll(watched.data(), count, poll_milliseconds);
         ended = watched[0].revents != 0;
         read_all();
-        if (!ended) stop_if_asked();
+        if (!ended) {
+            stop_if_asked();
+            look_at_memory();
+        }
     }
     const ProgramEnd end = program_.wait();
     while (!output_.at_end() || !error_output_.at_end() || !reports_.at_end()) read_all();  // all writers are gone
@@ -80,9 +85,9 @@ void Attempt::hear(const ProgramLine& said) {
     for (const auto& [name, json] : said.attributes) attributes_[name] = json;
     if (said.memory) {
         progress_.memory({"step", watch_.seconds(), last_report_ ? std::optional{last_report_->step} : std::nullopt, *said.memory});
-        if (!peak_) peak_.emplace();
-        peak_->peak_allocated = larger(larger(peak_->peak_allocated, said.memory->peak_allocated), said.memory->allocated);
-        peak_->peak_reserved = larger(larger(peak_->peak_reserved, said.memory->peak_reserved), said.memory->reserved);
+        if (!told_peak_) told_peak_.emplace();
+        told_peak_->peak_allocated = larger(larger(told_peak_->peak_allocated, said.memory->peak_allocated), said.memory->allocated);
+        told_peak_->peak_reserved = larger(larger(told_peak_->peak_reserved, said.memory->peak_reserved), said.memory->reserved);
     }
     if (!said.values.empty()) values_ = said.values;
     bool go_on = !progress_.stop_requested();
@@ -118,6 +123,21 @@ void Attempt::stop_if_asked() {
     }
 }
 
+void Attempt::look_at_memory() {
+    // A look costs a millisecond or more, so it takes at most a fiftieth of the time.
+    constexpr double share = 0.02;
+    constexpr double least_pause = 0.05;
+    const double begin = watch_.seconds();
+    if (begin < next_look_) return;
+    const auto bytes = tree_.now();
+    const double end = watch_.seconds();
+    next_look_ = end + std::max(least_pause, (end - begin) / share);
+    if (!bytes) return;
+    seen_peak_ = larger(seen_peak_, bytes);
+    if (sampling_times_.due(end))
+        progress_.memory({"step", end, last_report_ ? std::optional{last_report_->step} : std::nullopt, {.reserved = bytes}});
+}
+
 hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
     hpo::Failure failure;
     failure.exit_status = end.status;
@@ -134,11 +154,10 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was
     hpo::AttemptOutcome outcome;
     outcome.seconds = watch_.seconds();
     outcome.attributes = std::move(attributes_);
-    if (peak_) {
-        outcome.peak_allocated = peak_->peak_allocated;
-        outcome.peak_reserved = peak_->peak_reserved;
-    }
-    if (end.peak_resident) outcome.attributes["peak_resident_bytes"] = *end.peak_resident;
+    if (hpo::is_cpu(settings_.device)) seen_peak_ = larger(seen_peak_, end.peak_resident);  // the kernel misses no moment
+    // What the program knows of itself is better than what is seen from outside.
+    if (told_peak_) outcome.peak_allocated = told_peak_->peak_allocated;
+    outcome.peak_reserved = told_peak_ && told_peak_->peak_reserved ? told_peak_->peak_reserved : seen_peak_;
     const bool succeeded = end.status == 0;
     if (since_stop_ && !(succeeded && !values_.empty())) {
         outcome.kind = hpo::OutcomeKind::stopped;

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "hpo/base/time.hpp"
+#include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "kept_program.hpp"
 #include "line_stream.hpp"
 #include "output_log.hpp"
 #include "program_lines.hpp"
+#include "tree_memory.hpp"
 
 namespace command {
 
@@ -23,7 +25,7 @@ public:
     struct Settings {
         std::chrono::milliseconds grace{5000};  ///< from SIGTERM to SIGKILL
         std::size_t objectives = 1;
-        std::string metric;
+        std::string device = "cpu";  ///< of the plan
     };
     Attempt(const ProgramStart& start, Settings settings, hpo::Progress& progress);
 
@@ -34,6 +36,7 @@ private:
     void hear_line(std::string_view text, bool whole);
     void malformed(const std::string& what);
     void stop_if_asked();
+    void look_at_memory();
     void read_all();
     [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, bool host_memory_was_short);
     [[nodiscard]] hpo::Failure without_value(const ProgramEnd& end) const;
@@ -47,7 +50,11 @@ private:
     std::vector<double> values_;
     std::optional<hpo::Report> last_report_;
     hpo::Attributes attributes_;
-    std::optional<hpo::MemoryReading> peak_;  ///< the highest that the program told
+    std::optional<hpo::MemoryReading> told_peak_;  ///< the highest that the program told
+    TreeMemory tree_;
+    hpo::SamplingTimes sampling_times_;
+    double next_look_ = 0;                   ///< seconds after the start
+    std::optional<std::int64_t> seen_peak_;  ///< bytes: the highest that was seen from outside
     std::int64_t malformed_ = 0;
     std::string first_malformed_;
     bool asks_ = false;  ///< it has asked whether it should stop, so it can stop by itself

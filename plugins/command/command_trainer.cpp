@@ -97,7 +97,7 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& job, hpo::Progres
     Attempt attempt{start,
                     {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},
                      .objectives = std::max<std::size_t>(1, job.objectives.size()),
-                     .metric = job.metric},
+                     .device = job.plan.device},
                     progress};
     return attempt.run();
 }

@@ -54,8 +54,8 @@ public:
     void answer(const std::string& line) noexcept;
     /// Sends a signal to the program's process group.
     void signal(int number) const noexcept;
-    /// The process of the program.
-    [[nodiscard]] pid_t pid() const noexcept { return program_; }
+    /// The process whose descendants are the program and all that it starts.
+    [[nodiscard]] pid_t keeper() const noexcept { return keeper_; }
     /// Waits until the program and all that it started are gone. Kills what is left. Throws hpo::Error if the keeper was killed.
     [[nodiscard]] ProgramEnd wait();
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -36,7 +37,12 @@ struct Listener final : hpo::Progress {
         return !stop;
     }
     [[nodiscard]] bool stop_requested() const override { return stop; }
-    void memory(const hpo::MemoryMark& mark) override { marks.push_back(mark); }
+    std::string file_at_bytes;  ///< is written once that much memory was seen
+    std::int64_t bytes = 0;
+    void memory(const hpo::MemoryMark& mark) override {
+        marks.push_back(mark);
+        if (!file_at_bytes.empty() && mark.reading.reserved > bytes) std::ofstream{file_at_bytes} << "seen";
+    }
     void log(std::string_view line) override {
         text += std::string{line} + "\n";
         if (!stop_when_said.empty() && line == stop_when_said) stop = true;
@@ -91,8 +97,7 @@ TEST_CASE("a program reports on its descriptor and on standard output, and its l
     CHECK(outcome.values.size() == 1);
     REQUIRE(listener.reports.size() == 2);
     CHECK(outcome.attributes.at("who") == "\"s 12 cpu\"");
-    CHECK(outcome.attributes.contains("peak_resident_bytes"));
-    REQUIRE(listener.marks.size() == 1);
+    CHECK(std::ranges::count_if(listener.marks, [](const hpo::MemoryMark& mark) { return mark.reading.allocated == 100; }) == 1);
     CHECK(outcome.peak_allocated == 100);
     CHECK(outcome.peak_reserved == 300);
     CHECK_THAT(listener.text, Contains("plain line\n") && Contains("complaint\n") && !Contains("@hpo"));
@@ -301,6 +306,40 @@ print("@hpo {\"value\": 1}"))",
     int count = 0;
     for (pid_t pid = 0; pids >> pid; ++count) CHECK_FALSE(is_alive(pid));
     CHECK(count == 1000);
+}
+
+TEST_CASE("the memory of a program and its children is seen from outside, also a short peak of one process") {
+    constexpr std::int64_t mib = std::int64_t{1} << 20;
+    const TemporaryDirectory folder;
+    Listener tree;
+    tree.file_at_bytes = folder.file("seen");
+    tree.bytes = 270 * mib;
+    const auto both = run(job_of({"python3", "-c", R"(import os, sys, time
+def hold(mib):
+    b = bytearray(mib << 20)
+    for i in range(0, len(b), 4096): b[i] = 1
+    return b
+ready, told = os.pipe()
+if os.fork() == 0:
+    b = hold(120)
+    os.write(told, b"x")
+    time.sleep(1000)
+b = hold(150)
+os.read(ready, 1)
+while not os.path.exists(sys.argv[1]): time.sleep(0.01)
+print("@hpo {\"value\": 1}"))",
+                                  tree.file_at_bytes}),
+                          tree);
+    INFO(tree.text);
+    REQUIRE(both.kind == OutcomeKind::complete);
+    REQUIRE(both.peak_reserved);
+    CHECK(*both.peak_reserved > 270 * mib);
+    CHECK(*both.peak_reserved < 400 * mib);
+    CHECK_FALSE(both.peak_allocated);
+    CHECK(std::ranges::any_of(tree.marks, [](const hpo::MemoryMark& mark) { return mark.reading.reserved > 270 * mib; }));
+    Listener brief;
+    const auto flash = run(job_of({"python3", "-c", "b = b'x' * (200 << 20); del b; print('@hpo {\"value\": 1}')"}), brief);
+    CHECK(flash.peak_reserved > 200 * mib);
 }
 
 TEST_CASE("a program's private memory is limited by the plan's cap") {

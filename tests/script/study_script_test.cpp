@@ -263,6 +263,25 @@ TEST_CASE("a command is a trainer with its arguments") {
     CHECK(script.description().trainer == "command");
     CHECK(script.description().trainer_options.at("arguments") ==
           hpo::Value{std::string{R"(["python3", "train.py", "--lr", "{optim.lr}"])"}});
+    const auto command = [](const std::string& table) {
+        return load("local hpo = require 'hpo' return hpo.study { name = 'c', trainer = hpo.command " + table +
+                    ", objective = { metric = 'value', direction = 'minimize' }, space = function() end }");
+    };
+    const auto with_option = command("{ 'sh', grace_ms = 100, 1 }");
+    CHECK(with_option.description().trainer_options.at("arguments") == hpo::Value{std::string{R"(["sh", "1"])"}});
+    CHECK(with_option.description().trainer_options.at("grace_ms") == hpo::Value{std::int64_t{100}});
+    const std::vector<std::pair<const char*, const char*>> refused{
+        {"{}", "got an empty list for the command line"},
+        {"{ grace_ms = 1 }", "got an empty list for the command line"},
+        {"{ 'sh', [3] = 'x' }", "got a table with names or gaps for the command line"},
+        {"{ 'sh', name = 'x' }", "got the option 'name'; expected the words"},
+        {"{ 'sh', {} }", "entry 2 of the command line"},
+        {"(7)", "the command line"},
+    };
+    for (const auto& [table, message] : refused) {
+        CAPTURE(table);
+        CHECK_THAT(error_of([&] { command(table); }), Catch::Contains(message));
+    }
 }
 
 TEST_CASE("an endless space is ended within two seconds of work, with its place") {

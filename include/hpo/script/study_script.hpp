@@ -88,7 +88,7 @@ private:
         /// Reads `text` as a value of the type of `like`. A whole number is accepted if `like` is a real number.
         static std::optional<Value> parse(std::string_view text, const Value& like, std::string_view& expected);
 
-        /// hpo.command { "program", "argument", ... }: the trainer named command. Its arguments become a JSON list.
+        /// hpo.command { "program", "argument", ..., option = value }: the trainer named command. Its arguments become a JSON list.
         static int command(lua_State* L);
 
         std::map<std::string, std::string, std::less<>> set_;

@@ -43,7 +43,8 @@ HPO_INLINE std::string failure_line(const Failure& failure) {
     }
     if (!failure.exit_status) return first;
     const std::string exception = detail::last_exception(failure.traceback);
-    return exception.empty() || first.find(exception) != std::string::npos ? first : first + ": " + exception;
+    const bool says_it = first.find(exception) != std::string::npos || (!first.empty() && exception.find(first) != std::string::npos);
+    return exception.empty() || says_it ? first : first + ": " + exception;
 }
 
 }  // namespace hpo

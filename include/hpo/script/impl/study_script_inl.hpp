@@ -226,11 +226,24 @@ HPO_INLINE std::optional<Value> StudyScript::Runtime::parse(std::string_view tex
 }
 
 HPO_INLINE int StudyScript::Runtime::command(lua_State* L) {
+    if (lua_type(L, 1) != LUA_TTABLE) (void)require_list(L, 1, "hpo.command", "the command line");
+    lua_settop(L, 1);
+    constexpr int words = 2, trainer = 3;
+    lua_newtable(L);
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {  // named members are options of the trainer
+        const bool is_option = lua_type(L, -2) == LUA_TSTRING;
+        const std::string_view name = is_option ? lua_tostring(L, -2) : "";
+        if (name == "name" || name == "arguments")
+            raise(L, "hpo.command: got the option '" + std::string{name} + "'; expected the words of the command line without a name");
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, is_option ? trainer : words);
+    }
     std::string arguments = "[";
-    for (const Value& part : require_list(L, 1, "hpo.command", "the command line")) {
+    for (const Value& part : require_list(L, words, "hpo.command", "the command line")) {
         arguments += (arguments.size() > 1 ? ", " : "") + json_quote(display_text(part));
     }
-    lua_createtable(L, 0, 2);
     set_member(L, "name", Value{std::string{"command"}});
     set_member(L, "arguments", Value{arguments + "]"});
     return 1;

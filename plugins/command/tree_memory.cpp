@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "tree_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <system_error>
+
+#include "hpo/core/device_word.hpp"
+#include "hpo/device/visible_cards.hpp"
+#include "hpo/worker/environment.hpp"
+
+namespace command {
+namespace {
+
+std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+/// The parent in /proc/PID/stat, "PID (NAME) STATE PARENT ...", where NAME may hold anything. 0: unknown.
+pid_t parent_of(pid_t pid) {
+    std::ifstream file{folder_of(pid) + "/stat"};
+    std::ostringstream text;
+    text << file.rdbuf();
+    const std::string stat = text.str();
+    const auto name_end = stat.rfind(')');
+    pid_t parent = 0;
+    char state = 0;
+    if (name_end != std::string::npos) std::istringstream{stat.substr(name_end + 1)} >> state >> parent;
+    return parent;
+}
+
+std::int64_t proportional_bytes(pid_t pid) {
+    std::ifstream rollup{folder_of(pid) + "/smaps_rollup"};
+    for (std::string line; std::getline(rollup, line);) {
+        std::int64_t kibibytes = 0;
+        if (line.starts_with("Pss:") && std::istringstream{line.substr(4)} >> kibibytes) return kibibytes * 1024;
+    }
+    std::int64_t size = 0, resident = 0;
+    std::ifstream{folder_of(pid) + "/statm"} >> size >> resident;
+    return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace
+
+std::vector<pid_t> process_tree(pid_t root) {
+    std::multimap<pid_t, pid_t> children;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc", error}) {
+        const std::string name = entry.path().filename();
+        pid_t pid = 0;
+        if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
+        children.emplace(parent_of(pid), pid);
+    }
+    std::vector<pid_t> tree{root};
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+        const auto [begin, end] = children.equal_range(tree[i]);
+        for (auto child = begin; child != end; ++child) tree.push_back(child->second);
+    }
+    return tree;
+}
+
+TreeMemory::TreeMemory(pid_t root, const std::string& device) : root_{root}, host_{hpo::is_cpu(device)} {
+    if (host_) return;
+    nvml_ = hpo::device::Nvml::load();
+    if (nvml_) card_ = hpo::device::card_of("cuda:0", nvml_->devices(), hpo::worker::card_selection(hpo::worker::inherited_environment()));
+}
+
+std::optional<std::int64_t> TreeMemory::now() const {
+    std::vector<pid_t> tree = process_tree(root_);
+    tree.erase(tree.begin());
+    std::optional<std::int64_t> bytes;
+    if (host_) {
+        for (const pid_t pid : tree) bytes = bytes.value_or(0) + proportional_bytes(pid);
+        return bytes.value_or(0) > 0 ? bytes : std::nullopt;
+    }
+    if (!card_) return std::nullopt;
+    for (const auto& process : nvml_->occupancy(*card_).processes) {
+        if (std::find(tree.begin(), tree.end(), static_cast<pid_t>(process.pid)) != tree.end()) bytes = bytes.value_or(0) + process.bytes;
+    }
+    return bytes;
+}
+
+}  // namespace command

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hpo/store/snapshot.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+
+namespace {
+
+std::string script(const std::string& command, const std::string& more) {
+    return "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = hpo.command " + command +
+           ",\n  objective = { metric = \"loss\", direction = \"minimize\" }, sampler = \"random\", pruner = \"none\", seed = 3, workers = "
+           "2,\n  " +
+           more +
+           "\n  space = function(trial) trial:float(\"x\", -5, 5) trial:categorical(\"kind\", { \"a b\", \"$(touch bad)\", \"-x\" }) end "
+           "}\n";
+}
+
+CommandResult tune(const Workshop& workshop, std::vector<std::string> words) {
+    words.insert(words.begin(), tool("hpo-tune"));
+    return run_command(workshop, words);
+}
+
+std::vector<hpo::Trial> trials_of(const Workshop& workshop) {
+    hpo::store::Snapshot snapshot{workshop.file("hpo.db")};
+    return snapshot.trials(snapshot.study("s"));
+}
+
+}  // namespace
+
+TEST_CASE("a study of a program keeps its values, reports, attributes, memory and output") {
+    const Workshop workshop;
+    workshop.write("train.py", R"(import json, os, sys
+reports = os.fdopen(int(os.environ["HPO_REPORT_FD"]), "w", buffering=1)
+x = float(sys.argv[1])
+for step in (1, 2):
+    print(json.dumps({"step": step, "value": x * x + 1 / step}), file=reports)
+print("kind", sys.argv[2])
+print("@hpo " + json.dumps({"value": x * x, "attr": {"kind": sys.argv[2]}}))
+)");
+    workshop.write("s.lua", script(R"({ "python3", "train.py", "{x}", "{kind}" })", "trials = 8,"));
+    const auto checked = tune(workshop, {"check", "s.lua"});
+    INFO(checked.error);
+    CHECK(checked.status == 0);
+    const auto ran = tune(workshop, {"run", "s.lua", "--progress", "none"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    CHECK_THAT(ran.out, Contains("study s: 8 complete") && Contains("best: loss "));
+    CHECK_FALSE(std::filesystem::exists(workshop.path("bad")));
+    const auto trials = trials_of(workshop);
+    REQUIRE(trials.size() == 8);
+    for (const hpo::Trial& trial : trials) {
+        const double x = *trial.params.number("x");
+        REQUIRE(trial.values.size() == 1);
+        CHECK(trial.values[0] == Approx(x * x));
+        CHECK(trial.intermediate.size() == 2);
+        CHECK(trial.user_attributes.at("kind") == hpo::json_text(*trial.params.value("kind")));
+        CHECK(trial.attempts.at(0).peak_reserved > std::int64_t{1} << 20);
+    }
+    CHECK_THAT(run_command(workshop, {tool("hpo-analyze"), "trial", "0", "--store", "hpo.db"}).out, Contains("kind "));
+}
+
+TEST_CASE("a program that runs out of memory on a GPU is explained, and the others go on") {
+    const Workshop workshop;
+    workshop.write("train.py", R"(import sys
+if float(sys.argv[1]) > 0:
+    raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.69 GiB of which 1.02 GiB is free.")
+print('@hpo {"value": 1}')
+)");
+    workshop.write("s.lua", script(R"({ "python3", "train.py", "{x}" })", "trials = 20,"));
+    const auto ran = tune(workshop, {"run", "s.lua", "--progress", "none"});
+    INFO(ran.error);
+    CHECK(ran.status == 0);
+    const auto told = run_command(workshop, {tool("hpo-analyze"), "oom", "--store", "hpo.db"});
+    CHECK_THAT(told.out, Contains("asked for 2.00 GiB; 1.02 GiB of 23.69 GiB were free") && Contains("x "));
+    for (const hpo::Trial& trial : trials_of(workshop)) {
+        CHECK((trial.state == hpo::TrialState::complete) == (*trial.params.number("x") <= 0));
+    }
+    const auto page = run_command(workshop, {tool("hpo-analyze"), "failures", "--store", "hpo.db"}).out;
+    CHECK_THAT(page, Contains("CUDA out of memory. Tried to allocate 2.00 GiB") && !Contains("is free.: RuntimeError"));
+}
+
+TEST_CASE("a mistake in the command line of a program is told before anything runs") {
+    const Workshop workshop;
+    const auto error = [&](const std::string& command) {
+        workshop.write("s.lua", script(command, "trials = 2,"));
+        const auto checked = tune(workshop, {"check", "s.lua"});
+        CHECK(checked.status == 2);
+        return checked.error;
+    };
+    CHECK_THAT(error(R"({ "python3", "train.py", "{y}" })"), Contains("unknown placeholder 'y'"));
+    CHECK_THAT(error(R"({ "no-such-program" })"), Contains("the program 'no-such-program' is not there, or cannot be started"));
+    CHECK_THAT(error(R"({ "sh", grace = 1 })"), Contains("unknown option 'grace'; known: arguments, grace_ms"));
+    CHECK_THAT(error(R"({ "sh", grace_ms = -1 })"), Contains("grace_ms: got '-1'; expected a whole number in [0, 3600000]"));
+    const auto ran = tune(workshop, {"run", "s.lua"});
+    CHECK(ran.status == 2);
+}
+
+TEST_CASE("several objectives of a program, and names of its own for them") {
+    const Workshop workshop;
+    workshop.write("s.lua",
+                   "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = hpo.command { \"sh\", \"-c\", \"echo '@hpo "
+                   "{\\\"values\\\": [1, 2]}'\" },\n"
+                   "  objectives = { { metric = \"loss\", direction = \"minimize\" }, { metric = \"speed\", direction = \"maximize\" } },\n"
+                   "  sampler = \"random\", pruner = \"none\", trials = 3, space = function(trial) trial:float(\"x\", 0, 1) end }\n");
+    const auto ran = tune(workshop, {"run", "s.lua", "--progress", "none"});
+    INFO(ran.error);
+    CHECK(ran.status == 0);
+    for (const hpo::Trial& trial : trials_of(workshop)) CHECK(trial.values == std::vector<double>{1, 2});
+}
