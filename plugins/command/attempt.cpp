@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "hpo/base/bytes.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/failure/python_error.hpp"
@@ -36,7 +37,9 @@ Attempt::Attempt(const ProgramStart& start, Settings settings, hpo::Progress& pr
       reports_{program_.reports(), longest_report},
       output_log_{progress},
       error_log_{progress},
-      tree_{program_.keeper(), settings_.device} {}
+      tree_{program_.keeper(), settings_.device} {
+    if (!settings_.account.empty()) account_.emplace(hpo::device::MeteredDevice::open(settings_.account));
+}
 
 hpo::AttemptOutcome Attempt::run() {
     const std::int64_t kills_before = hpo::worker::oom_kills();
@@ -56,6 +59,7 @@ hpo::AttemptOutcome Attempt::run() {
         }
     }
     const ProgramEnd end = program_.wait();
+    if (account_ && charged_ > 0) account_->release(charged_);
     while (!output_.at_end() || !error_output_.at_end() || !reports_.at_end()) read_all();  // all writers are gone
     output_log_.finish();
     error_log_.finish();
@@ -124,8 +128,8 @@ void Attempt::stop_if_asked() {
 }
 
 void Attempt::look_at_memory() {
-    // A look costs a millisecond or more, so it takes at most a fiftieth of the time.
-    constexpr double share = 0.02;
+    // A look costs a millisecond or more, so it takes at most a twentieth of the time.
+    constexpr double share = 0.05;
     constexpr double least_pause = 0.05;
     const double begin = watch_.seconds();
     if (begin < next_look_) return;
@@ -134,8 +138,38 @@ void Attempt::look_at_memory() {
     next_look_ = end + std::max(least_pause, (end - begin) / share);
     if (!bytes) return;
     seen_peak_ = larger(seen_peak_, bytes);
+    take(*bytes);
     if (sampling_times_.due(end))
         progress_.memory({"step", end, last_report_ ? std::optional{last_report_->step} : std::nullopt, {.reserved = bytes}});
+}
+
+void Attempt::take(std::int64_t bytes) {
+    if (too_much_) return;
+    const std::string took = "the program took " + hpo::format_bytes(bytes) + " of its device";
+    std::optional<std::int64_t> cap = settings_.cap_bytes;
+    if (account_) {
+        using Answer = hpo::device::Charge::Answer;
+        const Answer answer = bytes > charged_ ? account_->charge(bytes - charged_).answer : Answer::taken;
+        if (bytes < charged_) account_->release(charged_ - bytes);
+        if (answer == Answer::full) {
+            const hpo::device::Occupancy now = account_->occupancy();
+            const std::int64_t free = now.capacity_bytes - now.used_bytes;
+            return end_for_memory(took + ", which has " + hpo::format_bytes(now.capacity_bytes) + ". Beside it, others hold " +
+                                      hpo::format_bytes(now.used_bytes - charged_),
+                                  {.allocated = charged_, .reserved = charged_, .free = free, .capacity = now.capacity_bytes});
+        }
+        if (answer == Answer::above_cap) cap = account_->own_cap();
+        else charged_ = bytes;
+    }
+    if (cap && bytes > *cap)
+        end_for_memory(took + ", more than the " + hpo::format_bytes(*cap) + " that it may take", {.reserved = bytes, .limit = cap});
+}
+
+void Attempt::end_for_memory(const std::string& why, hpo::MemoryReading reading) {
+    too_much_ = hpo::Failure{.kind = hpo::FailureKind::out_of_memory, .message = "out of memory: " + why + ", so hpo ended it"};
+    too_much_->memory = std::move(reading);
+    if (seen_peak_ && too_much_->memory.capacity) too_much_->requested_bytes = *seen_peak_ - charged_;
+    program_.signal(SIGKILL);
 }
 
 hpo::Failure Attempt::without_value(const ProgramEnd& end) const {
@@ -161,6 +195,8 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was
     const bool succeeded = end.status == 0;
     if (since_stop_ && !(succeeded && !values_.empty())) {
         outcome.kind = hpo::OutcomeKind::stopped;
+    } else if (too_much_ && !succeeded) {
+        outcome.failure = std::move(too_much_);
     } else if (!succeeded) {
         const std::string_view said = error_log_.last_words().empty() ? output_log_.last_words() : error_log_.last_words();
         outcome.failure = hpo::classify_exit(

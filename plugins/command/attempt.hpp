@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hpo/base/time.hpp"
+#include "hpo/device/metered_device.hpp"
 #include "hpo/trainer/sampling_times.hpp"
 #include "hpo/trainer/trainer.hpp"
 #include "kept_program.hpp"
@@ -25,7 +26,9 @@ public:
     struct Settings {
         std::chrono::milliseconds grace{5000};  ///< from SIGTERM to SIGKILL
         std::size_t objectives = 1;
-        std::string device = "cpu";  ///< of the plan
+        std::string device = "cpu";               ///< of the plan
+        std::optional<std::int64_t> cap_bytes{};  ///< most that the program may take of its device
+        std::string account{};                    ///< file of the device's shared account (device/metered_device.hpp); empty: it has none
     };
     Attempt(const ProgramStart& start, Settings settings, hpo::Progress& progress);
 
@@ -37,6 +40,9 @@ private:
     void malformed(const std::string& what);
     void stop_if_asked();
     void look_at_memory();
+    /// Tells the device's account what the program takes now. Ends the program if that is more than it may take.
+    void take(std::int64_t bytes);
+    void end_for_memory(const std::string& why, hpo::MemoryReading reading);
     void read_all();
     [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, bool host_memory_was_short);
     [[nodiscard]] hpo::Failure without_value(const ProgramEnd& end) const;
@@ -55,6 +61,9 @@ private:
     hpo::SamplingTimes sampling_times_;
     double next_look_ = 0;                   ///< seconds after the start
     std::optional<std::int64_t> seen_peak_;  ///< bytes: the highest that was seen from outside
+    std::optional<hpo::device::MeteredDevice> account_;
+    std::int64_t charged_ = 0;              ///< bytes that the account holds for this attempt
+    std::optional<hpo::Failure> too_much_;  ///< set once the program was ended because of its memory
     std::int64_t malformed_ = 0;
     std::string first_malformed_;
     bool asks_ = false;  ///< it has asked whether it should stop, so it can stop by itself

@@ -93,11 +93,12 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& job, hpo::Progres
     const Placeholders known = placeholders_of(job);
     ProgramStart start{.words = {}, .environment = environment_of(job)};
     for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(filled(word, known));
-    if (hpo::is_cpu(job.plan.device)) start.data_limit = job.plan.cap_bytes;
     Attempt attempt{start,
                     {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},
                      .objectives = std::max<std::size_t>(1, job.objectives.size()),
-                     .device = job.plan.device},
+                     .device = job.plan.device,
+                     .cap_bytes = job.plan.cap_bytes,
+                     .account = hpo::is_cpu(job.plan.device) ? job.metered_device : std::string{}},
                     progress};
     return attempt.run();
 }

@@ -154,7 +154,6 @@ void end_children(Reaped&& reaped) {
 struct Prepared {
     std::vector<char*> words, environment;
     int output, error_output, reports, answers, exec_error;
-    std::optional<std::int64_t> data_limit;
 };
 
 [[noreturn]] void become_program(const Prepared& prepared, pid_t keeper) {
@@ -169,10 +168,6 @@ struct Prepared {
     for (int i = 0; i < static_cast<int>(moved.size()); ++i) ::dup2(moved[static_cast<std::size_t>(i)], i);
     const std::array kept{0, 1, 2, report_descriptor, answer_descriptor, exec_error};
     close_all_but(kept);
-    if (prepared.data_limit) {
-        const rlimit limit{static_cast<rlim_t>(*prepared.data_limit), static_cast<rlim_t>(*prepared.data_limit)};
-        ::setrlimit(RLIMIT_DATA, &limit);
-    }
     for (int number = 1; number < NSIG; ++number) {
         if (number != SIGKILL && number != SIGSTOP) ::signal(number, SIG_DFL);
     }
@@ -257,8 +252,7 @@ KeptProgram::KeptProgram(const ProgramStart& start) {
                             .error_output = error_output.write.get(),
                             .reports = reports.write.get(),
                             .answers = answers.read.get(),
-                            .exec_error = exec_error.write.get(),
-                            .data_limit = start.data_limit};
+                            .exec_error = exec_error.write.get()};
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // should somebody kill the keeper
     keeper_ = ::fork();
     if (keeper_ == 0) become_keeper(prepared, news.write.get(), life.read.get());

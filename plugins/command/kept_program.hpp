@@ -22,9 +22,8 @@ struct ProgramEnd {
 
 /// What is started.
 struct ProgramStart {
-    std::vector<std::string> words;            ///< the program, which is looked for in PATH, and its arguments
-    hpo::worker::Environment environment;      ///< of the program. HPO_REPORT_FD and HPO_ANSWER_FD are added
-    std::optional<std::int64_t> data_limit{};  ///< bytes of private writable memory of each of its processes (RLIMIT_DATA)
+    std::vector<std::string> words;        ///< the program, which is looked for in PATH, and its arguments
+    hpo::worker::Environment environment;  ///< of the program. HPO_REPORT_FD and HPO_ANSWER_FD are added
 };
 
 /// A program that cannot outlive this object or this process, nor can anything that it starts. A keeper, a small process between the two,

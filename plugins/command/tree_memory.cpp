@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "tree_memory.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <system_error>
 
 #include "hpo/core/device_word.hpp"
 #include "hpo/device/visible_cards.hpp"
+#include "hpo/worker/descriptor.hpp"
 #include "hpo/worker/environment.hpp"
 
 namespace command {
@@ -20,27 +21,33 @@ namespace {
 
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
+/// The beginning of a small file, at most 4 KiB. Empty if it cannot be read.
+std::string beginning(const std::string& path) {
+    const hpo::worker::Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    std::string text(4096, '\0');
+    const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : 0;
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
+}
+
 /// The parent in /proc/PID/stat, "PID (NAME) STATE PARENT ...", where NAME may hold anything. 0: unknown.
-pid_t parent_of(pid_t pid) {
-    std::ifstream file{folder_of(pid) + "/stat"};
-    std::ostringstream text;
-    text << file.rdbuf();
-    const std::string stat = text.str();
+pid_t parent_of(const std::string& name) {
+    const std::string stat = beginning("/proc/" + name + "/stat");
     const auto name_end = stat.rfind(')');
     pid_t parent = 0;
-    char state = 0;
-    if (name_end != std::string::npos) std::istringstream{stat.substr(name_end + 1)} >> state >> parent;
+    if (name_end != std::string::npos && name_end + 4 < stat.size())
+        std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
     return parent;
 }
 
 std::int64_t proportional_bytes(pid_t pid) {
-    std::ifstream rollup{folder_of(pid) + "/smaps_rollup"};
-    for (std::string line; std::getline(rollup, line);) {
+    const std::string rollup = beginning(folder_of(pid) + "/smaps_rollup");
+    if (const auto at = rollup.find("\nPss:"); at != std::string::npos) {
         std::int64_t kibibytes = 0;
-        if (line.starts_with("Pss:") && std::istringstream{line.substr(4)} >> kibibytes) return kibibytes * 1024;
+        if (std::istringstream{rollup.substr(at + 5)} >> kibibytes) return kibibytes * 1024;
     }
     std::int64_t size = 0, resident = 0;
-    std::ifstream{folder_of(pid) + "/statm"} >> size >> resident;
+    std::istringstream{beginning(folder_of(pid) + "/statm")} >> size >> resident;
     return resident * ::sysconf(_SC_PAGESIZE);
 }
 
@@ -53,7 +60,7 @@ std::vector<pid_t> process_tree(pid_t root) {
         const std::string name = entry.path().filename();
         pid_t pid = 0;
         if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
-        children.emplace(parent_of(pid), pid);
+        children.emplace(parent_of(name), pid);
     }
     std::vector<pid_t> tree{root};
     for (std::size_t i = 0; i < tree.size(); ++i) {

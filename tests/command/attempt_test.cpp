@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -342,15 +343,51 @@ print("@hpo {\"value\": 1}"))",
     CHECK(flash.peak_reserved > 200 * mib);
 }
 
-TEST_CASE("a program's private memory is limited by the plan's cap") {
-    auto job = job_of({"python3", "-c", "b = bytearray(400 << 20); print('@hpo {\"value\": 1}')"});
-    Listener free;
-    CHECK(run(job, free).kind == OutcomeKind::complete);
+TEST_CASE("a program that is seen to take more than its cap is ended, and the failure says both figures") {
+    auto job = job_of({"python3", "-c", R"(import time
+b = bytearray(300 << 20)
+for i in range(0, len(b), 4096): b[i] = 1
+time.sleep(1000))"});
     job.plan.cap_bytes = std::int64_t{200} << 20;
     Listener capped;
     const auto outcome = run(job, capped);
     REQUIRE(outcome.failure);
-    CHECK(outcome.failure->kind == FailureKind::host_out_of_memory);
+    CHECK(outcome.failure->kind == FailureKind::out_of_memory);
+    CHECK_THAT(outcome.failure->message, Contains("more than the 200.00 MiB that it may take, so hpo ended it"));
+    CHECK(outcome.failure->memory.limit == job.plan.cap_bytes);
+    CHECK(outcome.failure->memory.reserved > *job.plan.cap_bytes);
+}
+
+TEST_CASE("a program takes its memory from the account of its device, and is ended if the device has too little") {
+    const TemporaryDirectory folder;
+    constexpr std::int64_t mib = std::int64_t{1} << 20;
+    auto device = hpo::device::MeteredDevice::create(folder.file("account"), 250 * mib);
+    const auto holding = [&](int amount) {
+        auto job = job_of({"python3", "-c", R"(import os, sys, time
+b = bytearray(int(sys.argv[1]) << 20)
+for i in range(0, len(b), 4096): b[i] = 1
+while not os.path.exists(sys.argv[2]): time.sleep(0.01)
+print("@hpo {\"value\": 1}"))",
+                           std::to_string(amount), folder.file("seen")});
+        job.metered_device = folder.file("account");
+        return job;
+    };
+    Listener small;
+    small.file_at_bytes = folder.file("seen");
+    small.bytes = 100 * mib;
+    CHECK(run(holding(100), small).kind == OutcomeKind::complete);
+    CHECK(device.occupancy().used_bytes == 0);  // it is given back
+    std::filesystem::remove(folder.file("seen"));
+
+    REQUIRE(device.charge(60 * mib));
+    Listener large;
+    const auto outcome = run(holding(240), large);
+    REQUIRE(outcome.failure);
+    CHECK(outcome.failure->kind == FailureKind::out_of_memory);
+    CHECK_THAT(outcome.failure->message,
+               Contains("of its device, which has 250.00 MiB. Beside it, others hold 60.00 MiB, so hpo ended it"));
+    CHECK(outcome.failure->memory.capacity == 250 * mib);
+    CHECK(device.occupancy().used_bytes == 60 * mib);
 }
 
 TEST_CASE("the check of a command names a missing program and unknown placeholders, and starts nothing") {

@@ -8,6 +8,7 @@
 #include "hpo/memory/calibration/history.hpp"
 #include "hpo/memory/concept.hpp"
 #include "hpo/memory/formula.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
 
 namespace hpo::memory {
 
@@ -28,6 +29,10 @@ namespace hpo::memory {
 /// attempts left unspent (calibration/risk_budget.hpp). Its estimate is the whole device, and its confidence is the probability that this
 /// is enough. Without ventures, noise in predictions would rule out some configurations at the edge of memory, where the best ones often
 /// are.
+///
+/// Without a prediction or a shape, the base is what the study's own peaks show (learned/learned_peaks.hpp), at the (1 - risk) quantile. It
+/// gives the whole device to an attempt that fits it with a probability of at least one half. So it does to every attempt before enough is
+/// known. If ended attempts told no memory, nothing is estimated.
 ///
 /// Design note: the state learned from the history is kept between calls, so that an estimate costs only what is new in the history. The
 /// estimate depends on the query alone. Thread safety: none.
@@ -67,13 +72,22 @@ private:
     /// that run the trainer's own code.
     [[nodiscard]] static ResidualPrior prior_of(const std::string& pool) {
         if (pool.starts_with(Formula::name)) return {.centre = 0.2, .between = 0.1, .within = 0.1};
+        if (pool.starts_with(learned_source)) return {.centre = -0.2, .between = 0.05, .within = 0.07};  // its base is a quantile
         return {};
     }
+
+    /// A base for an attempt without a prediction or a shape.
+    struct LearnedBase {
+        Estimate estimate;
+        bool may_fit = false;  ///< more likely than not the device is large enough
+    };
+    [[nodiscard]] LearnedBase learned_base(const MemoryQuery& query) const;
 
     double risk_;
     Evidence evidence_;
     Formula formula_{{.margin = 0}};
     mutable ResidualHistory residuals_;
+    mutable LearnedPeaks learned_;
     bool carries_;
     bool ventures_;
 };

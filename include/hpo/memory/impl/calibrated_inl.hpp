@@ -9,6 +9,7 @@
 #include "hpo/base/inline.hpp"
 #include "hpo/memory/calibrated.hpp"
 #include "hpo/memory/calibration/measured_before.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
 #include "hpo/memory/calibration/risk_budget.hpp"
 #include "hpo/memory/predicted_estimate.hpp"
 
@@ -26,6 +27,13 @@ HPO_INLINE Calibrated::Calibrated(Config config)
 
 HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     Estimate estimate = query.prediction ? bare_estimate(*query.prediction) : formula_.estimate(query);
+    bool may_fit = false;
+    if (!estimate.need && !query.profile && query.capacity_bytes) {
+        LearnedBase base = learned_base(query);
+        if (base.estimate.source != learned_source) return base.estimate;
+        estimate = std::move(base.estimate);
+        may_fit = base.may_fit;
+    }
     if (!estimate.need) return estimate;
     const ResidualGroup group = residual_group(estimate.source, query.runs_on, query.params, query.plan);
     const ResidualPosterior& residuals = residuals_.after(query.history, group.pool);
@@ -39,7 +47,7 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
         const double room = std::log(static_cast<double>(*query.capacity_bytes) / static_cast<double>(bare));
         const auto known = measured_before(query.history, {group, query.plan, bare});
         const double most = ventures_ ? std::min(most_risk, unspent_risk(query.history, risk_)) : 0;
-        if (known && *known + repeats_within <= room) {
+        if (may_fit || (known && *known + repeats_within <= room)) {
             estimate.need = query.capacity_bytes;
         } else if (most > risk_ && quantile(most) <= room) {
             double too_little = risk_;
@@ -61,6 +69,21 @@ HPO_INLINE Estimate Calibrated::estimate(const MemoryQuery& query) const {
     estimate.parts.push_back({margin_part, margin});  // below 0 if predictions are too high
     estimate.confidence = 1 - risk;
     return estimate;
+}
+
+HPO_INLINE Calibrated::LearnedBase Calibrated::learned_base(const MemoryQuery& query) const {
+    const LearnedPeaks::Answer answer = learned_.ask(query);
+    LearnedBase base;
+    if (answer.knowledge == LearnedPeaks::Knowledge::unmeasured) return base;
+    base.estimate.need = query.capacity_bytes;
+    base.estimate.source = alone_source;
+    if (answer.knowledge == LearnedPeaks::Knowledge::too_little) return base;
+    const double reach = normal_quantile(1 - risk_) * std::sqrt(answer.log_bytes.variance);
+    constexpr double most_bytes = 0x1.0p62;
+    base.estimate.need = static_cast<std::int64_t>(std::min(std::exp(answer.log_bytes.mean + reach), most_bytes));
+    base.estimate.source = learned_source;
+    base.may_fit = std::exp(answer.log_bytes.mean) <= static_cast<double>(*query.capacity_bytes);
+    return base;
 }
 
 HPO_INLINE Evidence Calibrated::evidence_of(const std::string& base) {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "hpo/base/inline.hpp"
+#include "hpo/memory/learned/gaussian_process.hpp"
+
+namespace hpo::memory::inline learned {
+
+HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<std::vector<double>> rows, std::vector<double> values,
+                                     bool search_anew) {
+    const bool keeps = !search_anew && hyper_.lengths.size() == categorical.size() && !rows_.empty();
+    categorical_ = std::move(categorical);
+    rows_ = std::move(rows);
+    const std::size_t n = rows_.size();
+    mean_ = 0;
+    for (const double value : values) mean_ += value / static_cast<double>(n);
+    double squares = 0;
+    for (double& value : values) {
+        value -= mean_;
+        squares += value * value;
+    }
+    centred_ = std::move(values);
+    centre_.assign(categorical_.size(), 0);
+    for (std::size_t k = 0; k < categorical_.size(); ++k) {
+        double sum = 0, count = 0;
+        for (const auto& row : rows_) {
+            if (categorical_[k] || std::isnan(row[k])) continue;
+            sum += row[k];
+            ++count;
+        }
+        if (count > 0) centre_[k] = sum / count;
+    }
+    constexpr double least_spread = 0.05;
+    spread_ = std::max(least_spread, std::sqrt(squares / static_cast<double>(n)));
+    if (!keeps) search(spread_);
+    factorise(hyper_);
+}
+
+HPO_INLINE double GaussianProcess::kernel(const std::vector<double>& a, const std::vector<double>& b, const Hyperparameters& of) const {
+    double distance = 0, product = 1;  // the 1 is a constant that is not known either
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        const double scale = std::exp(-2 * of.lengths[k]);
+        const bool has_a = !std::isnan(a[k]), has_b = !std::isnan(b[k]);
+        if (categorical_[k] || !has_a || !has_b) {
+            const bool equal = has_a == has_b && (!has_a || a[k] == b[k]);
+            distance += equal ? 0 : scale;
+            product += equal && has_a && categorical_[k] ? scale : 0;
+        } else {
+            distance += (a[k] - b[k]) * (a[k] - b[k]) * scale;
+            product += (a[k] - centre_[k]) * (b[k] - centre_[k]) * scale;
+        }
+    }
+    const double r = std::sqrt(5 * distance);
+    return std::exp(2 * of.amplitude) * (1 + r + r * r / 3) * std::exp(-r) + std::exp(2 * of.slope) * product;
+}
+
+HPO_INLINE double GaussianProcess::factorise(const Hyperparameters& of) {
+    const std::size_t n = rows_.size();
+    lower_.assign(n * n, 0);
+    const double noise = std::exp(2 * of.noise);
+    double log_determinant = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        double* const row = &lower_[i * n];
+        for (std::size_t j = 0; j <= i; ++j) {
+            const double* const other = &lower_[j * n];
+            double sum = kernel(rows_[i], rows_[j], of) + (i == j ? noise : 0);
+            for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
+            if (i != j) row[j] = sum / other[j];
+            else row[i] = std::sqrt(std::max(sum, noise / 2));
+        }
+        log_determinant += std::log(row[i]);
+    }
+    weights_ = centred_;
+    double fit = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < i; ++k) weights_[i] -= lower_[i * n + k] * weights_[k];
+        weights_[i] /= lower_[i * n + i];
+        fit += weights_[i] * weights_[i];
+    }
+    for (std::size_t i = n; i-- > 0;) {
+        for (std::size_t k = i + 1; k < n; ++k) weights_[i] -= lower_[k * n + i] * weights_[k];
+        weights_[i] /= lower_[i * n + i];
+    }
+    const auto prior = [](double value, double centre, double width) {
+        return -0.5 * (value - centre) * (value - centre) / (width * width);
+    };
+    double density = -0.5 * fit - log_determinant;
+    for (const double length : of.lengths) density += prior(length, 0.5, 1.2);
+    density += prior(of.amplitude, std::log(spread_) - 0.5, 1) + prior(of.slope, std::log(spread_), 1);
+    return density + prior(of.noise, std::log(0.03), 0.8);  // runs of one configuration differ by a few per cent
+}
+
+HPO_INLINE void GaussianProcess::search(double spread) {
+    hyper_ = {std::vector<double>(categorical_.size(), 0.5), std::log(spread) - 0.5, std::log(spread), std::log(0.03)};
+    double best = factorise(hyper_);
+    std::vector<double*> all;
+    for (double& length : hyper_.lengths) all.push_back(&length);
+    for (double* each : {&hyper_.amplitude, &hyper_.slope, &hyper_.noise}) all.push_back(each);
+    for (double step = 1; step > 0.2; step /= 2) {
+        bool improved = true;
+        for (int sweep = 0; improved && sweep < 3; ++sweep) {
+            improved = false;
+            for (double* const each : all) {
+                for (const double change : {step, -step}) {
+                    const double before = *each;
+                    *each += change;
+                    if (const double density = factorise(hyper_); density > best + 1e-6) {
+                        best = density;
+                        improved = true;
+                        break;
+                    }
+                    *each = before;
+                }
+            }
+        }
+    }
+}
+
+HPO_INLINE NormalBelief GaussianProcess::predict(const std::vector<double>& row) const {
+    const std::size_t n = rows_.size();
+    std::vector<double> to(n);
+    NormalBelief belief{mean_, kernel(row, row, hyper_) + std::exp(2 * hyper_.noise)};
+    for (std::size_t i = 0; i < n; ++i) {
+        to[i] = kernel(row, rows_[i], hyper_);
+        belief.mean += to[i] * weights_[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < i; ++k) to[i] -= lower_[i * n + k] * to[k];
+        to[i] /= lower_[i * n + i];
+        belief.variance -= to[i] * to[i];
+    }
+    belief.variance = std::max(belief.variance, std::exp(2 * hyper_.noise));
+    return belief;
+}
+
+}  // namespace hpo::memory::learned

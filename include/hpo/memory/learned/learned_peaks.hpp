@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hpo/core/history.hpp"
+#include "hpo/core/param_set.hpp"
+#include "hpo/core/plan.hpp"
+#include "hpo/memory/concept.hpp"
+#include "hpo/memory/learned/gaussian_process.hpp"
+
+namespace hpo::memory::inline learned {
+
+/// Estimate::source of what is learned from the study's own peaks, and of an attempt that gets the whole device because nothing is known
+/// yet.
+inline constexpr std::string_view learned_source = "learned";
+inline constexpr std::string_view alone_source = "alone";
+
+/// The peak of an attempt as a function of its parameters, learned from the attempts of the study that were measured on the same device. It
+/// is for trainers of which nothing else is known.
+///
+/// What is modelled is the logarithm of the peak. A number whose range is above 0 is an input as its logarithm: memory grows with products
+/// and powers of sizes. Other numbers are inputs as they are, texts and truth values are categories, and so is a parameter that is absent.
+/// The plan's micro-batch is an input, if it has one. An attempt that ran out of memory is right-censored: its peak is replaced by its
+/// expectation above the bound, twice.
+///
+/// At most `most_points` attempts count: the latest, and of the earlier ones a regular share. A call costs a pass over the history. It
+/// costs a fit only if there are new attempts. Thread safety: none.
+class LearnedPeaks {
+public:
+    static constexpr std::size_t least_points = 4;
+    static constexpr std::size_t most_points = 128;
+
+    enum class Knowledge {
+        unmeasured,  ///< attempts have ended, and none told its memory: nothing can be learned
+        too_little,  ///< fewer measured attempts than least_points
+        enough,
+    };
+    struct Answer {
+        Knowledge knowledge = Knowledge::too_little;
+        NormalBelief log_bytes{};  ///< of the logarithm of the peak in bytes, if there is enough knowledge
+    };
+    [[nodiscard]] Answer ask(const MemoryQuery& query);
+
+private:
+    struct Point {
+        const ParamSet* params = nullptr;
+        std::optional<std::int64_t> micro_batch;
+        double log_bytes = 0;
+        bool censored = false;
+    };
+    /// An input of the process.
+    struct Input {
+        std::string name;
+        bool categorical = false;
+        bool logarithmic = false;
+        double scale = 1;  ///< of one that is neither: its largest magnitude
+    };
+
+    void collect(const MemoryQuery& query);
+    void thin_out();
+    void learn_inputs();
+    [[nodiscard]] std::vector<double> row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const;
+    void fit(std::size_t all_points);
+
+    std::vector<Point> points_;
+    std::size_t ended_ = 0;     ///< attempts on the device that ended, measured or not
+    std::size_t measured_ = 0;  ///< points that are not censored
+    std::vector<Input> inputs_;
+    GaussianProcess process_;
+    std::string fitted_study_;
+    std::string fitted_device_;
+    std::size_t fitted_points_ = 0;    ///< all points at the last fit, also those that were thinned out
+    std::size_t searched_points_ = 0;  ///< the same at the last search of hyperparameters
+};
+
+}  // namespace hpo::memory::learned
+
+#ifndef HPO_COMPILED
+#include "hpo/memory/learned/impl/learned_peaks_inl.hpp"
+#endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hpo/memory/calibrated.hpp"
+#include "hpo/memory/calibration/normal_tail.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
+#include "support/catch.hpp"
+
+namespace learned_peaks_test {
+
+using namespace hpo;  // NOLINT(google-build-using-namespace): a test of many of its types
+using hpo::memory::LearnedPeaks;
+
+constexpr std::int64_t one_mib = std::int64_t{1} << 20;
+
+inline ParamSet draw(std::mt19937& random) {
+    ParamSet params;
+    const auto at = [&](const std::vector<Value>& choices) { return static_cast<double>(random() % choices.size()); };
+    const std::vector<Value> batches{std::int64_t{8}, std::int64_t{16}, std::int64_t{32}, std::int64_t{64}, std::int64_t{128}};
+    params.set("batch", CategoricalDistribution{batches}, at(batches));
+    params.set("width", IntDistribution{.low = 64, .high = 1024, .log = true}, 64 * std::exp2(static_cast<double>(random() % 5)));
+    params.set("depth", IntDistribution{.low = 1, .high = 8}, static_cast<double>(1 + random() % 8));
+    const std::vector<Value> kinds{std::string{"sgd"}, std::string{"adam"}};
+    params.set("optimizer", CategoricalDistribution{kinds}, at(kinds));
+    params.set("lr", FloatDistribution{.low = 1e-5, .high = 0.1, .log = true},
+               1e-5 * std::pow(10.0, static_cast<double>(random() % 40) / 10));
+    return params;
+}
+
+inline double whole(const ParamSet& params, const char* name) { return *params.number(name); }
+inline bool is_adam(const ParamSet& params) { return params.value("optimizer") == Value{std::string{"adam"}}; }
+
+using Law = std::function<double(const ParamSet&)>;
+/// Bytes of five kinds of programs.
+inline std::vector<std::pair<std::string, Law>> laws() {
+    const double m = static_cast<double>(one_mib);
+    return {{"batch", [m](const ParamSet& p) { return m * (200 + 6 * whole(p, "batch")); }},
+            {"activations", [m](const ParamSet& p) { return m * (150 + whole(p, "batch") * whole(p, "width") * whole(p, "depth") / 800); }},
+            {"weights",
+             [m](const ParamSet& p) {
+                 const double weights = whole(p, "width") * whole(p, "width") * whole(p, "depth") / 40000;
+                 return m * (100 + weights * (is_adam(p) ? 4 : 2) + whole(p, "batch") * whole(p, "width") / 200);
+             }},
+            {"steps", [m](const ParamSet& p) { return m * (is_adam(p) ? 900 : 400) * (whole(p, "batch") > 32 ? 2 : 1); }},
+            {"constant", [m](const ParamSet&) { return m * 300; }}};
+}
+
+struct SeenStudy {
+    std::vector<Trial> trials;
+    std::vector<Direction> directions{Direction::minimize};
+    [[nodiscard]] History history() const { return {"s", directions, trials, {}}; }
+    Attempt& add(ParamSet params) {
+        Trial& trial = trials.emplace_back();
+        trial.number = static_cast<std::int64_t>(trials.size()) - 1;
+        trial.state = TrialState::complete;
+        trial.params = std::move(params);
+        Attempt& attempt = trial.attempts.emplace_back();
+        attempt.device_name = "cpu";
+        attempt.outcome = OutcomeKind::complete;
+        return attempt;
+    }
+    void measured(ParamSet params, double bytes) { add(std::move(params)).peak_reserved = static_cast<std::int64_t>(bytes); }
+    /// Out of memory on a device of this size.
+    void refused(ParamSet params, std::int64_t capacity) {
+        Attempt& attempt = add(std::move(params));
+        attempt.outcome = OutcomeKind::failed;
+        attempt.failure = Failure{.kind = FailureKind::out_of_memory, .message = "out of memory", .cause = OomCause::capacity};
+        attempt.failure->memory.capacity = capacity;
+        attempt.capacity_bytes = capacity;
+        trials.back().state = TrialState::fail;
+    }
+};
+
+inline MemoryQuery learned_query(const ParamSet& params, const ExecutionPlan& plan, const History& history,
+                                 std::optional<std::int64_t> capacity = {}) {
+    return {.params = params,
+            .plan = plan,
+            .capacity_bytes = capacity,
+            .history = history,
+            .runs_on = {"cpu", "command"},
+            .smallest_plan = true};
+}
+
+TEST_CASE("the quantiles of learned peaks hold for five kinds of programs, with noise and with attempts that ran out of memory") {
+    constexpr int seeds = 6, seen = 30, asked = 40;
+    const std::vector<double> probabilities{0.5, 0.8, 0.95};
+    std::vector<double> below(probabilities.size());
+    double all = 0;
+    for (const auto& [name, law] : laws()) {
+        std::vector<double> errors;
+        for (unsigned seed = 1; seed <= seeds; ++seed) {
+            std::mt19937 random{seed};
+            std::normal_distribution<double> noise{0, 0.05};
+            std::vector<double> peaks;
+            for (int i = 0; i < 200; ++i) peaks.push_back(law(draw(random)));
+            std::sort(peaks.begin(), peaks.end());
+            const auto capacity = static_cast<std::int64_t>(peaks[160] * 1.02);
+            SeenStudy study;
+            for (int i = 0; i < seen; ++i) {
+                ParamSet params = draw(random);
+                const double bytes = law(params) * std::exp(noise(random));
+                if (bytes > static_cast<double>(capacity)) study.refused(std::move(params), capacity);
+                else study.measured(std::move(params), bytes);
+            }
+            LearnedPeaks learned;
+            for (int i = 0; i < asked; ++i) {
+                const ParamSet params = draw(random);
+                const double truth = std::log(law(params) * std::exp(noise(random)));
+                const auto answer = learned.ask(learned_query(params, {}, study.history()));
+                REQUIRE(answer.knowledge == LearnedPeaks::Knowledge::enough);
+                // Above the device nothing is ever measured: all that counts there is that the bound is above it, too.
+                const double shown = std::min(truth, std::log(static_cast<double>(capacity)));
+                if (shown == truth) errors.push_back(std::abs(std::exp(answer.log_bytes.mean - truth) - 1));
+                for (std::size_t k = 0; k < probabilities.size(); ++k) {
+                    const double bound =
+                        answer.log_bytes.mean + memory::normal_quantile(probabilities[k]) * std::sqrt(answer.log_bytes.variance);
+                    below[k] += shown <= bound ? 1 : 0;
+                }
+                ++all;
+            }
+        }
+        std::sort(errors.begin(), errors.end());
+        INFO(name << ": median error " << errors[errors.size() / 2] << ", 90 % " << errors[errors.size() * 9 / 10]);
+        CHECK(errors[errors.size() / 2] < 0.1);
+    }
+    for (std::size_t k = 0; k < probabilities.size(); ++k) {
+        INFO("below the quantile " << probabilities[k] << ": " << below[k] / all);
+        CHECK(below[k] / all == Approx(probabilities[k]).margin(0.08));
+    }
+}
+
+TEST_CASE("an attempt has the device alone until enough is learned, and nothing is estimated where no memory is told") {
+    std::mt19937 random{3};
+    const memory::Calibrated guard;
+    SeenStudy study;
+    const ParamSet params = draw(random);
+    const auto ask = [&](std::optional<std::int64_t> capacity) {
+        return guard.estimate(learned_query(params, {}, study.history(), capacity));
+    };
+    CHECK_FALSE(ask({}).need);
+    CHECK(ask(1000 * one_mib).need == 1000 * one_mib);
+    CHECK(ask(1000 * one_mib).source == "alone");
+    study.add(draw(random));  // told nothing
+    CHECK_FALSE(ask(1000 * one_mib).need);
+    for (int i = 0; i < 3; ++i) study.measured(draw(random), 300.0 * one_mib);
+    CHECK(ask(1000 * one_mib).source == "alone");
+    study.measured(draw(random), 310.0 * one_mib);
+    const Estimate learned = ask(1000 * one_mib);
+    CHECK(learned.source == "learned");
+    CHECK(learned.confidence == Approx(0.99));
+    REQUIRE(learned.need);
+    CHECK(*learned.need > 300 * one_mib);
+    // Peaks on another device say nothing about this one.
+    const History history = study.history();
+    CHECK(
+        guard.estimate({.params = params, .plan = {}, .capacity_bytes = 1000 * one_mib, .history = history, .runs_on = {"gpu", "command"}})
+            .source == "alone");
+}
+
+TEST_CASE("what is learned refuses only what surely does not fit, and gives the whole device to what may") {
+    const memory::Calibrated guard;
+    std::mt19937 random{5};
+    const Law law = laws()[1].second;
+    SeenStudy study;
+    for (int i = 0; i < 60; ++i) {
+        ParamSet params = draw(random);
+        const double bytes = law(params);
+        study.measured(std::move(params), bytes);
+    }
+    int refused = 0, whole_device = 0;
+    for (int i = 0; i < 300; ++i) {
+        const ParamSet params = draw(random);
+        const double truth = law(params);
+        const auto capacity = static_cast<std::int64_t>(truth * std::exp(static_cast<double>(i % 21 - 10) / 10));
+        const Estimate estimate = guard.estimate(learned_query(params, {}, study.history(), capacity));
+        REQUIRE(estimate.need);
+        if (*estimate.need > capacity) {
+            ++refused;
+            CHECK(truth > static_cast<double>(capacity));
+        }
+        whole_device += *estimate.need == capacity ? 1 : 0;
+    }
+    CHECK(refused > 50);
+    CHECK(whole_device > 10);
+}
+
+TEST_CASE("with learned peaks few attempts run out of memory, and reservations are not far above what is needed") {
+    for (const auto& [name, law] : laws()) {
+        INFO(name);
+        std::mt19937 random{11};
+        std::normal_distribution<double> noise{0, 0.05};
+        std::vector<double> peaks;
+        for (int i = 0; i < 200; ++i) peaks.push_back(law(draw(random)));
+        std::sort(peaks.begin(), peaks.end());
+        const auto capacity = static_cast<std::int64_t>(peaks[180] * 1.5);
+        const memory::Calibrated guard;
+        SeenStudy study;
+        int launched = 0, too_little = 0, beyond_device = 0, refused_though_it_fits = 0;
+        double reserved = 0, needed = 0;
+        for (int i = 0; i < 150; ++i) {
+            ParamSet params = draw(random);
+            const double truth = law(params) * std::exp(noise(random));
+            const Estimate estimate = guard.estimate(learned_query(params, {}, study.history(), capacity));
+            REQUIRE(estimate.need);
+            if (*estimate.need > capacity) {
+                refused_though_it_fits += truth <= static_cast<double>(capacity) ? 1 : 0;
+                continue;
+            }
+            const bool fits = truth <= static_cast<double>(*estimate.need);
+            if (i >= 20) {
+                ++launched;
+                if (!fits) ++(*estimate.need == capacity ? beyond_device : too_little);
+                if (*estimate.need < capacity) {
+                    reserved += static_cast<double>(*estimate.need);
+                    needed += truth;
+                }
+            }
+            if (truth > static_cast<double>(capacity)) study.refused(std::move(params), capacity);
+            else study.measured(std::move(params), truth);
+            study.trials.back().attempts.back().estimate = estimate;
+        }
+        INFO("launched " << launched << ", too little " << too_little << ", beyond device " << beyond_device << ", refused though it fits "
+                         << refused_though_it_fits << ", reserved " << reserved / needed << " times the need");
+        CHECK(too_little <= launched * 2 / 100);
+        CHECK(beyond_device <= launched * 3 / 100);
+        CHECK(refused_though_it_fits == 0);
+        CHECK(reserved < 2 * needed);
+    }
+}
+
+}  // namespace learned_peaks_test
