@@ -49,9 +49,12 @@ hpo::worker::Environment environment_of(const hpo::TrainerJob& job) {
     return environment;
 }
 
-/// A parameter of the study may have the name of an option, which it must not replace.
-hpo::TrainerJob only_options(hpo::TrainerJob job) {
-    job.params.clear();
+/// The job with the plan's split of the batch in those parameters of the program that the options name.
+hpo::TrainerJob with_split_batch(hpo::TrainerJob job, const hpo::Settings& settings) {
+    const auto micro = job.plan.effective_micro_batch();
+    if (const std::string& name = settings.text("micro_batch"); !name.empty() && micro) job.params.insert_or_assign(name, *micro);
+    if (const std::string& name = settings.text("accumulate"); !name.empty())
+        job.params.insert_or_assign(name, job.plan.accumulation_steps());
     return job;
 }
 
@@ -80,6 +83,12 @@ hpo::TrainerInfo CommandTrainer::info() const {
     info.summary = "any program: each attempt starts it, with the parameters in its command line";
     info.parameters = {
         {"arguments", "text", "", {}, "the program and its arguments, a JSON list; hpo.command { ... } writes it", hpo::MemoryUse::none},
+        {"batch", "text", "", std::string{}, "the study's parameter that is the effective batch: hpo may then split it",
+         hpo::MemoryUse::none},
+        {"micro_batch", "text", "", std::string{}, "the program's parameter that gets the examples of one forward pass",
+         hpo::MemoryUse::none},
+        {"accumulate", "text", "", std::string{}, "the program's parameter that gets the forward passes of one optimizer step",
+         hpo::MemoryUse::none},
         {"grace_ms", "int", "[0, 3600000]", std::int64_t{5000}, "milliseconds from SIGTERM to SIGKILL for a program that is to stop",
          hpo::MemoryUse::none},
     };
@@ -88,8 +97,9 @@ hpo::TrainerInfo CommandTrainer::info() const {
     return info;
 }
 
-hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& job, hpo::Progress& progress) {
-    const hpo::Settings settings{info(), only_options(job)};
+hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progress& progress) {
+    const hpo::Settings settings{info(), asked};
+    const hpo::TrainerJob job = with_split_batch(asked, settings);
     const Placeholders known = placeholders_of(job);
     ProgramStart start{.words = {}, .environment = environment_of(job)};
     for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(filled(word, known));
@@ -104,12 +114,20 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& job, hpo::Progres
 }
 
 std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& job) {
-    std::vector<hpo::TrainerProblem> problems = hpo::Settings::problems(info(), only_options(job));
+    std::vector<hpo::TrainerProblem> problems = hpo::Settings::problems(info(), job);
     if (!problems.empty()) return problems;
     try {
-        const hpo::Settings settings{info(), only_options(job)};
+        const hpo::Settings settings{info(), job};
         const std::vector<std::string> words = words_of(settings.text("arguments"));
-        const Placeholders known = placeholders_of(job);
+        const std::string& batch = settings.text("batch");
+        if (!batch.empty() && !job.params.contains(batch))
+            problems.push_back({"batch", "got '" + batch + "', which the space does not ask for; expected a parameter of the study"});
+        for (const char* split : {"micro_batch", "accumulate"}) {
+            if (batch.empty() && !settings.text(split).empty())
+                problems.push_back(
+                    {split, "got '" + settings.text(split) + "' without the option batch; expected batch = \"NAME\" beside it"});
+        }
+        const Placeholders known = placeholders_of(with_split_batch(job, settings));
         std::vector<std::string> filled_words;
         for (const std::string& word : words) filled_words.push_back(filled(word, known));
         if (!can_be_started(filled_words.front()))

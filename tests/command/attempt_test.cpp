@@ -406,3 +406,26 @@ TEST_CASE("the check of a command names a missing program and unknown placeholde
     // A parameter of the study may have an option's name.
     CHECK(trainer.check(job_of({"python3", "{arguments}"}, {{"arguments", "not a list"}})).empty());
 }
+
+TEST_CASE("the plan's split of the batch reaches the parameters that the options name") {
+    auto job = job_of({"python3", "-c", R"(import json, os, sys
+assert sys.argv[1:] == ["64", "24", "3"], sys.argv
+assert json.loads(os.environ["HPO_PARAMS"]) == {"batch": 64, "mb": 24, "steps": 3}
+print("@hpo {\"value\": 1}"))",
+                       "{batch}", "{mb}", "{steps}"},
+                      {{"batch", std::int64_t{64}}});
+    job.options.insert({{"batch", "batch"}, {"micro_batch", "mb"}, {"accumulate", "steps"}});
+    job.plan.effective_batch = 64;
+    job.plan.micro_batch = 24;
+    Listener listener;
+    const auto outcome = run(job, listener);
+    INFO(listener.text);
+    CHECK(outcome.kind == OutcomeKind::complete);
+    command::CommandTrainer trainer;
+    CHECK(trainer.check(job).empty());
+    job.options["batch"] = "train.batch";
+    REQUIRE(trainer.check(job).size() == 1);
+    CHECK_THAT(trainer.check(job)[0].what, Contains("got 'train.batch', which the space does not ask for"));
+    job.options["batch"] = "";
+    CHECK(trainer.check(job).size() == 2);
+}

@@ -95,7 +95,8 @@ TEST_CASE("a mistake in the command line of a program is told before anything ru
     };
     CHECK_THAT(error(R"({ "python3", "train.py", "{y}" })"), Contains("unknown placeholder 'y'"));
     CHECK_THAT(error(R"({ "no-such-program" })"), Contains("the program 'no-such-program' is not there, or cannot be started"));
-    CHECK_THAT(error(R"({ "sh", grace = 1 })"), Contains("unknown option 'grace'; known: arguments, grace_ms"));
+    CHECK_THAT(error(R"({ "sh", grace = 1 })"),
+               Contains("unknown option 'grace'; known: arguments, batch, micro_batch, accumulate, grace_ms"));
     CHECK_THAT(error(R"({ "sh", grace_ms = -1 })"), Contains("grace_ms: got '-1'; expected a whole number in [0, 3600000]"));
     const auto ran = tune(workshop, {"run", "s.lua"});
     CHECK(ran.status == 2);
@@ -112,4 +113,34 @@ TEST_CASE("several objectives of a program, and names of its own for them") {
     INFO(ran.error);
     CHECK(ran.status == 0);
     for (const hpo::Trial& trial : trials_of(workshop)) CHECK(trial.values == std::vector<double>{1, 2});
+}
+
+TEST_CASE("a program whose batch may be split is shrunk after it ran out of memory, with the same effective batch") {
+    const Workshop workshop;
+    workshop.write("train.py", R"(import sys
+batch, micro, steps = map(int, sys.argv[1:])
+assert micro * steps >= batch
+if micro > 16:
+    raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.69 GiB of which 1.02 GiB is free.")
+print('@hpo {"value": %d}' % micro)
+)");
+    workshop.write("s.lua",
+                   "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = hpo.command { \"python3\", \"train.py\", "
+                   "\"{batch}\", \"{micro}\", "
+                   "\"{steps}\",\n  batch = \"batch\", micro_batch = \"micro\", accumulate = \"steps\" },\n"
+                   "  objective = { metric = \"loss\", direction = \"minimize\" }, sampler = \"random\", seed = 2, pruner = \"none\", "
+                   "workers = 1, trials = 6,\n"
+                   "  space = function(trial) trial:categorical(\"batch\", { 8, 16, 64 }) end }\n");
+    const auto checked = tune(workshop, {"check", "s.lua"});
+    INFO(checked.error);
+    CHECK(checked.status == 0);
+    const auto ran = tune(workshop, {"run", "s.lua", "--progress", "plain"});
+    INFO(ran.error << ran.out);
+    CHECK(ran.status == 0);
+    for (const hpo::Trial& trial : trials_of(workshop)) {
+        CHECK(trial.state == hpo::TrialState::complete);
+        CHECK(trial.values.at(0) == std::min(16.0, *trial.params.number("batch")));
+        CHECK(trial.attempts.back().plan.effective_batch == static_cast<std::int64_t>(*trial.params.number("batch")));
+        CHECK(trial.attempts.size() == (*trial.params.number("batch") > 16 ? 3 : 1));
+    }
 }

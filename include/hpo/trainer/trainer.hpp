@@ -104,7 +104,8 @@ struct TrainerInfo {
     bool uses_cuda = false;                 ///< built to train on an NVIDIA GPU
     bool checkpoints = false;               ///< writes checkpoints if a job has a folder for them, and can resume
     bool saves_models = false;              ///< writes the finished model if a job has a folder for it, and can evaluate it again
-    /// It takes any further parameter, and any metric in either direction. A trainer that passes all on to another program does that.
+    /// It takes any further parameter, and any metric in either direction. A trainer that passes all on to another program does that. Its
+    /// option `batch` names the parameter of the study that is the effective batch. It then obeys the lever micro_batch.
     bool open_ended = false;
     std::vector<std::string> peak_sources;  ///< how it can predict an attempt's peak: names of PeakSource, strongest first
 };

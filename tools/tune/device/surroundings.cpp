@@ -54,8 +54,26 @@ worker::WorkerDescription describe_one_trainer(const std::string& name, const st
     return described;
 }
 
+namespace {
+
+/// A program's batch can be split if the script says which of the study's parameters it is.
+void take_batch(TrainerInfo& info, const Settings& settings) {
+    if (!info.open_ended) return;
+    const auto& options = settings.description().trainer_options;
+    const auto batch = options.find("batch");
+    const auto* const name = batch == options.end() ? nullptr : get_if<std::string>(&batch->second);
+    if (!name || name->empty()) return;
+    info.effective_batch_parameter = *name;
+    info.levers.emplace_back("micro_batch");
+}
+
+}  // namespace
+
 worker::WorkerDescription describe_own_trainer(const Settings& settings) {
-    return describe_one_trainer(settings.description().trainer, settings.arguments().plugin_dirs, settings.plugin_timeout());
+    worker::WorkerDescription described =
+        describe_one_trainer(settings.description().trainer, settings.arguments().plugin_dirs, settings.plugin_timeout());
+    take_batch(*described.plugins.front().info, settings);
+    return described;
 }
 
 TrainerInfo describe_trainer(Settings& settings) {

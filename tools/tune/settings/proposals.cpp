@@ -106,7 +106,8 @@ std::vector<std::string> options_without_effect(const Settings& settings, const 
 }  // namespace
 
 std::vector<std::string> unsuitable_parameters(const Settings& settings, const TrainerInfo& info, const std::vector<ParamSet>& proposals) {
-    std::vector<std::string> texts = options_without_effect(settings, proposals);
+    std::vector<std::string> texts;
+    if (!info.open_ended) texts = options_without_effect(settings, proposals);
     if (info.parameters.empty()) return texts;  // it takes whatever it is given
     struct Problem {
         std::string text;

@@ -26,8 +26,8 @@ inline constexpr std::string_view alone_source = "alone";
 ///
 /// What is modelled is the logarithm of the peak. A number whose range is above 0 is an input as its logarithm: memory grows with products
 /// and powers of sizes. Other numbers are inputs as they are, texts and truth values are categories, and so is a parameter that is absent.
-/// The plan's micro-batch is an input, if it has one. An attempt that ran out of memory is right-censored: its peak is replaced by its
-/// expectation above the bound, twice.
+/// The plan's micro-batch is an input, if it has one. The parameter that is the effective batch is then none: what runs at a time decides.
+/// An attempt that ran out of memory is right-censored: its peak is replaced by its expectation above the bound, twice.
 ///
 /// At most `most_points` attempts count: the latest, and of the earlier ones a regular share. A call costs a pass over the history. It
 /// costs a fit only if there are new attempts. Thread safety: none.
@@ -50,7 +50,7 @@ public:
 private:
     struct Point {
         const ParamSet* params = nullptr;
-        std::optional<std::int64_t> micro_batch;
+        std::optional<std::int64_t> micro_batch, effective_batch;
         double log_bytes = 0;
         bool censored = false;
     };
@@ -65,6 +65,8 @@ private:
     void collect(const MemoryQuery& query);
     void thin_out();
     void learn_inputs();
+    /// True if every attempt's effective batch is the value of this parameter.
+    [[nodiscard]] bool is_effective_batch(const std::string& name) const;
     [[nodiscard]] std::vector<double> row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const;
     void fit(std::size_t all_points);
 

@@ -47,6 +47,10 @@ HPO_INLINE std::vector<Error> Settings::read(const TrainerInfo& info, const Trai
     check_names(job.options, "option");
     for (const TrainerParameter& parameter : info.parameters) {
         const Value* given = job.find(parameter.name);
+        if (info.open_ended) {  // its own options never come from the study's parameters, which may have the same names
+            const auto option = job.options.find(parameter.name);
+            given = option == job.options.end() ? nullptr : &option->second;
+        }
         if (!given || given->is_null()) given = &parameter.standard;
         if (given->is_null() && job.shapes_only) continue;
         if (given->is_null()) {

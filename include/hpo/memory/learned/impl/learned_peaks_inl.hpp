@@ -71,8 +71,8 @@ HPO_INLINE void LearnedPeaks::collect(const MemoryQuery& query) {
             }
             if (!bytes || *bytes <= 0) continue;
             measured_ += ended ? 1 : 0;
-            points_.push_back(
-                {&params_of(trial, attempt), attempt.plan.effective_micro_batch(), std::log(static_cast<double>(*bytes)), !ended});
+            points_.push_back({&params_of(trial, attempt), attempt.plan.effective_micro_batch(), attempt.plan.effective_batch,
+                               std::log(static_cast<double>(*bytes)), !ended});
         }
     }
 }
@@ -94,7 +94,7 @@ HPO_INLINE void LearnedPeaks::learn_inputs() {
     for (const Point& point : points_) {
         has_micro_batch = has_micro_batch || point.micro_batch;
         for (const Param& param : *point.params) {
-            if (std::ranges::find(inputs_, param.name, &Input::name) != inputs_.end()) continue;
+            if (std::ranges::find(inputs_, param.name, &Input::name) != inputs_.end() || is_effective_batch(param.name)) continue;
             Input input{.name = param.name};
             if (const auto bounds = detail::bounds_of(*param.distribution)) {
                 input.logarithmic = bounds->first > 0;
@@ -106,6 +106,13 @@ HPO_INLINE void LearnedPeaks::learn_inputs() {
         }
     }
     if (has_micro_batch) inputs_.push_back({.name = std::string{detail::micro_batch_input}, .logarithmic = true});
+}
+
+HPO_INLINE bool LearnedPeaks::is_effective_batch(const std::string& name) const {
+    return std::ranges::all_of(points_, [&](const Point& point) {
+        const auto value = point.params->number(name);
+        return point.effective_batch && value && *value == static_cast<double>(*point.effective_batch);
+    });
 }
 
 HPO_INLINE std::vector<double> LearnedPeaks::row(const ParamSet& params, const std::optional<std::int64_t>& micro_batch) const {
