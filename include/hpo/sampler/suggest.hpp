@@ -65,6 +65,11 @@ public:
         }
     }
 
+    /// The same with a joint draw that was made before, for a trial whose questions come one by one.
+    SamplerSource(S& sampler, const TrialContext& trial, const FixedValues& fixed, const ProposalSeed& seed, ParamSet joint)
+        : sampler_{sampler}, trial_{trial}, fixed_{fixed}, seed_{seed}, joint_{std::move(joint)} {}
+    [[nodiscard]] const ParamSet& joint() const noexcept { return joint_; }
+
     double draw(const std::string& name, const Distribution& distribution, const Narrowing& within, const ParamSet& so_far) override {
         for (const auto& [fixed_name, value] : fixed_) {
             if (fixed_name != name) continue;

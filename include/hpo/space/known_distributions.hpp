@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace hpo {
 /// The parameters that a study has had so far, with their distributions. A name has one kind of values in all trials.
 class KnownDistributions {
 public:
+    /// The known distribution of the parameter that `distribution` is not compatible with. Null if there is none.
+    [[nodiscard]] const Distribution* conflict(std::string_view name, const Distribution& distribution) const {
+        const Param* const known = known_.find(name);
+        return known && !compatible(*known->distribution, distribution) ? known->distribution.get() : nullptr;
+    }
+
     /// Adds a trial's parameters. Throws bad_value if a parameter's distribution is not compatible with the known one: another kind,
     /// another scale, or another list of choices. Ranges of numbers may change.
     void admit(const ParamSet& params) {

@@ -74,6 +74,12 @@ public:
     [[nodiscard]] std::vector<std::int64_t> left_behind();
     /// Ends the trials of processes that are gone, so that none stays RUNNING for ever.
     void settle_lost();
+    /// Looks for what other processes did.
+    void read_others();
+    /// Adds a waiting trial with these values. Returns its number.
+    std::int64_t enqueue(const std::vector<std::pair<std::string, Value>>& fixed);
+    /// The parameters that the study has had so far.
+    [[nodiscard]] const KnownDistributions& distributions() const noexcept { return distributions_; }
     /// Throws bad_value if a parameter's distribution does not agree with that of the study.
     void set_params(std::int64_t number, ParamSet params);
     void begin_attempt(std::int64_t number, Attempt attempt);
@@ -120,7 +126,6 @@ private:
     [[nodiscard]] static Quota quota(const Wanted& wanted);
     std::optional<std::int64_t> take_in(std::optional<Trial> begun);
     static void drop_details(Trial& finished);
-    void read_others();
     void recount();
 
     Store& store_;

@@ -31,7 +31,7 @@ public:
             if (options_.stop_requested && options_.stop_requested()) return true;
             if (breaker_.trip()) break;
             if (options_.time_seconds && watch.seconds() >= *options_.time_seconds) break;
-            if (const auto number = begin()) run_trial(*number, objective);
+            if (const auto number = begin_live({.trials = options_.trials}, books_, options_, observer_)) run_trial(*number, objective);
             else sleep_seconds(0.1);  // other processes run the missing ones
             books_.heartbeat();
             observer_.idle();
@@ -44,23 +44,6 @@ public:
     [[nodiscard]] const std::optional<BreakerTrip>& broken() const noexcept { return breaker_.trip(); }
 
 private:
-    /// Begins a lost trial again with its parameters, or a new trial. Returns nullopt when the wanted number is done or running, or when
-    /// another process was first.
-    std::optional<std::int64_t> begin() {
-        const Bookkeeping::Wanted wanted{.trials = options_.trials};
-        for (const std::int64_t number : books_.left_behind()) {
-            const Trial lost = books_.trial(number);
-            if (const auto why = too_many_losses(lost, books_, options_)) {
-                if (!fail_in_place_of(lost, *why, books_, wanted)) return std::nullopt;
-                continue;
-            }
-            const auto begun = books_.begin_retry(wanted, lost, std::nullopt);
-            if (begun) observer_.goes_on(books_.trial(*begun), lost);
-            return begun;
-        }
-        return books_.begin_trial(wanted);
-    }
-
     template <class Objective>
     void run_trial(std::int64_t number, const Objective& objective) {
         try {
@@ -68,20 +51,8 @@ private:
             AttemptOutcome outcome = run_objective(number, objective, prune_reason);
             conclude(number, std::move(outcome), prune_reason);
         } catch (...) {
-            give_up(number);
+            give_up(number, books_);
             throw;
-        }
-    }
-
-    /// Ends a trial that an error of the tuner cut short, if the store still works.
-    void give_up(std::int64_t number) {
-        Trial& trial = books_.trial(number);
-        if (is_finished(trial.state)) return;
-        trial.state = TrialState::fail;
-        trial.user_attributes[lost_attribute] = std::string{lost_json};
-        try {
-            books_.finish(number);
-        } catch (const Error&) {  // the first error is the one to tell
         }
     }
 

@@ -68,6 +68,14 @@ template <class TrialOf>
 /// Begins a trial in place of a lost one, and ends it without launching it. Returns false if no trial could be begun.
 [[nodiscard]] bool fail_in_place_of(const Trial& lost, const Unlaunchable& why, Bookkeeping& books, const Bookkeeping::Wanted& wanted);
 
+/// Begins a trial in place of a lost one, with its parameters, or a new trial. For trials that ask for their parameters while they run.
+/// Returns nullopt when the wanted number is done or running, or when another process was first.
+[[nodiscard]] std::optional<std::int64_t> begin_live(const Bookkeeping::Wanted& wanted, Bookkeeping& books, const TuneOptions& options,
+                                                     TuneObserver& observer);
+
+/// Ends a trial that an error of the tuner cut short, if the store still works. It becomes FAIL with the mark `lost`.
+void give_up(std::int64_t number, Bookkeeping& books);
+
 /// Takes over a study's lost trials. For each, a new trial goes on from its checkpoint, or runs it again if there is no checkpoint.
 class LostTrials {
 public:

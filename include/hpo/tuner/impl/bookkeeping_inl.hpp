@@ -69,6 +69,12 @@ HPO_INLINE void Bookkeeping::settle_lost() {
     if (run_ && store_.settle_lost_trials(study_.id, store::heartbeat_grace_seconds) > 0) read_others();
 }
 
+HPO_INLINE std::int64_t Bookkeeping::enqueue(const std::vector<std::pair<std::string, Value>>& fixed) {
+    const std::int64_t number = store_.enqueue(study_.id, fixed).number;
+    read_others();
+    return number;
+}
+
 HPO_INLINE void Bookkeeping::set_params(std::int64_t number, ParamSet params) {
     distributions_.share(params);
     distributions_.admit(params);

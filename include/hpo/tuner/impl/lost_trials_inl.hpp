@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "hpo/base/error.hpp"
 #include "hpo/base/inline.hpp"
 #include "hpo/failure/not_run.hpp"
+#include "hpo/store/store.hpp"
 #include "hpo/tuner/lost_trials.hpp"
 
 namespace hpo::tuner {
@@ -37,6 +39,32 @@ HPO_INLINE bool fail_in_place_of(const Trial& lost, const Unlaunchable& why, Boo
     settle_unlaunchable(books.trial(*begun), why);
     books.finish(*begun);
     return true;
+}
+
+HPO_INLINE std::optional<std::int64_t> begin_live(const Bookkeeping::Wanted& wanted, Bookkeeping& books, const TuneOptions& options,
+                                                  TuneObserver& observer) {
+    for (const std::int64_t number : books.left_behind()) {
+        const Trial lost = books.trial(number);
+        if (const auto why = too_many_losses(lost, books, options)) {
+            if (!fail_in_place_of(lost, *why, books, wanted)) return std::nullopt;
+            continue;
+        }
+        const auto begun = books.begin_retry(wanted, lost, std::nullopt);
+        if (begun) observer.goes_on(books.trial(*begun), lost);
+        return begun;
+    }
+    return books.begin_trial(wanted);
+}
+
+HPO_INLINE void give_up(std::int64_t number, Bookkeeping& books) {
+    Trial& trial = books.trial(number);
+    if (is_finished(trial.state)) return;
+    trial.state = TrialState::fail;
+    trial.user_attributes[lost_attribute] = std::string{lost_json};
+    try {
+        books.finish(number);
+    } catch (const Error&) {  // the first error is the one to tell
+    }
 }
 
 HPO_INLINE Recovery begin_anew(const Attempt& attempt) {
