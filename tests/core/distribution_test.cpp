@@ -17,6 +17,8 @@ TEST_CASE("impossible distributions are refused with what would be right") {
     CHECK_THROWS_WITH(checked("p", FloatDistribution{0, 1, true}), Catch::Contains("expected low > 0"));
     CHECK_THROWS_WITH(checked("p", FloatDistribution{0.1, 1, true, 0.1}), Catch::Contains("both log and step"));
     CHECK_THROWS_WITH(checked("p", FloatDistribution{0, HUGE_VAL}), Catch::Contains("finite bounds"));
+    CHECK_THROWS_WITH(checked("p", FloatDistribution{-1e308, 1e308}), Catch::Contains("high - low"));
+    CHECK_THROWS_WITH((checked("p", FloatDistribution{0, 1, false, 5e-324})), Catch::Contains("a larger step"));
     CHECK_THROWS_WITH(checked("p", IntDistribution{0, 8, true}), Catch::Contains("expected low >= 1"));
     CHECK_THROWS_WITH(checked("p", IntDistribution{0, 8, false, 0}), Catch::Contains("expected step >= 1"));
     CHECK_THROWS_WITH(checked("p", CategoricalDistribution{}), Catch::Contains("expected at least one"));

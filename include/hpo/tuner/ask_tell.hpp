@@ -85,17 +85,22 @@ public:
         return current.params.find(name)->value();
     }
 
-    /// Keeps an intermediate value. Returns true if the trial is not worth finishing. The first value of a step counts, and a study with
-    /// several objectives prunes no trial.
-    bool report(std::int64_t trial, const Report& told) {
+    struct Reported {
+        bool prune = false;        ///< the trial is not worth finishing
+        bool is_repeated = false;  ///< the step has a value already, which stays
+    };
+    /// Keeps an intermediate value and asks the pruner. A study with several objectives prunes no trial.
+    Reported report(std::int64_t trial, const Report& told) {
         Open& current = open(trial);
         if (told.step < 0) throw bad_value("trial " + std::to_string(trial) + ": step", std::to_string(told.step), "0 or more");
         Report kept = told;
         const auto& earlier = books_.trial(trial).intermediate;
-        if (const auto found = earlier.find(told.step); found != earlier.end()) kept.value = found->second;
+        const auto present = earlier.find(told.step);
+        const bool is_repeated = present != earlier.end();
+        if (is_repeated) kept.value = present->second;
         const Verdict verdict = books_.report_and_judge(trial, kept, pruner_);
         if (verdict.prunes()) current.prune_reason = verdict.reason;
-        return verdict.prunes();
+        return {.prune = verdict.prunes(), .is_repeated = is_repeated};
     }
 
 private:

@@ -116,11 +116,13 @@ Request::Request(std::string_view line) {
         if (id->is_structured()) throw bad_value("id", shown(*id), "a number, a text or null");
         id_ = id->dump();
     }
-    const auto op = json_.find("op");
-    if (op == json_.end() || !op->is_string())
-        throw bad_value("op", op == json_.end() ? "nothing" : shown(*op),
-                        "create_study, ask, suggest, report, tell, enqueue, best, trials or quit");
-    op_ = op->get<std::string>();
+    if (const auto op = json_.find("op"); op != json_.end() && op->is_string()) op_ = op->get<std::string>();
+}
+
+const std::string& Request::op() const {
+    if (!op_.empty()) return op_;
+    throw bad_value("op", has("op") ? shown(json_["op"]) : "nothing",
+                    "create_study, ask, suggest, report, tell, enqueue, best, trials or quit");
 }
 
 void Request::require_only(std::initializer_list<const char*> keys) const {

@@ -26,7 +26,8 @@ public:
 
     /// What came as "id", as JSON text. Empty if there was none. A number, a text or null.
     [[nodiscard]] const std::string& id() const noexcept { return id_; }
-    [[nodiscard]] const std::string& op() const noexcept { return op_; }
+    /// Throws bad_value if there is none.
+    [[nodiscard]] const std::string& op() const;
     /// Throws unknown_name for a key that is not among `keys`, nor one that each request may have.
     void require_only(std::initializer_list<const char*> keys) const;
     /// True if the key is there and not null.

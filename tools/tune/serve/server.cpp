@@ -12,6 +12,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/store/in_memory.hpp"
+#include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -26,7 +27,12 @@ std::string answer_text(Json answer, const std::string& id) {
     return tools::one_line_text(answer);
 }
 
-Json refusal(const std::string& what) { return {{"ok", false}, {"error", what}}; }
+/// A request may be long, and then so is what an error says of it.
+Json refusal(std::string what) {
+    constexpr std::size_t longest_bytes = 2000;
+    tuner::clip(what, longest_bytes);
+    return {{"ok", false}, {"error", what}};
+}
 
 /// The state as `tell` takes it: "complete", "pruned", "fail"; also "running" and "waiting".
 std::string state_word(TrialState state) {
@@ -198,7 +204,13 @@ Json Server::report(const Request& request) {
     const Report told{.step = request.whole("step", "a whole number of at least 0"),
                       .value = request.number("value", "a number: the objective at this step"),
                       .is_last = request.truth("last")};
-    return {{"ok", true}, {"prune", study.report(request.whole("trial", a_trial), told)}};
+    const std::int64_t trial = request.whole("trial", a_trial);
+    const auto reported = study.report(trial, told);
+    Json answer{{"ok", true}, {"prune", reported.prune}};
+    if (reported.is_repeated)
+        add_notes(answer,
+                  {"trial " + std::to_string(trial) + " has a value of step " + std::to_string(told.step) + " already, which stays"});
+    return answer;
 }
 
 Json Server::tell(const Request& request) {

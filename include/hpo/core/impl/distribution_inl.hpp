@@ -22,11 +22,13 @@ HPO_INLINE Distribution checked(std::string_view place, Distribution distributio
         const std::string range = "low " + number_text(real->low) + ", high " + number_text(real->high);
         if (!std::isfinite(real->low) || !std::isfinite(real->high)) refuse(range, "finite bounds");
         if (real->low > real->high) refuse(range, "low <= high");
+        if (!std::isfinite(real->high - real->low)) refuse(range, "high - low of at most 1.7e308");
         if (real->log && real->low <= 0) refuse(range + " on a log scale", "low > 0");
         if (real->step) {
             if (real->log) refuse("both log and step", "one of them");
             if (!(*real->step > 0) || !std::isfinite(*real->step)) refuse("step " + number_text(*real->step), "step > 0");
             const double steps = (real->high - real->low) / *real->step;
+            if (!std::isfinite(steps)) refuse(range + ", step " + number_text(*real->step), "a larger step");
             // A `high` that differs from a grid point only by rounding stays as it was written.
             if (std::fabs(steps - std::round(steps)) >= 1e-8) real->high = real->low + std::floor(steps) * *real->step;
         }
