@@ -110,7 +110,7 @@ def each_goes_on_with_the_study_of_the_other(path):
     assert study.best_value == -2 and [trial.state for trial in study.get_trials()] == [TrialState.COMPLETE] * 6
 
 
-def changed_distributions_are_taken_and_refused_alike(path):
+def changed_distributions_are_taken_and_refused_alike(_):
     variants = [
         FloatDistribution(0, 1), FloatDistribution(5, 6), FloatDistribution(1e-3, 1, log=True), FloatDistribution(0, 1, step=0.5),
         IntDistribution(0, 3), IntDistribution(7, 9), IntDistribution(1, 8, log=True), IntDistribution(0, 8, step=4),
@@ -122,7 +122,7 @@ def changed_distributions_are_taken_and_refused_alike(path):
         for j, second in enumerate(variants):
             for same_trial in (True, False):
                 name = f"{i} {j} {same_trial}"
-                study = optuna.create_study(study_name=name, storage=storage(path))
+                study = optuna.create_study(study_name=name)
                 assert session("create_study", study=name)["ok"]
                 trial = study.ask()
                 mine = session("ask", study=name)["trial"]
