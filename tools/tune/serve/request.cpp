@@ -204,7 +204,7 @@ tuner::Told Request::told() const {
     static const std::array<std::pair<std::string_view, TrialState>, 3> states{
         {{"complete", TrialState::complete}, {"pruned", TrialState::pruned}, {"fail", TrialState::fail}}};
     const std::string state = text("state", "complete, pruned or fail");
-    const auto named = std::ranges::find(states, state, [](const auto& each) { return each.first; });
+    const auto* const named = std::ranges::find(states, state, [](const auto& each) { return each.first; });
     if (named == states.end()) throw unknown_name(op_, "state", state, std::vector<std::string>{"complete", "pruned", "fail"});
     told.state = named->second;
     if (has("values")) {
