@@ -422,3 +422,42 @@ TEST_CASE("serve: a configuration whose program ends three times in a row is not
     CHECK(given_up["state"] == "fail");
     CHECK_THAT(given_up["attrs"]["error_message"].get<std::string>(), Contains("3 times in a row"));
 }
+
+TEST_CASE("serve: nothing is told to a store that was removed, and what it held is saved to a new file") {
+    const Workshop workshop;
+    for (const bool quits : {true, false}) {
+        ServeSession session{workshop};
+        session(in_store);
+        session(R"({"op": "create_study", "study": "t", "store": "hpo.db"})");
+        const auto of_s = [](Json request) {
+            request["study"] = "s";
+            return request;
+        };
+        session(of_s(ask_xy()));
+        session(of_s(ask_xy()));
+        CHECK(session(of_s(tell(0, 0.5)))["ok"] == true);
+        for (const char* const suffix : {"", "-wal", "-shm"}) std::filesystem::remove(workshop.path(std::string{"hpo.db"} + suffix));
+        for (const Json& request : {of_s(tell(1, 0.5)), of_s(ask_xy()), Json{{"op", "enqueue"}, {"study", "s"}, {"params", {{"x", 1}}}}}) {
+            CHECK_THAT(session.error(request.dump()),
+                       Contains("hpo.db") && Contains("removed while it was open") && Contains("saves what"));
+        }
+        if (quits) {
+            CHECK_THAT(session.error(R"({"op": "quit"})"), Contains("saved in") && Contains("hpo.db.rescued-1"));
+            CHECK(session.end() == 0);
+        } else {
+            CHECK(session.end() == 3);
+            CHECK_THAT(read_file(workshop.path(".error")), Contains("hpo.db.rescued-1"));
+        }
+        const std::string rescued = workshop.file("hpo.db.rescued-1");
+        {
+            hpo::store::Sqlite store{rescued};
+            std::vector<hpo::Trial> trials;
+            store.refresh(store.open_study("s", {}, hpo::Store::Open::resume).id, trials);
+            REQUIRE(trials.size() == 2);
+            CHECK(trials[0].values == std::vector{0.5});
+            CHECK(hpo::is_marked_lost(trials[1]));
+        }
+        CHECK_FALSE(std::filesystem::exists(workshop.path("hpo.db.rescued-2")));
+        std::filesystem::remove(rescued);
+    }
+}

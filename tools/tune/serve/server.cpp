@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstdint>
 #include <exception>
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,7 +14,9 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/base/error.hpp"
 #include "hpo/store/in_memory.hpp"
+#include "hpo/store/sqlite.hpp"
 #include "hpo/tuner/verdicts.hpp"
+#include "tune/study_run/rescued_store.hpp"
 
 namespace hpo::tune {
 namespace {
@@ -61,6 +65,16 @@ Json trial_json(const Trial& trial) {
     return json;
 }
 
+/// Saves what a store holds whose file is not in its place any more. Returns what a person should know.
+std::string saved_elsewhere(store::Sqlite& file) {
+    const std::string happened = "store '" + file.path() + "': the file " + file.displaced().value_or("") + " while it was open; ";
+    try {
+        return happened + "all that it held is saved in '" + rescue(file) + "'";
+    } catch (const Error& error) {
+        return happened + "what it held is lost, since it could not be saved elsewhere: " + error.what();
+    }
+}
+
 void add_notes(Json& answer, const std::vector<std::string>& notes) {
     if (!notes.empty()) answer["notes"] = notes;
 }
@@ -101,7 +115,15 @@ void Server::close(tuner::LeftOpen why) {
             if (!first) first = std::current_exception();
         }
     }
+    std::map<std::string, store::Sqlite*> displaced;  // by path: studies of one file are saved once, after all have ended
+    for (auto& [name, served] : studies_) {
+        auto* const file = dynamic_cast<store::Sqlite*>(served.store.get());
+        if (file && file->displaced()) displaced[file->path()] = file;
+    }
+    std::string saved;
+    for (const auto& [path, file] : displaced) saved += (saved.empty() ? "" : "; ") + saved_elsewhere(*file);
     studies_.clear();
+    if (!saved.empty()) throw Error{Errc::store, saved};
     if (first) std::rethrow_exception(first);
 }
 
@@ -169,15 +191,23 @@ Json Server::create_study(const Request& request) {
 Server::AskTell& Server::study_of(const Request& request) {
     std::vector<std::string> names;
     for (const auto& [name, served] : studies_) names.push_back(name);
+    auto found = studies_.begin();
     if (request.has("study")) {
         const std::string name = request.text("study", "the name of a study of this session");
-        const auto found = studies_.find(name);
+        found = studies_.find(name);
         if (found == studies_.end()) throw unknown_name(request.op(), "study", name, names);
-        return *found->second.asks;
+    } else if (names.empty()) {
+        throw bad_value(request.op(), "no study", "create_study first");
+    } else if (names.size() > 1) {
+        throw bad_value(request.op(), "no study, and several are open", "\"study\": one of " + join_names(names));
     }
-    if (names.empty()) throw bad_value(request.op(), "no study", "create_study first");
-    if (names.size() > 1) throw bad_value(request.op(), "no study, and several are open", "\"study\": one of " + join_names(names));
-    return *studies_.begin()->second.asks;
+    // What is written to a file that was removed would be lost with the session.
+    auto* const file = dynamic_cast<store::Sqlite*>(found->second.store.get());
+    if (const auto what = file ? file->displaced() : std::nullopt) {
+        throw Error{Errc::store, "store '" + file->path() + "': the file " + *what +
+                                     " while it was open; put it back, or end the session, which saves what the store held to a new file"};
+    }
+    return *found->second.asks;
 }
 
 Json Server::ask(const Request& request) {
@@ -247,8 +277,8 @@ Json Server::trials(const Request& request) {
 
 Json Server::quit(const Request& request) {
     request.require_only({});
-    close(tuner::LeftOpen::stopped);
     has_quit_ = true;
+    close(tuner::LeftOpen::stopped);
     return {{"ok", true}};
 }
 

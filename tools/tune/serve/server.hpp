@@ -32,7 +32,8 @@ public:
     [[nodiscard]] bool has_quit() const noexcept { return has_quit_; }
     /// Says that this process is alive. Call it every few seconds. A store that cannot be written now is asked again with the next request.
     void heartbeat();
-    /// Ends all open trials as lost. Throws Error{Errc::store} if a store fails.
+    /// Ends all open trials as lost. If a store's file was removed or replaced, what it held is saved to a new file. Throws
+    /// Error{Errc::store} that names this file, and if a store fails.
     void close(tuner::LeftOpen why);
 
 private:
