@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""hpo from Python.
+
+A program that runs as a trial (``hpo.command { "python3", "train.py" }``) calls ``trial``, ``plan``, ``report``, ``should_prune``,
+``result``, ``attr`` and ``memory``. The page docs/python.md of hpo's sources shows it.
+"""
+
+from ._errors import HpoError, NotInTrial, TrialPruned
+from ._program import Plan, Trial, attr, in_trial, memory, plan, report, result, should_prune, trial
+from ._version import __version__
+
+__all__ = [
+    "HpoError",
+    "NotInTrial",
+    "Plan",
+    "Trial",
+    "TrialPruned",
+    "__version__",
+    "attr",
+    "in_trial",
+    "memory",
+    "plan",
+    "report",
+    "result",
+    "should_prune",
+    "trial",
+]

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The two descriptors between a program and hpo: one for reports, one for answers."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import stat
+import sys
+import threading
+from typing import Any, Dict, Mapping, Optional
+
+LONGEST_LINE = 1 << 20  # bytes; hpo reads no longer line
+ANSWER_SECONDS = 60.0  # hpo answers within milliseconds
+
+
+def _pipe_named(environment: Mapping[str, str], name: str, access: int) -> Optional[int]:
+    """The descriptor that a variable names, or None if it is no pipe of this direction.
+
+    A child of the program may have the variable without the descriptor. Another file may have its number.
+    """
+    try:
+        descriptor = int(environment.get(name, ""))
+        if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            return None
+        return descriptor if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == access else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold of a number or an array of another library."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
+
+
+def line_of(said: Mapping[str, Any]) -> bytes:
+    """What is said as one line of JSON. Raises TypeError or ValueError if hpo could not read it."""
+    text = json.dumps(said, default=_plain)
+    line = text.encode("ascii") + b"\n"
+    if b"\\ud" in line:  # half a character, which Python makes of bytes that are no UTF-8
+        try:
+            json.dumps(said, default=_plain, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(f"a text that is no valid Unicode: {error.object[max(0, error.start - 20) : error.end]!r}") from None
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"{len(line)} bytes in one line; hpo reads at most {LONGEST_LINE}")
+    return line
+
+
+class Channel:
+    """Writes lines to hpo and reads its answers. Thread safety: any number of threads."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.in_trial = "HPO_PARAMS" in environment
+        self._report = _pipe_named(environment, "HPO_REPORT_FD", os.O_WRONLY) if self.in_trial else None
+        self._answer = _pipe_named(environment, "HPO_ANSWER_FD", os.O_RDONLY) if self.in_trial else None
+        self._lock = threading.RLock()
+        self._unanswered = 0
+        self._heard = b""
+        os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.RLock()  # a thread that is not in the child may have held it
+
+    def say(self, said: Mapping[str, Any]) -> None:
+        """Writes one line. Without the descriptor it is printed, with the mark that hpo looks for. Outside of hpo it does nothing."""
+        line = line_of(said)
+        if not self.in_trial:
+            return
+        with self._lock:
+            if self._report is None:
+                sys.stdout.write("\n@hpo " + line.decode("ascii"))  # a line of its own, whatever was printed before
+                sys.stdout.flush()
+                return
+            while line:
+                line = line[os.write(self._report, line) :]
+
+    def ask(self) -> bool:
+        """Asks whether the program should end, and waits for the answer. False if nobody can answer."""
+        if self._report is None or self._answer is None:
+            return False
+        with self._lock:
+            self._unanswered += 1
+            self.say({"answer": True})
+            answer: Dict[str, Any] = {}
+            while self._unanswered > 0:  # an interrupted call may have left an older answer
+                line = self._next_line(self._answer)
+                if line is None:
+                    return False
+                self._unanswered -= 1
+                answer = json.loads(line)
+            return answer.get("prune") is True
+
+    def _next_line(self, descriptor: int) -> Optional[bytes]:
+        while b"\n" not in self._heard:
+            poller = select.poll()
+            poller.register(descriptor, select.POLLIN)
+            if not poller.poll(ANSWER_SECONDS * 1000):
+                return None
+            got = os.read(descriptor, 4096)
+            if not got:
+                return None
+            self._heard += got
+        line, _, self._heard = self._heard.partition(b"\n")
+        return line
+
+
+channel = Channel(os.environ)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Runs studies with hpo-tune, whose trials are Python programs. HPO_BIN is the folder of the tools."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+PACKAGE = TESTS.parent
+SOURCES = PACKAGE.parent
+TOOLS = pathlib.Path(os.environ.get("HPO_BIN", SOURCES / "build/release/bin"))
+
+ONE_OBJECTIVE = 'objective = { metric = "loss", direction = "minimize" }'
+
+
+def lua_text(text):
+    """A text as a Lua literal."""
+    return '"' + "".join(f"\\{byte:03d}" for byte in text.encode("utf-8")) + '"'
+
+
+def environment(**more):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HPO_")}
+    return {**kept, "PYTHONPATH": str(PACKAGE), **more}
+
+
+def run_python(program, *options, **more):
+    """Runs a program outside of any study."""
+    return subprocess.run(
+        [sys.executable, *options, "-c", textwrap.dedent(program)],
+        env=environment(**more), capture_output=True, text=True, timeout=60, check=False,
+    )
+
+
+class StudyTest(unittest.TestCase):
+    """A folder for each test, and studies in it."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="hpo-python-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def run_study(
+        self, program, *options, space='trial:float("x", 0, 1)', objective=ONE_OBJECTIVE, members="", arguments=(), workers=1, status=0, **more
+    ):
+        """Runs a study, and gives its trials as hpo-analyze tells them."""
+        (self.folder / "program.py").write_text(textwrap.dedent(program), encoding="utf-8")
+        words = ", ".join(lua_text(word) for word in [sys.executable, str(self.folder / "program.py"), *arguments])
+        (self.folder / "study.lua").write_text(
+            f"""local hpo = require "hpo"
+            return hpo.study {{
+              name = "s", trainer = hpo.command {{ {words} }}, {objective},
+              sampler = "random", {members}
+              space = function(trial) {space} end,
+            }}""",
+            encoding="utf-8",
+        )
+        store = str(self.folder / "s.db")
+        run = subprocess.run(
+            [TOOLS / "hpo-tune", "run", self.folder / "study.lua", "--store", store, "--workers", str(workers), "--device", "cpu", *options],
+            env=environment(**more), capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
+        )
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        listed = self.analyze("trials", store)["trials"]
+        return [self.analyze("trial", store, str(each["number"])) for each in listed]
+
+    def analyze(self, command, store, *arguments):
+        told = subprocess.run(
+            [TOOLS / "hpo-analyze", command, *arguments, "--store", store, "--json"],
+            env=environment(), capture_output=True, text=True, timeout=60, check=False,
+        )
+        self.assertEqual(told.returncode, 0, told.stderr)
+        return json.loads(told.stdout)
