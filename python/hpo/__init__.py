@@ -5,6 +5,7 @@ A program that runs as a trial (``hpo.command { "python3", "train.py" }``) calls
 ``result``, ``attr`` and ``memory``. The page docs/python.md of hpo's sources shows it.
 """
 
+from . import lightning, torch, transformers
 from ._errors import HpoError, NotInTrial, TrialPruned
 from ._program import Plan, Trial, attr, in_trial, memory, plan, report, result, should_prune, trial
 from ._version import __version__
@@ -18,10 +19,13 @@ __all__ = [
     "__version__",
     "attr",
     "in_trial",
+    "lightning",
     "memory",
     "plan",
     "report",
     "result",
     "should_prune",
+    "torch",
+    "transformers",
     "trial",
 ]

@@ -12,3 +12,7 @@ class NotInTrial(HpoError):
 
 class TrialPruned(Exception):
     """The trial is pruned. Raise it if ``should_prune`` answered True."""
+
+
+for _each in (HpoError, NotInTrial, TrialPruned):
+    _each.__module__ = "hpo"  # as users name them

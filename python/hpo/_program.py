@@ -7,7 +7,7 @@ import json
 import operator
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, Mapping, Optional, SupportsFloat, SupportsIndex, Union, cast
+from typing import Any, Dict, Iterable, List, Mapping, Optional, SupportsFloat, SupportsIndex, Union, cast
 
 from . import _channel
 from ._errors import HpoError, NotInTrial
@@ -177,10 +177,8 @@ def result(value: Union[SupportsFloat, Iterable[SupportsFloat]]) -> None:
     If it is called again, the last call counts. A trial that was pruned should not call it: it would count as complete. Outside of hpo
     it does nothing. Raises TypeError if something is no number, and ValueError for an empty list.
     """
-    try:
-        values = [value] if getattr(value, "ndim", None) == 0 or isinstance(value, (str, bytes)) else list(cast(Iterable[Any], value))
-    except TypeError:
-        values = [value]
+    one = isinstance(value, (str, bytes)) or getattr(value, "ndim", None) == 0 or not hasattr(value, "__iter__")
+    values: List[Any] = [value] if one else list(cast(Iterable[Any], value))
     numbers = [number_of("the result", each) for each in values]
     if not numbers:
         raise ValueError("the result is an empty list; it should be a number, or one for each objective")

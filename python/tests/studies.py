@@ -45,11 +45,12 @@ class StudyTest(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
 
     def run_study(
-        self, program, *options, space='trial:float("x", 0, 1)', objective=ONE_OBJECTIVE, members="", arguments=(), workers=1, status=0, **more
+        self, program, *options, space='trial:float("x", 0, 1)', objective=ONE_OBJECTIVE, members="", arguments=(), workers=1, status=0,
+        python=sys.executable, **more
     ):
         """Runs a study, and gives its trials as hpo-analyze tells them."""
         (self.folder / "program.py").write_text(textwrap.dedent(program), encoding="utf-8")
-        words = ", ".join(lua_text(word) for word in [sys.executable, str(self.folder / "program.py"), *arguments])
+        words = ", ".join(lua_text(word) for word in [python, str(self.folder / "program.py"), *arguments])
         (self.folder / "study.lua").write_text(
             f"""local hpo = require "hpo"
             return hpo.study {{
