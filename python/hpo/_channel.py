@@ -12,6 +12,8 @@ import sys
 import threading
 from typing import Any, Dict, Mapping, Optional
 
+from ._json import line_of
+
 LONGEST_LINE = 1 << 20  # bytes; hpo reads no longer line
 ANSWER_SECONDS = 60.0  # hpo answers within milliseconds
 
@@ -28,27 +30,6 @@ def _pipe_named(environment: Mapping[str, str], name: str, access: int) -> Optio
         return descriptor if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == access else None
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold of a number or an array of another library."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
-
-
-def line_of(said: Mapping[str, Any]) -> bytes:
-    """What is said as one line of JSON. Raises TypeError or ValueError if hpo could not read it."""
-    text = json.dumps(said, default=_plain)
-    line = text.encode("ascii") + b"\n"
-    if b"\\ud" in line:  # half a character, which Python makes of bytes that are no UTF-8
-        try:
-            json.dumps(said, default=_plain, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError(f"a text that is no valid Unicode: {error.object[max(0, error.start - 20) : error.end]!r}") from None
-    if len(line) > LONGEST_LINE:
-        raise ValueError(f"{len(line)} bytes in one line; hpo reads at most {LONGEST_LINE}")
-    return line
 
 
 class Channel:
@@ -68,7 +49,7 @@ class Channel:
 
     def say(self, said: Mapping[str, Any]) -> None:
         """Writes one line. Without the descriptor it is printed, with the mark that hpo looks for. Outside of hpo it does nothing."""
-        line = line_of(said)
+        line = line_of(said, LONGEST_LINE)
         if not self.in_trial:
             return
         with self._lock:

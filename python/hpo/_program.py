@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, SupportsFloat, 
 
 from . import _channel
 from ._errors import HpoError, NotInTrial
+from ._json import finite
 
 _HOW_TO_START = (
     'this program does not run as a trial (HPO_PARAMS is not set). Start it with "hpo-tune run STUDY.lua", where STUDY.lua has '
@@ -140,6 +141,13 @@ def number_of(what: str, value: SupportsFloat) -> float:
         raise TypeError(f"{what} is {value!r}; it should be a number ({error})") from None
 
 
+def numbers_of(what: str, value: Union[SupportsFloat, Iterable[SupportsFloat]]) -> List[float]:
+    """A number, or each number of a list, as floats."""
+    one = isinstance(value, (str, bytes)) or getattr(value, "ndim", None) == 0 or not hasattr(value, "__iter__")
+    values: List[Any] = [value] if one else list(cast(Iterable[Any], value))
+    return [number_of(what, each) for each in values]
+
+
 def step_of(step: SupportsIndex) -> int:
     """The step as an int. Raises TypeError or ValueError if it is no whole number of at least 0."""
     try:
@@ -177,9 +185,7 @@ def result(value: Union[SupportsFloat, Iterable[SupportsFloat]]) -> None:
     If it is called again, the last call counts. A trial that was pruned should not call it: it would count as complete. Outside of hpo
     it does nothing. Raises TypeError if something is no number, and ValueError for an empty list.
     """
-    one = isinstance(value, (str, bytes)) or getattr(value, "ndim", None) == 0 or not hasattr(value, "__iter__")
-    values: List[Any] = [value] if one else list(cast(Iterable[Any], value))
-    numbers = [number_of("the result", each) for each in values]
+    numbers = numbers_of("the result", value)
     if not numbers:
         raise ValueError("the result is an empty list; it should be a number, or one for each objective")
     _channel.channel.say({"value": numbers[0]} if len(numbers) == 1 else {"values": numbers})
@@ -188,13 +194,14 @@ def result(value: Union[SupportsFloat, Iterable[SupportsFloat]]) -> None:
 def attr(name: str, value: Any) -> None:
     """Stores something about the trial: what JSON can hold, and numbers and arrays of NumPy and PyTorch.
 
+    NaN and infinities are stored as the texts NaN, Infinity and -Infinity, because JSON has no such numbers.
     If it is called again with the same name, the last call counts. Outside of hpo it does nothing. Raises TypeError or ValueError if the
     value cannot be written as JSON, or takes more than 1 MiB.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of an attribute is {name!r}; it should be a text")
     try:
-        _channel.channel.say({"attr": {name: value}})
+        _channel.channel.say({"attr": {name: finite(value)}})
     except (TypeError, ValueError) as error:
         raise type(error)(f"attribute {name!r}: {error}") from None
 

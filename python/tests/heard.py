@@ -16,7 +16,7 @@ class Heard:
         self.questions = 0
 
     def say(self, said):
-        self.said.append(json.loads(_channel.line_of(said)))
+        self.said.append(json.loads(_channel.line_of(said, _channel.LONGEST_LINE)))
 
     def ask(self):
         self.questions += 1

@@ -64,10 +64,12 @@ class Programs(StudyTest):
             hpo.report(float("nan"), 0)
             hpo.report(float("-inf"), 1)
             hpo.report(0.25, step=2)
+            hpo.attr("odd", [float("nan"), {"a": float("-inf")}, (1.5, float("inf"))])
             hpo.result(float("nan"))
         """
         [trial] = self.run_study(program, "--trials", "1", status=1)
         self.assertEqual([[each["step"], each["value"]] for each in trial["intermediate"]], [[0, "NaN"], [1, "-Infinity"], [2, 0.25]])
+        self.assertEqual(trial["user_attributes"]["odd"], ["NaN", {"a": "-Infinity"}, [1.5, "Infinity"]])
         self.assertEqual(trial["state"], "FAIL")
         self.assertEqual(trial["attempt_list"][0]["failure"]["kind"], "non_finite")
 
