@@ -36,6 +36,13 @@ def run_python(program, *options, **more):
     )
 
 
+def need_serve():
+    """Skips the tests of the caller if hpo-tune is of a version that cannot serve."""
+    asked = subprocess.run([TOOLS / "hpo-tune", "serve", "--help"], capture_output=True, timeout=60, check=False)
+    if asked.returncode != 0:
+        raise unittest.SkipTest(f"{TOOLS / 'hpo-tune'} has no command serve")
+
+
 class StudyTest(unittest.TestCase):
     """A folder for each test, and studies in it."""
 

@@ -9,7 +9,7 @@ import textwrap
 import threading
 import unittest
 
-from studies import TOOLS, StudyTest, environment, run_python
+from studies import TOOLS, StudyTest, environment, need_serve, run_python
 
 import hpo
 
@@ -19,9 +19,7 @@ X = {"x": hpo.FloatDistribution(-5, 5)}
 class OfStudies(StudyTest):
     @classmethod
     def setUpClass(cls):
-        asked = subprocess.run([TOOLS / "hpo-tune", "serve", "--help"], capture_output=True, timeout=60, check=False)
-        if asked.returncode != 0:
-            raise unittest.SkipTest(f"{TOOLS / 'hpo-tune'} has no command serve")
+        need_serve()
 
     def setUp(self):
         super().setUp()
