@@ -10,7 +10,7 @@ import select
 import stat
 import sys
 import threading
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 from ._json import line_of
 
@@ -18,18 +18,30 @@ LONGEST_LINE = 1 << 20  # bytes; hpo reads no longer line
 ANSWER_SECONDS = 60.0  # hpo answers within milliseconds
 
 
-def _pipe_named(environment: Mapping[str, str], name: str, access: int) -> Optional[int]:
-    """The descriptor that a variable names, or None if it is no pipe of this direction.
+class _Pipe:
+    """A descriptor that a variable names. It counts only while it is a pipe of this direction, and the same one as at the beginning.
 
-    A child of the program may have the variable without the descriptor. Another file may have its number.
+    A child of the program may have the variable without the descriptor. Another file may have its number, there or later.
     """
-    try:
-        descriptor = int(environment.get(name, ""))
-        if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+
+    def __init__(self, environment: Mapping[str, str], name: str, access: int) -> None:
+        self._access = access
+        try:
+            self.descriptor = int(environment.get(name, ""))
+        except ValueError:
+            self.descriptor = -1
+        self._identity = self._look()
+
+    def _look(self) -> Optional[Tuple[int, int]]:
+        try:
+            found = os.fstat(self.descriptor)
+            is_ours = stat.S_ISFIFO(found.st_mode) and fcntl.fcntl(self.descriptor, fcntl.F_GETFL) & os.O_ACCMODE == self._access
+            return (found.st_dev, found.st_ino) if is_ours else None
+        except (OverflowError, OSError):
             return None
-        return descriptor if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == access else None
-    except (ValueError, OverflowError, OSError):
-        return None
+
+    def is_there(self) -> bool:
+        return self._identity is not None and self._look() == self._identity
 
 
 class Channel:
@@ -37,8 +49,8 @@ class Channel:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.in_trial = "HPO_PARAMS" in environment
-        self._report = _pipe_named(environment, "HPO_REPORT_FD", os.O_WRONLY) if self.in_trial else None
-        self._answer = _pipe_named(environment, "HPO_ANSWER_FD", os.O_RDONLY) if self.in_trial else None
+        self._report = _Pipe(environment, "HPO_REPORT_FD", os.O_WRONLY)
+        self._answer = _Pipe(environment, "HPO_ANSWER_FD", os.O_RDONLY)
         self._lock = threading.RLock()
         self._unanswered = 0
         self._heard = b""
@@ -53,23 +65,23 @@ class Channel:
         if not self.in_trial:
             return
         with self._lock:
-            if self._report is None:
+            if not self._report.is_there():
                 sys.stdout.write("\n@hpo " + line.decode("ascii"))  # a line of its own, whatever was printed before
                 sys.stdout.flush()
                 return
             while line:
-                line = line[os.write(self._report, line) :]
+                line = line[os.write(self._report.descriptor, line) :]
 
     def ask(self) -> bool:
         """Asks whether the program should end, and waits for the answer. False if nobody can answer."""
-        if self._report is None or self._answer is None:
-            return False
         with self._lock:
+            if not self.in_trial or not self._report.is_there() or not self._answer.is_there():
+                return False
             self._unanswered += 1
             self.say({"answer": True})
             answer: Dict[str, Any] = {}
             while self._unanswered > 0:  # an interrupted call may have left an older answer
-                line = self._next_line(self._answer)
+                line = self._next_line(self._answer.descriptor)
                 if line is None:
                     return False
                 self._unanswered -= 1

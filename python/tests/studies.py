@@ -36,6 +36,15 @@ def run_python(program, *options, **more):
     )
 
 
+def python_with(*modules):
+    """An interpreter of build/venv-* that can import these. Skips the test if there is none."""
+    check = "import importlib.util, sys; sys.exit(any(importlib.util.find_spec(name) is None for name in sys.argv[1:]))"
+    for python in sorted(SOURCES.glob("build/venv-*/bin/python")):
+        if subprocess.run([python, "-c", check, *modules], env=environment(), timeout=60, check=False).returncode == 0:
+            return str(python)
+    raise unittest.SkipTest(f"no environment in build/venv-* has {', '.join(modules)}")
+
+
 def need_serve():
     """Skips the tests of the caller if hpo-tune is of a version that cannot serve."""
     asked = subprocess.run([TOOLS / "hpo-tune", "serve", "--help"], capture_output=True, timeout=60, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""hpo.lightning, with a stand-in for Lightning's callbacks."""
+"""hpo.lightning, with a stand-in for Lightning's callbacks, and with the real Trainer if an environment in build/ has it."""
 
 import pickle
 import sys
@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 from heard import HeardTest
-from studies import run_python
+from studies import StudyTest, python_with, run_python
 
 import hpo
 from hpo.lightning import HpoCallback
@@ -94,6 +94,46 @@ class WithoutLightning(unittest.TestCase):
     def test_the_module_can_be_imported_and_the_callback_says_what_is_missing(self):
         run = run_python("from hpo.lightning import HpoCallback; HpoCallback()", "-S")
         self.assertRegex(run.stderr.splitlines()[-1], "^ImportError: HpoCallback needs PyTorch Lightning: ")
+
+
+class RealTrainer(StudyTest):
+    PROGRAM = """
+        import sys, torch, hpo
+        import lightning.pytorch as lightning
+        from hpo.lightning import HpoCallback
+
+        class Module(lightning.LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(1, 1)
+            def loss(self, batch):
+                return ((self.linear(batch[0]) - batch[1]) ** 2).mean()
+            def training_step(self, batch, index):
+                return self.loss(batch)
+            def validation_step(self, batch, index):
+                self.log("val_loss", self.loss(batch))
+            def configure_optimizers(self):
+                return torch.optim.SGD(self.parameters(), 0.1 if hpo.trial().number == 0 else 1e-9)
+
+        torch.manual_seed(0)
+        x = torch.arange(16.0)[:, None] / 16
+        data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, 2 * x), batch_size=4)
+        trainer = lightning.Trainer(
+            max_epochs=3, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+            default_root_dir=sys.argv[1], callbacks=[HpoCallback("val_loss")],
+        )
+        trainer.fit(Module(), data, data)
+    """
+
+    def test_a_study_of_trainings_reports_and_prunes(self):
+        python = python_with("torch", "lightning")
+        trials = self.run_study(
+            self.PROGRAM, "--trials", "2", members='pruner = "median:startup_trials=1",', arguments=[str(self.folder)], python=python
+        )
+        self.assertEqual([trial["state"] for trial in trials], ["COMPLETE", "PRUNED"])
+        self.assertEqual([each["step"] for each in trials[0]["intermediate"]], [1, 2, 3])
+        self.assertEqual(trials[0]["values"], [trials[0]["intermediate"][-1]["value"]])
+        self.assertEqual([each["step"] for each in trials[1]["intermediate"]], [1])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Programs(StudyTest):
         """
         trials = self.run_study(
             program, "--trials", "2", "--seed", "3",
-            space='trial:float("x", 0, 1); trial:int("batch", 8, 8)', members="plan = { precision = \"fp32\" },",
+            space='trial:float("x", 0, 1); trial:int("batch", 8, 8); trial:float("whole", 2, 2)', members="plan = { precision = \"fp32\" },",
         )
         self.assertEqual([trial["state"] for trial in trials], ["COMPLETE", "COMPLETE"])
         seeds = set()
@@ -30,7 +30,7 @@ class Programs(StudyTest):
             seen = trial["user_attributes"]["trial"]
             self.assertEqual(trial["values"], [seen["params"]["x"]])
             self.assertEqual(seen["params"], trial["params"])
-            self.assertIs(type(seen["params"]["batch"]), int)
+            self.assertEqual([repr(seen["params"]["batch"]), repr(seen["params"]["whole"])], ["8", "2.0"])
             self.assertEqual([seen["number"], seen["attempt"], seen["study"], seen["metric"]], [number, 0, "s", "loss"])
             self.assertEqual([seen["device"], seen["checkpoint_folder"], seen["resume_step"]], ["cpu", None, None])
             self.assertEqual(seen["plan"]["accumulation_steps"], 1)
@@ -171,6 +171,22 @@ class Programs(StudyTest):
         self.assertEqual(trial["values"], [7])
         self.assertEqual([[each["step"], each["value"]] for each in trial["intermediate"]], [[3, 0.5]])
         self.assertEqual(trial["user_attributes"]["who"], "other")
+
+    def test_a_file_that_takes_the_number_of_a_closed_descriptor_stays_as_it_is(self):
+        program = """
+            import os, hpo
+            hpo.report(0.5, 1)
+            report = int(os.environ["HPO_REPORT_FD"])
+            os.close(report)
+            assert os.open("precious", os.O_CREAT | os.O_RDWR) == report
+            hpo.report(0.25, 2)
+            assert hpo.should_prune() is False
+            hpo.result(7)
+            assert os.path.getsize("precious") == 0
+        """
+        [trial] = self.run_study(program, "--trials", "1")
+        self.assertEqual([trial["state"], trial["values"]], ["COMPLETE", [7]])
+        self.assertEqual([[each["step"], each["value"]] for each in trial["intermediate"]], [[1, 0.5], [2, 0.25]])
 
     def test_memory_is_told_and_the_highest_counts(self):
         program = """

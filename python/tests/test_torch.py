@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""hpo.torch, with a stand-in for the statistics of PyTorch's allocator."""
+"""hpo.torch, with a stand-in for the statistics of PyTorch's allocator, and with PyTorch on a virtual card if an environment in build/ has it."""
 
+import json
 import os
+import subprocess
 import sys
+import textwrap
 import threading
 import types
 import unittest
 from unittest import mock
 
 from heard import HeardTest
-from studies import run_python
+from studies import SOURCES, TOOLS, environment, python_with, run_python
 
 import hpo
 
@@ -141,6 +144,42 @@ class WatchedPrograms(unittest.TestCase):
     def test_trouble_at_the_end_does_not_hide_why_a_program_ended(self):
         run = run_python(self.PROGRAM.replace("END", "stats['allocated_bytes.all.peak'] = 'x'; raise MemoryError('full')"))
         self.assertEqual(run.stderr.splitlines()[-1], "MemoryError: full")
+
+
+class RealTorch(unittest.TestCase):
+    PROGRAM = """
+        import hpo, torch
+        watch = hpo.torch.watch(3600)
+        assert not torch.cuda.is_initialized()
+        assert watch.report() is False
+        kept = torch.empty(1 << 20, device="cuda")
+        gone = torch.empty(1 << 26, device="cuda")
+        del gone
+        torch.cuda.empty_cache()
+        watch.stop()
+        print("@expected", torch.cuda.memory_allocated(), torch.cuda.memory_reserved(), torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved())
+    """
+
+    def test_the_figures_are_those_of_pytorch(self):
+        python = python_with("torch")
+        card = TOOLS.parent / "lib/hpo/virtual_card"
+        major = subprocess.run(
+            [python, "-c", "import torch; print((torch.version.cuda or '').split('.')[0])"],
+            env=environment(), capture_output=True, text=True, timeout=120, check=True,
+        ).stdout.strip()
+        if not (card / f"libhpo_virtual_card_cuda{major}.so").exists():
+            self.skipTest(f"{card} has no virtual card for CUDA {major or 'of this PyTorch'}")
+        run = subprocess.run(
+            [SOURCES / "scripts/on-virtual-card", card, python, "-c", textwrap.dedent(self.PROGRAM)],
+            env=environment(HPO_PARAMS="{}", HPO_DEVICE="cuda:0", HPO_CUDA_MAJOR=major), capture_output=True, text=True, timeout=240, check=False,
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        lines = run.stdout.split("\n")
+        [expected] = [line.split()[1:] for line in lines if line.startswith("@expected")]
+        [said] = [json.loads(line[len("@hpo "):]) for line in lines if line.startswith("@hpo ")]
+        self.assertEqual(said, {"memory": told(*map(int, expected))})
+        self.assertEqual(said["memory"]["allocated"], 4 << 20)
+        self.assertEqual(said["memory"]["peak_allocated"], (4 << 20) + (256 << 20))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,13 @@
 """hpo.transformers, with a stand-in for the callbacks of transformers, and with the real Trainer if an environment in build/ has it."""
 
 import pickle
-import subprocess
 import sys
 import types
 import unittest
 from unittest import mock
 
 from heard import HeardTest
-from studies import SOURCES, StudyTest, environment, run_python
+from studies import StudyTest, python_with, run_python
 
 import hpo
 from hpo.transformers import HpoCallback
@@ -116,14 +115,6 @@ class WithoutTransformers(unittest.TestCase):
         self.assertEqual(run.stderr.splitlines()[-1], "ModuleNotFoundError: No module named 'transformers'")
 
 
-def environments_with(*modules):
-    """The interpreters of build/venv-* that can import these."""
-    check = "import importlib.util, sys; sys.exit(any(importlib.util.find_spec(name) is None for name in sys.argv[1:]))"
-    for python in sorted(SOURCES.glob("build/venv-*/bin/python")):
-        if subprocess.run([python, "-c", check, *modules], env=environment(), timeout=60, check=False).returncode == 0:
-            yield str(python)
-
-
 class RealTrainer(StudyTest):
     PROGRAM = """
         import sys, torch, transformers, hpo
@@ -150,9 +141,7 @@ class RealTrainer(StudyTest):
     """
 
     def test_a_study_of_trainings_reports_and_prunes(self):
-        python = next(environments_with("torch", "transformers", "accelerate"), None)
-        if python is None:
-            self.skipTest("no environment in build/venv-* has torch, transformers and accelerate")
+        python = python_with("torch", "transformers", "accelerate")
         trials = self.run_study(
             self.PROGRAM, "--trials", "2", members='pruner = "median:startup_trials=1",', arguments=[str(self.folder)], python=python
         )
