@@ -23,10 +23,12 @@ class Callback:
 
 def fit(callback, validations, global_zero=True):
     """Calls the hooks in Lightning's documented order. `validations`: (current_epoch, global_step, callback_metrics)."""
-    trainer = types.SimpleNamespace(is_global_zero=global_zero, sanity_checking=True, current_epoch=0, global_step=0, callback_metrics={})
+    trainer = types.SimpleNamespace(is_global_zero=global_zero, sanity_checking=True, current_epoch=0, global_step=0)
+    trainer.callback_metrics = {"val_loss": 99.0}
     callback.on_fit_start(trainer, None)
     callback.on_validation_end(trainer, None)  # the sanity check
     trainer.sanity_checking = False
+    trainer.callback_metrics.clear()
     callback.on_train_start(trainer, None)
     for trainer.current_epoch, trainer.global_step, metrics in validations:
         trainer.callback_metrics.update(metrics)

@@ -162,15 +162,15 @@ class Programs(StudyTest):
             child = "import hpo; hpo.report(0.5, 3); assert not hpo.should_prune(); hpo.result(7)"
             print("no end of line", end="", flush=True)
             subprocess.run([sys.executable, "-c", child], check=True)
-            other = "import os; os.dup2(os.open('other', os.O_CREAT | os.O_RDWR), 3); os.dup2(3, 4); import hpo; hpo.attr('who', 'other')"
-            subprocess.run([sys.executable, "-c", other], check=True)
+            for other in ("os.open('other', os.O_CREAT | os.O_WRONLY)", "os.open('other', os.O_CREAT | os.O_RDWR)", "os.pipe()[0]"):
+                child = f"import os; os.dup2({other}, 3); os.dup2(os.pipe()[0], 4); import hpo; hpo.attr({other!r}, 1); assert not hpo.should_prune()"
+                subprocess.run([sys.executable, "-c", child], check=True)
             assert os.path.getsize("other") == 0
-            os.remove("other")
         """
         [trial] = self.run_study(program, "--trials", "1")
         self.assertEqual(trial["values"], [7])
         self.assertEqual([[each["step"], each["value"]] for each in trial["intermediate"]], [[3, 0.5]])
-        self.assertEqual(trial["user_attributes"]["who"], "other")
+        self.assertEqual([value for name, value in trial["user_attributes"].items() if name.startswith("os.")], [1, 1, 1])
 
     def test_a_file_that_takes_the_number_of_a_closed_descriptor_stays_as_it_is(self):
         program = """

@@ -3,6 +3,7 @@
 
 import math
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -231,6 +232,26 @@ class StudiesInAStore(OfStudies):
         self.assertEqual(second.returncode, 0, second.stderr)
         self.assertEqual(second.stdout, first.stdout)
         self.assertEqual([trial.state for trial in self.study(store=self.store).trials], ["fail", "complete"])
+
+    def test_ctrl_c_reaches_the_program_and_not_its_hpo_tune(self):
+        program = """
+            import hpo, sys, time
+            study = hpo.Study("s", tool=sys.argv[1])
+            trial = study.ask()
+            try:
+                print("ready", flush=True)
+                time.sleep(60)
+            except KeyboardInterrupt:
+                time.sleep(0.2)  # hpo-tune would be gone by now
+                study.tell(trial, 5)
+                print(study.best_trial.value)
+        """
+        command = [sys.executable, "-c", textwrap.dedent(program), str(TOOLS / "hpo-tune")]
+        with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
+            self.assertEqual(run.stdout.readline(), "ready\n")
+            os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+            self.assertEqual(run.stdout.read(), "5.0\n")
+            self.assertEqual(run.wait(timeout=60), 0)
 
     def test_two_programs_work_on_one_study(self):
         program = """

@@ -87,7 +87,7 @@ class Watch(HeardTest):
         self.assertEqual(self.heard.all_of("memory"), [told(5, 6, 7, 8), told(1, 2, 3, 4), told(1, 2, 3, 4)])
 
     def test_it_reports_nothing_where_nothing_is_known(self):
-        for modules in ({}, {"torch": types.SimpleNamespace()}, {"torch": types.SimpleNamespace(cuda=FakeCuda(initialized=False))}):
+        for modules in ({}, {"torch": types.SimpleNamespace()}, {"torch": types.SimpleNamespace(cuda=FakeCuda((1, 2, 3, 4), initialized=False))}):
             with mock.patch.dict(sys.modules, modules), hpo.torch.watch(3600) as watch:
                 self.assertFalse(watch.report())
         self.assertEqual(self.heard.said, [])
