@@ -172,9 +172,10 @@ def report(value: SupportsFloat, step: SupportsIndex) -> None:
 def should_prune() -> bool:
     """True if the trial is pruned, or the run ends. The program should then end soon, without a result.
 
-    It waits for hpo's answer, some milliseconds. hpo ends a program that goes on: first with SIGTERM, five seconds later with SIGKILL
-    (option ``grace_ms``). A program that has never asked gets SIGTERM at once. So call this function once before the first report if
-    the program must clean up. Only one process of a program may ask. Outside of hpo the answer is False.
+    It waits for hpo's answer, some milliseconds. Without an answer for a minute it is False. hpo ends a program that goes on: first with
+    SIGTERM, five seconds later with SIGKILL (option ``grace_ms``). A program that has never asked gets SIGTERM at once. So call this
+    function once before the first report if the program must clean up. Only one process of a program may ask. Outside of hpo the answer
+    is False.
     """
     return _channel.channel.ask()
 

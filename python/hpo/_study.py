@@ -177,7 +177,7 @@ class Study:
     def _request(self, op: str, **members: Any) -> Dict[str, Any]:
         told = self._server.request(op, study=self._name, **members)
         for note in told.get("notes", ()):
-            warnings.warn(f"study {self._name!r}: {note}", stacklevel=4)
+            warnings.warn(f"study {self._name!r}: {note}", stacklevel=3)
         return told
 
     @property

@@ -135,8 +135,9 @@ class Studies(OfStudies):
         study = self.study()
         self.assertEqual(study.enqueue({"x": 0.5, "y": 3}), 0)
         self.assertEqual(study.trials[0].state, "waiting")
-        with self.assertWarnsRegex(UserWarning, "y"):
+        with self.assertWarnsRegex(UserWarning, "'y'") as warned:
             trial = study.ask(X)
+        self.assertEqual(warned.filename, __file__)
         self.assertEqual([trial.number, trial.params], [0, {"x": 0.5}])
 
     def test_several_objectives_have_a_front(self):
