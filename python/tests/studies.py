@@ -45,12 +45,6 @@ def python_with(*modules):
     raise unittest.SkipTest(f"no environment in build/venv-* has {', '.join(modules)}")
 
 
-def need_serve():
-    """Skips the tests of the caller if the sources have no hpo-tune serve."""
-    if not (SOURCES / "tools/tune/serve").is_dir():
-        raise unittest.SkipTest("hpo-tune has no command serve")
-
-
 class StudyTest(unittest.TestCase):
     """A folder for each test, and studies in it."""
 

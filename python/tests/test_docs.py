@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from studies import SOURCES, TOOLS, StudyTest, environment, need_serve
+from studies import SOURCES, TOOLS, StudyTest, environment
 
 PAGE = (SOURCES / "docs/python.md").read_text(encoding="utf-8")
 
@@ -37,7 +37,6 @@ class Page(StudyTest):
                 self.assertIn(line, said)
 
     def test_studies_in_python_print_what_the_page_says(self):
-        need_serve()
         programs = [code for code in blocks("python") if "hpo.Study" in code]
         self.assertEqual(len(programs), 2)
         for number, program in enumerate(programs):

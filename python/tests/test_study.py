@@ -10,7 +10,7 @@ import textwrap
 import threading
 import unittest
 
-from studies import TOOLS, StudyTest, environment, need_serve, run_python
+from studies import TOOLS, StudyTest, environment, run_python
 
 import hpo
 
@@ -18,10 +18,6 @@ X = {"x": hpo.FloatDistribution(-5, 5)}
 
 
 class OfStudies(StudyTest):
-    @classmethod
-    def setUpClass(cls):
-        need_serve()
-
     def setUp(self):
         super().setUp()
         self.store = str(self.folder / "s.db")
