@@ -22,6 +22,17 @@ std::string shown(std::string_view text) {
     return "'" + all + (text.size() > most ? "...'" : "'");
 }
 
+/// The JSON text of an attribute. JSON has no NaN and no Infinity, so these become texts.
+std::string attribute_text(const Json& value) {
+    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    for (const auto& [token, mark] : hpo::store::python_numbers) {
+        const std::string marked = "\"\\u0001" + std::string{token} + "\"";
+        for (std::size_t at = 0; (at = text.find(marked, at)) != std::string::npos;)
+            text.replace(at, marked.size(), "\"" + std::string{token} + "\"");
+    }
+    return text;
+}
+
 double number_of(const std::string& name, const Json& json) {
     if (const auto number = hpo::store::json_number(json)) return *number;
     throw hpo::bad_value(name, shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)), "a number");
@@ -71,8 +82,7 @@ ProgramLine parse_program_line(std::string_view line) {
             for (const Json& each : member) said.values.push_back(number_of(name, each));
         } else if (name == "attr") {
             if (!member.is_object()) throw hpo::bad_value(name, "no object", R"({"name": value})");
-            for (const auto& [key, value] : member.items())
-                said.attributes[key] = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+            for (const auto& [key, value] : member.items()) said.attributes[key] = attribute_text(value);
         } else if (name == "memory") said.memory = memory_of(member);
         else if (name == "answer") {
             if (!member.is_boolean()) throw hpo::bad_value(name, shown(member.dump()), "true or false");

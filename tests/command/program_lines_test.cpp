@@ -27,6 +27,8 @@ TEST_CASE("a program's line says a report, values, attributes or memory") {
     CHECK(more.memory->allocated == 10);
     CHECK(more.memory->peak_reserved == 30);
     CHECK_FALSE(more.memory->reserved);
+    CHECK(parse_program_line(R"({"attr": {"a": NaN, "b": [1, -Infinity], "c": "NaN"}})").attributes ==
+          hpo::Attributes{{"a", "\"NaN\""}, {"b", R"([1,"-Infinity"])"}, {"c", "\"NaN\""}});
 }
 
 TEST_CASE("a line that cannot be understood says where and what would be right") {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// What LearnedPeaks knows of a real program after so many runs.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hpo/memory/calibration/normal_tail.hpp"
+#include "hpo/memory/learned/learned_peaks.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+struct ProgramRun {
+    hpo::ParamSet params;
+    double bytes = 0;
+};
+
+std::vector<ProgramRun> recorded_runs() {
+    std::vector<nlohmann::json> lines;
+    std::ifstream file{HPO_SOURCE_DIR "/tests/data/program_peaks/peaks.jsonl"};
+    for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+    std::map<std::string, std::vector<hpo::Value>> choices;
+    for (const auto& line : lines) {
+        for (const char* name : {"kind", "batch", "width", "depth", "size", "optim"}) {
+            const hpo::Value value =
+                line.at(name).is_string() ? hpo::Value{line.at(name).get<std::string>()} : hpo::Value{line.at(name).get<std::int64_t>()};
+            auto& known = choices[name];
+            if (std::find(known.begin(), known.end(), value) == known.end()) known.push_back(value);
+        }
+    }
+    std::vector<ProgramRun> runs;
+    for (const auto& line : lines) {
+        ProgramRun& run = runs.emplace_back();
+        run.bytes = line.at("hwm_kb").get<double>() * 1024;
+        for (const auto& [name, all] : choices) {
+            const hpo::Value value =
+                line.at(name).is_string() ? hpo::Value{line.at(name).get<std::string>()} : hpo::Value{line.at(name).get<std::int64_t>()};
+            run.params.set(name, hpo::CategoricalDistribution{all},
+                           static_cast<double>(std::find(all.begin(), all.end(), value) - all.begin()));
+        }
+        run.params.set("lr", hpo::FloatDistribution{.low = 1e-6, .high = 1, .log = true}, line.at("lr").get<double>());
+    }
+    return runs;
+}
+
+struct Quality {
+    double median_error = 0, ninetieth_error = 0, bound_holds = 0, median_room = 0;
+};
+
+Quality quality_after(std::size_t seen, std::vector<ProgramRun> runs) {
+    std::vector<double> errors, rooms;
+    double holds = 0;
+    for (unsigned round = 1; round <= 12; ++round) {
+        std::mt19937 random{round};
+        for (std::size_t i = runs.size(); i-- > 1;) std::swap(runs[i], runs[random() % (i + 1)]);
+        std::vector<hpo::Trial> trials(seen);
+        for (std::size_t i = 0; i < seen; ++i) {
+            trials[i].params = runs[i].params;
+            hpo::Attempt& attempt = trials[i].attempts.emplace_back();
+            attempt.device_name = "cpu";
+            attempt.outcome = hpo::OutcomeKind::complete;
+            attempt.peak_reserved = static_cast<std::int64_t>(runs[i].bytes);
+        }
+        const hpo::History history{"s", {}, trials, {}};
+        hpo::memory::LearnedPeaks learned;
+        for (std::size_t i = runs.size() - 40; i < runs.size(); ++i) {
+            const hpo::ExecutionPlan plan;
+            const auto answer = learned.ask({.params = runs[i].params, .plan = plan, .history = history, .runs_on = {"cpu", {}}});
+            const double truth = std::log(runs[i].bytes);
+            const double bound = answer.log_bytes.mean + hpo::memory::normal_quantile(0.99) * std::sqrt(answer.log_bytes.variance);
+            errors.push_back(std::abs(std::exp(answer.log_bytes.mean - truth) - 1));
+            rooms.push_back(std::exp(bound - truth));
+            holds += bound >= truth ? 1 : 0;
+        }
+    }
+    std::sort(errors.begin(), errors.end());
+    std::sort(rooms.begin(), rooms.end());
+    return {errors[errors.size() / 2], errors[errors.size() * 9 / 10], holds / static_cast<double>(errors.size()), rooms[rooms.size() / 2]};
+}
+
+}  // namespace
+
+TEST_CASE("after 20 runs of a real program its peaks are known to a tenth in the median, and after 80 to a few per cent") {
+    const auto runs = recorded_runs();
+    REQUIRE(runs.size() == 160);
+    struct Bar {
+        std::size_t seen;
+        double median_error, ninetieth_error, bound_holds, median_room;
+    };
+    for (const Bar& bar :
+         {Bar{10, 0.2, 0.8, 0.8, 2}, Bar{20, 0.12, 0.5, 0.88, 1.6}, Bar{40, 0.08, 0.3, 0.92, 1.5}, Bar{80, 0.05, 0.2, 0.95, 1.4}}) {
+        const Quality found = quality_after(bar.seen, runs);
+        INFO(bar.seen << " runs: error " << found.median_error << ", 90 % " << found.ninetieth_error << "; the bound holds for "
+                      << found.bound_holds << " and is " << found.median_room << " times the truth");
+        CHECK(found.median_error < bar.median_error);
+        CHECK(found.ninetieth_error < bar.ninetieth_error);
+        CHECK(found.bound_holds > bar.bound_holds);
+        CHECK(found.median_room < bar.median_room);
+    }
+}
