@@ -60,10 +60,18 @@ hpo::AttemptOutcome Attempt::run() {
     }
     const ProgramEnd end = program_.wait();
     if (account_ && charged_ > 0) account_->release(charged_);
-    while (!output_.at_end() || !error_output_.at_end() || !reports_.at_end()) read_all();  // all writers are gone
+    read_rest();
     output_log_.finish();
     error_log_.finish();
     return outcome(end, hpo::worker::oom_kills() > kills_before);
+}
+
+void Attempt::read_rest() {
+    // The writers are gone, so this ends at once. Only a process that the program did not start may still hold one of the pipes.
+    constexpr double most_seconds = 1;
+    const hpo::Stopwatch waited;
+    for (read_all(); !(output_.at_end() && error_output_.at_end() && reports_.at_end()) && waited.seconds() < most_seconds; read_all())
+        ::poll(nullptr, 0, 1);
 }
 
 void Attempt::read_all() {

@@ -44,6 +44,7 @@ private:
     void take(std::int64_t bytes);
     void end_for_memory(const std::string& why, hpo::MemoryReading reading);
     void read_all();
+    void read_rest();
     [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, bool host_memory_was_short);
     [[nodiscard]] hpo::Failure without_value(const ProgramEnd& end) const;
 

@@ -25,7 +25,7 @@ using hpo::tests::TemporaryDirectory;
 
 namespace {
 
-struct Listener final : hpo::Progress {
+struct Listener : hpo::Progress {
     std::vector<hpo::Report> reports;
     std::vector<hpo::MemoryMark> marks;
     std::string text;
@@ -269,6 +269,25 @@ TEST_CASE("a program that writes without end or ends its lines never costs littl
     CHECK(listener.text.size() < 3'000'000);
     CHECK_THAT(listener.text, Contains(" bytes left out)\n") && Catch::EndsWith("the end\n"));
     CHECK_THAT(outcome.failure->traceback, Contains("the end"));
+}
+
+TEST_CASE("a pipe that a stranger holds open does not keep the attempt") {
+    const TemporaryDirectory folder;
+    struct Holder final : Listener {
+        std::ofstream held;
+        std::string go;
+        void log(std::string_view line) override {
+            Listener::log(line);
+            if (!line.starts_with("pid ")) return;
+            held.open("/proc/" + std::string{line.substr(4)} + "/fd/1");
+            std::ofstream{go} << "go";
+        }
+    } holder;
+    holder.go = folder.file("go");
+    const auto outcome =
+        run(shell("echo pid $$; while [ ! -e " + holder.go + " ]; do sleep 0.01; done; echo '@hpo {\"value\": 3}'"), holder);
+    CHECK(holder.held.is_open());
+    CHECK(outcome.values == std::vector<double>{3});
 }
 
 TEST_CASE("a program that closes its descriptors, writes half a line, or floods its reports ends clearly") {
