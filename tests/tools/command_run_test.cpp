@@ -51,6 +51,7 @@ print("@hpo " + json.dumps({"value": x * x, "attr": {"kind": sys.argv[2]}}))
     INFO(ran.error);
     REQUIRE(ran.status == 0);
     CHECK_THAT(ran.out, Contains("study s: 8 complete") && Contains("best: loss "));
+    CHECK(ran.error.empty());
     CHECK_FALSE(std::filesystem::exists(workshop.path("bad")));
     const auto trials = trials_of(workshop);
     REQUIRE(trials.size() == 8);
@@ -100,6 +101,42 @@ TEST_CASE("a mistake in the command line of a program is told before anything ru
     CHECK_THAT(error(R"({ "sh", grace_ms = -1 })"), Contains("grace_ms: got '-1'; expected a whole number in [0, 3600000]"));
     const auto ran = tune(workshop, {"run", "s.lua"});
     CHECK(ran.status == 2);
+}
+
+TEST_CASE("programs on a limited device run alone until their memory is learned, then side by side, and each reserves what it takes") {
+    const Workshop workshop;
+    workshop.write("train.py", R"(import sys
+b = bytearray(int(sys.argv[1]) << 20)
+for i in range(0, len(b), 4096): b[i] = 1
+print('@hpo {"value": %s}' % sys.argv[1])
+)");
+    workshop.write(
+        "s.lua",
+        "local hpo = require \"hpo\"\nreturn hpo.study { name = \"s\", trainer = hpo.command { \"python3\", \"train.py\", \"{mb}\" },\n"
+        "  objective = { metric = \"mb\", direction = \"minimize\" }, sampler = \"random\", pruner = \"none\", seed = 5, trials = 24, "
+        "workers = 3,\n"
+        "  device = \"cpu\", device_memory = \"600MiB\", space = function(trial) trial:int(\"mb\", 20, 200) end }\n");
+    const auto ran = tune(workshop, {"run", "s.lua", "--progress", "plain"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    CHECK_THAT(ran.error, !Contains("instead of a dry run") && !Contains("has measured no memory"));
+    int alone = 0, learned = 0;
+    for (const hpo::Trial& trial : trials_of(workshop)) {
+        REQUIRE(trial.state == hpo::TrialState::complete);
+        const hpo::Attempt& attempt = trial.attempts.back();
+        REQUIRE(attempt.estimate);
+        CHECK(*attempt.peak_reserved > static_cast<std::int64_t>(*trial.params.number("mb")) << 20);
+        if (attempt.estimate->source == "alone") {
+            ++alone;
+            CHECK(attempt.estimate->need == std::int64_t{600} << 20);
+        } else {
+            ++learned;
+            CHECK(attempt.estimate->source == "learned");
+            CHECK(*attempt.estimate->need >= *attempt.peak_reserved / 2);
+        }
+    }
+    CHECK(alone >= 4);
+    CHECK(learned >= 10);
 }
 
 TEST_CASE("several objectives of a program, and names of its own for them") {

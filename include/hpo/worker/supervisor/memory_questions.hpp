@@ -105,6 +105,7 @@ public:
         MemoryEvidence evidence;
         std::string instead;
         if (wanted == Evidence::none) return evidence;
+        if (info_.open_ended && info_.peak_sources.empty()) return evidence;  // nobody knows another program's shape
         for (const PeakSource source : sources_of(wanted)) {
             Told told = predict(job, source, ask);
             if (told.prediction) {
