@@ -70,7 +70,9 @@ void print_trainers(const worker::WorkerDescription& description) {
         std::string metrics;
         for (const TrainerMetric& metric : info.metrics)
             metrics += (metrics.empty() ? "" : ", ") + metric.name + " (" + std::string{to_text(metric.direction)} + ")";
-        std::cout << "      metrics: " << metrics << "\n      levers: " << join_names(info.levers) << "\n";
+        if (info.open_ended) metrics = "any, in either direction\n      further parameters: any";
+        const std::string levers = info.open_ended ? "micro_batch, with the option batch" : join_names(info.levers);
+        std::cout << "      metrics: " << metrics << "\n      levers: " << levers << "\n";
         if (!info.effective_batch_parameter.empty()) std::cout << "      effective batch: " << info.effective_batch_parameter << "\n";
         std::cout << "      saves models: " << (info.saves_models ? "yes" : "no")
                   << "\n      goes on from checkpoints: " << (info.checkpoints ? "yes" : "no") << "\n";
