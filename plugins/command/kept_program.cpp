@@ -19,6 +19,7 @@
 #include <span>
 
 #include "hpo/base/error.hpp"
+#include "process_parent.hpp"
 
 namespace command {
 namespace {
@@ -82,19 +83,6 @@ void close_all_but(std::span<const int> kept) {
         from = number + 1;
     }
     ::close_range(from, ~0U, 0);
-}
-
-/// The parent of a process, from the text of /proc/PID/stat: "PID (NAME) STATE PARENT ...". NAME may hold anything. 0: unknown.
-pid_t parent_in(std::span<const char> stat) {
-    const char* at = nullptr;
-    for (const char& c : stat) {
-        if (c == ')') at = &c;
-    }
-    const char* const end = stat.data() + stat.size();
-    if (!at || end - at < 5) return 0;
-    pid_t parent = 0;
-    for (at += 4; at < end && *at >= '0' && *at <= '9'; ++at) parent = parent * 10 + (*at - '0');
-    return parent;
 }
 
 struct Directory {  // what the kernel writes for each entry (getdents64)

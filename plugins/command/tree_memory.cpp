@@ -15,6 +15,7 @@
 #include "hpo/device/visible_cards.hpp"
 #include "hpo/worker/descriptor.hpp"
 #include "hpo/worker/environment.hpp"
+#include "process_parent.hpp"
 
 namespace command {
 namespace {
@@ -28,16 +29,6 @@ std::string beginning(const std::string& path) {
     const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : 0;
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
     return text;
-}
-
-/// The parent in /proc/PID/stat, "PID (NAME) STATE PARENT ...", where NAME may hold anything. 0: unknown.
-pid_t parent_of(const std::string& name) {
-    const std::string stat = beginning("/proc/" + name + "/stat");
-    const auto name_end = stat.rfind(')');
-    pid_t parent = 0;
-    if (name_end != std::string::npos && name_end + 4 < stat.size())
-        std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
-    return parent;
 }
 
 std::int64_t proportional_bytes(pid_t pid) {
@@ -60,7 +51,7 @@ std::vector<pid_t> process_tree(pid_t root) {
         const std::string name = entry.path().filename();
         pid_t pid = 0;
         if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
-        children.emplace(parent_of(name), pid);
+        children.emplace(parent_in(beginning("/proc/" + name + "/stat")), pid);
     }
     std::vector<pid_t> tree{root};
     for (std::size_t i = 0; i < tree.size(); ++i) {

@@ -24,7 +24,6 @@ public:
     /// With `search` false, the hyperparameters of the last fit stay, if there was one with as many inputs.
     void fit(std::vector<bool> categorical, std::vector<std::vector<double>> rows, std::vector<double> values, bool search);
 
-    [[nodiscard]] bool is_fitted() const noexcept { return !rows_.empty(); }
     /// Of a new observation, its noise included. The process must be fitted.
     [[nodiscard]] NormalBelief predict(const std::vector<double>& row) const;
 
@@ -37,10 +36,11 @@ private:
         double noise = 0;
     };
 
-    [[nodiscard]] double kernel(const std::vector<double>& a, const std::vector<double>& b, const Hyperparameters& of) const;
-    /// Factorises the kernel matrix into lower_ and solves for weights_. Returns the log posterior density up to a constant.
-    double factorise(const Hyperparameters& of);
-    void search(double spread);
+    [[nodiscard]] double kernel(const std::vector<double>& a, const std::vector<double>& b) const;
+    /// Sets factors_ from hyper_, factorises the kernel matrix into lower_ and solves for weights_. Returns the log posterior density up to
+    /// a constant.
+    double factorise();
+    void search();
 
     std::vector<bool> categorical_;
     std::vector<std::vector<double>> rows_;
@@ -49,6 +49,11 @@ private:
     double mean_ = 0;
     double spread_ = 1;  ///< the priors are relative to this
     Hyperparameters hyper_;
+    /// What the kernel multiplies with, from hyper_.
+    struct Factors {
+        std::vector<double> inputs;                  ///< 1 / length squared
+        double amplitude = 0, slope = 0, noise = 0;  ///< variances
+    } factors_;
     std::vector<double> lower_;  ///< n x n, row by row
     std::vector<double> weights_;
 };

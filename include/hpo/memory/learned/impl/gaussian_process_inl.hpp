@@ -36,14 +36,14 @@ HPO_INLINE void GaussianProcess::fit(std::vector<bool> categorical, std::vector<
     }
     constexpr double least_spread = 0.05;
     spread_ = std::max(least_spread, std::sqrt(squares / static_cast<double>(n)));
-    if (!keeps) search(spread_);
-    factorise(hyper_);
+    if (!keeps) search();
+    factorise();
 }
 
-HPO_INLINE double GaussianProcess::kernel(const std::vector<double>& a, const std::vector<double>& b, const Hyperparameters& of) const {
+HPO_INLINE double GaussianProcess::kernel(const std::vector<double>& a, const std::vector<double>& b) const {
     double distance = 0, product = 1;  // the 1 is a constant that is not known either
     for (std::size_t k = 0; k < a.size(); ++k) {
-        const double scale = std::exp(-2 * of.lengths[k]);
+        const double scale = factors_.inputs[k];
         const bool has_a = !std::isnan(a[k]), has_b = !std::isnan(b[k]);
         if (categorical_[k] || !has_a || !has_b) {
             const bool equal = has_a == has_b && (!has_a || a[k] == b[k]);
@@ -55,19 +55,24 @@ HPO_INLINE double GaussianProcess::kernel(const std::vector<double>& a, const st
         }
     }
     const double r = std::sqrt(5 * distance);
-    return std::exp(2 * of.amplitude) * (1 + r + r * r / 3) * std::exp(-r) + std::exp(2 * of.slope) * product;
+    return factors_.amplitude * (1 + r + r * r / 3) * std::exp(-r) + factors_.slope * product;
 }
 
-HPO_INLINE double GaussianProcess::factorise(const Hyperparameters& of) {
+HPO_INLINE double GaussianProcess::factorise() {
+    factors_.inputs.clear();
+    for (const double length : hyper_.lengths) factors_.inputs.push_back(std::exp(-2 * length));
+    factors_.amplitude = std::exp(2 * hyper_.amplitude);
+    factors_.slope = std::exp(2 * hyper_.slope);
+    factors_.noise = std::exp(2 * hyper_.noise);
     const std::size_t n = rows_.size();
     lower_.assign(n * n, 0);
-    const double noise = std::exp(2 * of.noise);
+    const double noise = factors_.noise;
     double log_determinant = 0;
     for (std::size_t i = 0; i < n; ++i) {
         double* const row = &lower_[i * n];
         for (std::size_t j = 0; j <= i; ++j) {
             const double* const other = &lower_[j * n];
-            double sum = kernel(rows_[i], rows_[j], of) + (i == j ? noise : 0);
+            double sum = kernel(rows_[i], rows_[j]) + (i == j ? noise : 0);
             for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
             if (i != j) row[j] = sum / other[j];
             else row[i] = std::sqrt(std::max(sum, noise / 2));
@@ -89,14 +94,14 @@ HPO_INLINE double GaussianProcess::factorise(const Hyperparameters& of) {
         return -0.5 * (value - centre) * (value - centre) / (width * width);
     };
     double density = -0.5 * fit - log_determinant;
-    for (const double length : of.lengths) density += prior(length, 0.5, 1.2);
-    density += prior(of.amplitude, std::log(spread_) - 0.5, 1) + prior(of.slope, std::log(spread_), 1);
-    return density + prior(of.noise, std::log(0.03), 0.8);  // runs of one configuration differ by a few per cent
+    for (const double length : hyper_.lengths) density += prior(length, 0.5, 1.2);
+    density += prior(hyper_.amplitude, std::log(spread_) - 0.5, 1) + prior(hyper_.slope, std::log(spread_), 1);
+    return density + prior(hyper_.noise, std::log(0.03), 0.8);  // runs of one configuration differ by a few per cent
 }
 
-HPO_INLINE void GaussianProcess::search(double spread) {
-    hyper_ = {std::vector<double>(categorical_.size(), 0.5), std::log(spread) - 0.5, std::log(spread), std::log(0.03)};
-    double best = factorise(hyper_);
+HPO_INLINE void GaussianProcess::search() {
+    hyper_ = {std::vector<double>(categorical_.size(), 0.5), std::log(spread_) - 0.5, std::log(spread_), std::log(0.03)};
+    double best = factorise();
     std::vector<double*> all;
     for (double& length : hyper_.lengths) all.push_back(&length);
     for (double* each : {&hyper_.amplitude, &hyper_.slope, &hyper_.noise}) all.push_back(each);
@@ -108,7 +113,7 @@ HPO_INLINE void GaussianProcess::search(double spread) {
                 for (const double change : {step, -step}) {
                     const double before = *each;
                     *each += change;
-                    if (const double density = factorise(hyper_); density > best + 1e-6) {
+                    if (const double density = factorise(); density > best + 1e-6) {
                         best = density;
                         improved = true;
                         break;
@@ -123,9 +128,9 @@ HPO_INLINE void GaussianProcess::search(double spread) {
 HPO_INLINE NormalBelief GaussianProcess::predict(const std::vector<double>& row) const {
     const std::size_t n = rows_.size();
     std::vector<double> to(n);
-    NormalBelief belief{mean_, kernel(row, row, hyper_) + std::exp(2 * hyper_.noise)};
+    NormalBelief belief{mean_, kernel(row, row) + factors_.noise};
     for (std::size_t i = 0; i < n; ++i) {
-        to[i] = kernel(row, rows_[i], hyper_);
+        to[i] = kernel(row, rows_[i]);
         belief.mean += to[i] * weights_[i];
     }
     for (std::size_t i = 0; i < n; ++i) {
@@ -133,7 +138,7 @@ HPO_INLINE NormalBelief GaussianProcess::predict(const std::vector<double>& row)
         to[i] /= lower_[i * n + i];
         belief.variance -= to[i] * to[i];
     }
-    belief.variance = std::max(belief.variance, std::exp(2 * hyper_.noise));
+    belief.variance = std::max(belief.variance, factors_.noise);
     return belief;
 }
 
