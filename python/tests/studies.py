@@ -78,6 +78,17 @@ class StudyTest(unittest.TestCase):
         listed = self.analyze("trials", store)["trials"]
         return [self.analyze("trial", store, str(each["number"])) for each in listed]
 
+    def check_reports_and_prunes(self, program, *modules):
+        """A training of three epochs as a study: its first trial is complete, its second is pruned after one epoch."""
+        trials = self.run_study(
+            program, "--trials", "2", members='pruner = "median:startup_trials=1",', arguments=[str(self.folder)],
+            python=python_with(*modules)
+        )
+        self.assertEqual([trial["state"] for trial in trials], ["COMPLETE", "PRUNED"])
+        self.assertEqual([each["step"] for each in trials[0]["intermediate"]], [1, 2, 3])
+        self.assertEqual(trials[0]["values"], [trials[0]["intermediate"][-1]["value"]])
+        self.assertEqual([each["step"] for each in trials[1]["intermediate"]], [1])
+
     def analyze(self, command, store, *arguments):
         told = subprocess.run(
             [TOOLS / "hpo-analyze", command, *arguments, "--store", store, "--json"],

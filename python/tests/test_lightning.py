@@ -128,14 +128,7 @@ class RealTrainer(StudyTest):
     """
 
     def test_a_study_of_trainings_reports_and_prunes(self):
-        python = python_with("torch", "lightning")
-        trials = self.run_study(
-            self.PROGRAM, "--trials", "2", members='pruner = "median:startup_trials=1",', arguments=[str(self.folder)], python=python
-        )
-        self.assertEqual([trial["state"] for trial in trials], ["COMPLETE", "PRUNED"])
-        self.assertEqual([each["step"] for each in trials[0]["intermediate"]], [1, 2, 3])
-        self.assertEqual(trials[0]["values"], [trials[0]["intermediate"][-1]["value"]])
-        self.assertEqual([each["step"] for each in trials[1]["intermediate"]], [1])
+        self.check_reports_and_prunes(self.PROGRAM, "torch", "lightning")
 
 
 if __name__ == "__main__":

@@ -11,39 +11,15 @@
 #include "hpo/store/in_memory.hpp"
 #include "hpo/tuner/ask_tell.hpp"
 #include "support/catch.hpp"
+#include "tuner/full_disk_store.hpp"
 
 using namespace hpo;
 using Catch::Contains;
+using hpo::tests::FullDiskStore;
 
 namespace {
 
 TuneObserver silent;
-
-/// A store whose disk is full at its n-th call of this kind, once.
-class OnceFullStore final : public store::InMemory {
-public:
-    enum class At { begin, set_params, begin_attempt, end_attempt, report, finish };
-    OnceFullStore(At at, int good_calls) : at_{at}, good_calls_{good_calls} {}
-
-    std::optional<Trial> begin_trial_within(std::int64_t study, std::optional<std::int64_t> run, const Quota& quota) override {
-        pass(At::begin);
-        return InMemory::begin_trial_within(study, run, quota);
-    }
-    void set_params(const Trial& trial) override { pass(At::set_params), InMemory::set_params(trial); }
-    void begin_attempt(const Trial& trial, const Attempt& attempt) override {
-        pass(At::begin_attempt), InMemory::begin_attempt(trial, attempt);
-    }
-    void end_attempt(const Trial& trial, const Attempt& attempt) override { pass(At::end_attempt), InMemory::end_attempt(trial, attempt); }
-    void report(const Trial& trial, const Report& told) override { pass(At::report), InMemory::report(trial, told); }
-    void finish(const Trial& trial) override { pass(At::finish), InMemory::finish(trial); }
-
-private:
-    void pass(At at) {
-        if (at == at_ && good_calls_-- == 0) throw Error{Errc::store_unavailable, "hpo.db: disk is full"};
-    }
-    At at_;
-    int good_calls_;
-};
 
 }  // namespace
 
@@ -62,10 +38,10 @@ TEST_CASE("a program asks for trials and tells how they ended") {
 }
 
 TEST_CASE("an ask that a full disk cut short can be repeated, and leaves nothing open") {
-    using At = OnceFullStore::At;
+    using At = FullDiskStore::At;
     for (const At at : {At::begin, At::set_params, At::begin_attempt}) {
         CAPTURE(static_cast<int>(at));
-        OnceFullStore store{at, 1};
+        FullDiskStore store{at, 1, FullDiskStore::Lasts::one_call};
         tuner::AskTell study{store, "study", sampler::Random{}, pruner::None{}, {}, silent};
         const auto first = study.ask({{"x", FloatDistribution{0, 1}}});
         CHECK_THROWS_WITH(study.ask({{"x", FloatDistribution{0, 1}}}), "hpo.db: disk is full");
@@ -78,11 +54,11 @@ TEST_CASE("an ask that a full disk cut short can be repeated, and leaves nothing
 }
 
 TEST_CASE("what a full disk refused can be told again") {
-    using At = OnceFullStore::At;
+    using At = FullDiskStore::At;
     for (const At at : {At::end_attempt, At::finish}) {
         for (const TrialState state : {TrialState::complete, TrialState::pruned, TrialState::fail}) {
             CAPTURE(static_cast<int>(at), static_cast<int>(state));
-            OnceFullStore store{at, 0};
+            FullDiskStore store{at, 0, FullDiskStore::Lasts::one_call};
             tuner::AskTell study{store, "study", sampler::Random{}, pruner::None{}, {}, silent};
             (void)study.ask();
             const auto told = [&] {
@@ -104,7 +80,7 @@ TEST_CASE("what a full disk refused can be told again") {
             CHECK(stored.at(0).user_attributes.at("a") == "1");
         }
     }
-    OnceFullStore store{At::report, 0};
+    FullDiskStore store{At::report, 0, FullDiskStore::Lasts::one_call};
     tuner::AskTell study{store, "study", sampler::Random{}, pruner::None{}, {}, silent};
     (void)study.ask();
     CHECK_THROWS_WITH(study.report(0, {.step = 1, .value = 2}), "hpo.db: disk is full");

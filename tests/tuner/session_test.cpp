@@ -18,8 +18,10 @@
 #include "hpo/tuner.hpp"
 #include "hpo/tuner/prediction_miss.hpp"
 #include "support/catch.hpp"
+#include "tuner/full_disk_store.hpp"
 
 using namespace hpo;
+using hpo::tests::FullDiskStore;
 
 namespace {
 
@@ -536,44 +538,18 @@ TEST_CASE("fixed values win over the sampler") {
     CHECK(result.trials[1].values.at(0) != 0.25);
 }
 
-namespace {
-
-/// A store whose disk is full at one of its calls, from the n-th on.
-class FailingStore final : public store::InMemory {
-public:
-    enum class At { set_params, begin_attempt, end_attempt, report, finish };
-    FailingStore(At at, int good_calls) : at_{at}, good_calls_{good_calls} {}
-
-    void set_params(const Trial& trial) override { pass(At::set_params), InMemory::set_params(trial); }
-    void begin_attempt(const Trial& trial, const Attempt& attempt) override {
-        pass(At::begin_attempt), InMemory::begin_attempt(trial, attempt);
-    }
-    void end_attempt(const Trial& trial, const Attempt& attempt) override { pass(At::end_attempt), InMemory::end_attempt(trial, attempt); }
-    void report(const Trial& trial, const Report& told) override { pass(At::report), InMemory::report(trial, told); }
-    void finish(const Trial& trial) override { pass(At::finish), InMemory::finish(trial); }
-
-private:
-    void pass(At at) {
-        if (at == at_ && good_calls_-- <= 0) throw Error{Errc::store, "hpo.db: disk is full"};
-    }
-    At at_;
-    int good_calls_;
-};
-
-}  // namespace
-
 TEST_CASE("a store that fails ends the study with its error, wherever it fails and whatever runs the trials") {
-    using At = FailingStore::At;
+    using At = FullDiskStore::At;
     for (const At at : {At::set_params, At::begin_attempt, At::end_attempt, At::report, At::finish}) {
         for (const int good_calls : {0, 4}) {
             CAPTURE(static_cast<int>(at), good_calls);
             Tuner tuner{sampler::Random{}, pruner::None{}, memory::Unlimited{}, recovery::ShrinkMicroBatch{}};
-            FailingStore store{at, good_calls};
+            FullDiskStore store{at, good_calls, FullDiskStore::Lasts::for_ever};
             MemoryBound executor{100 * mebibyte};
             CHECK_THROWS_WITH(tuner.optimize(store, "s", batches, executor, {.trials = 30, .effective_batch_parameter = "batch"}),
                               "hpo.db: disk is full");
 
-            FailingStore live{at, good_calls};
+            FullDiskStore live{at, good_calls, FullDiskStore::Lasts::for_ever};
             CHECK_THROWS_WITH(tuner.optimize(live, "s",
                                              [](LiveTrial& trial) {
                                                  const double x = trial.suggest_float("x", 0, 1);
@@ -583,7 +559,7 @@ TEST_CASE("a store that fails ends the study with its error, wherever it fails a
                                              {.trials = 30}),
                               "hpo.db: disk is full");
 
-            FailingStore direct{at, good_calls};
+            FullDiskStore direct{at, good_calls, FullDiskStore::Lasts::for_ever};
             CHECK_THROWS_WITH(
                 tuner.optimize(direct, "s", batches, [](tuner::RunningJob& job) { return job.report(1, 0) ? 1.0 : 0.0; }, {.trials = 30}),
                 "hpo.db: disk is full");
