@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hpo/memory/unlimited.hpp"
+#include "hpo/tuner/expected_space.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_session.hpp"
 #include "hpo/tuner/session.hpp"
@@ -70,12 +71,13 @@ public:
         return optimize(store, study, space, std::span{&device, 1}, options, observer);
     }
 
-    /// Runs a study on several devices at once. Each has its executor and its reservations. Those of `options` are not used, and neither is
-    /// the device of its plan.
+    /// Runs a study on several devices at once. `space` is not asked if the trials ask for their parameters themselves. Each has its
+    /// executor and its reservations. Those of `options` are not used, and neither is the device of its plan.
     TuneResult optimize(StoreArgument store, const std::string& study, const Space& space, std::span<const TuneDevice> devices,
                         const TuneOptions& options = {}, TuneObserver& observer = silent()) {
         tuner::Bookkeeping books{store, study, options, observer};
-        tuner::Session session{policies_, books, space, devices, options, observer};
+        const Space expected = [&books](SpaceTrial& trial) { tuner::ask_expected(trial, books.history().trials); };
+        tuner::Session session{policies_, books, options.asks_while_running ? expected : space, devices, options, observer};
         const bool interrupted = session.run();
         return books.take_result(interrupted, session.broken());
     }

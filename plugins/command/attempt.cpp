@@ -102,6 +102,8 @@ void Attempt::hear(const ProgramLine& said) {
         told_peak_->peak_reserved = larger(larger(told_peak_->peak_reserved, said.memory->peak_reserved), said.memory->reserved);
     }
     if (!said.values.empty()) values_ = said.values;
+    pruned_ = pruned_ || said.pruned;
+    if (said.suggest) program_.answer(answer_to(*said.suggest));
     bool go_on = !progress_.stop_requested();
     if (said.report) {
         last_report_ = said.report;
@@ -110,6 +112,15 @@ void Attempt::hear(const ProgramLine& said) {
     if (!said.wants_answer) return;
     asks_ = true;
     program_.answer(go_on ? "{\"prune\": false}\n" : "{\"prune\": true}\n");
+}
+
+std::string Attempt::answer_to(const ProgramLine::Question& question) {
+    const auto line = [](const std::string& name, const std::string& json) { return "{\"" + name + "\": " + json + "}\n"; };
+    try {
+        return line("value", hpo::json_text(progress_.suggest(question.name, question.distribution)));
+    } catch (const hpo::Error& error) {
+        return line("error", hpo::json_quote(error.what()));
+    }
 }
 
 void Attempt::malformed(const std::string& what) {
@@ -201,8 +212,9 @@ hpo::AttemptOutcome Attempt::outcome(const ProgramEnd& end, bool host_memory_was
     if (told_peak_) outcome.peak_allocated = told_peak_->peak_allocated;
     outcome.peak_reserved = told_peak_ && told_peak_->peak_reserved ? told_peak_->peak_reserved : seen_peak_;
     const bool succeeded = end.status == 0;
-    if (since_stop_ && !(succeeded && !values_.empty())) {
+    if ((since_stop_ && !(succeeded && !values_.empty())) || (pruned_ && succeeded)) {
         outcome.kind = hpo::OutcomeKind::stopped;
+        outcome.prunes_itself = pruned_ && !since_stop_;
     } else if (too_much_ && !succeeded) {
         outcome.failure = std::move(too_much_);
     } else if (!succeeded) {

@@ -36,6 +36,7 @@ public:
 
 private:
     void hear(const ProgramLine& said);
+    [[nodiscard]] std::string answer_to(const ProgramLine::Question& question);
     void hear_line(std::string_view text, bool whole);
     void malformed(const std::string& what);
     void stop_if_asked();
@@ -67,7 +68,8 @@ private:
     std::optional<hpo::Failure> too_much_;  ///< set once the program was ended because of its memory
     std::int64_t malformed_ = 0;
     std::string first_malformed_;
-    bool asks_ = false;  ///< it has asked whether it should stop, so it can stop by itself
+    bool pruned_ = false;  ///< it said that it is not worth finishing
+    bool asks_ = false;    ///< it has asked whether it should stop, so it can stop by itself
     std::optional<hpo::Stopwatch> since_stop_;
     int signals_sent_ = 0;
 };

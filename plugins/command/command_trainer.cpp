@@ -89,6 +89,10 @@ hpo::TrainerInfo CommandTrainer::info() const {
          hpo::MemoryUse::none},
         {"accumulate", "text", "", std::string{}, "the program's parameter that gets the forward passes of one optimizer step",
          hpo::MemoryUse::none},
+        {"optimize", "bool", "", false,
+         "the program calls study.optimize of Optuna; each attempt is one call of its objective, in a child of the program or in another "
+         "run of it",
+         hpo::MemoryUse::none},
         {"grace_ms", "int", "[0, 3600000]", std::int64_t{5000}, "milliseconds from SIGTERM to SIGKILL for a program that is to stop",
          hpo::MemoryUse::none},
     };
@@ -103,6 +107,7 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progr
     const Placeholders known = placeholders_of(job);
     ProgramStart start{.words = {}, .environment = environment_of(job)};
     for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(filled(word, known));
+    if (settings.truth("optimize")) start.fork_socket = hpo::worker::variable(start.environment, "HPO_FORK_SOCKET").value_or("");
     Attempt attempt{start,
                     {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},
                      .objectives = std::max<std::size_t>(1, job.objectives.size()),

@@ -18,7 +18,9 @@
 #include <ctime>
 #include <span>
 
+#include "fork_request.hpp"
 #include "hpo/base/error.hpp"
+#include "pipes.hpp"
 #include "process_parent.hpp"
 
 namespace command {
@@ -31,20 +33,11 @@ using hpo::worker::system_failure;
 constexpr int report_descriptor = 3;
 constexpr int answer_descriptor = 4;
 
-/// What the keeper tells: that the program began, or how it ended.
+/// What the keeper tells: that the program began, or how it ended. python/hpo/_fork.py writes the same.
 struct News {
     pid_t program;
-    int wait_status;
-    std::int64_t peak_resident;
-};
-
-struct Pipe {
-    Descriptor read, write;
-    static Pipe make() {
-        int ends[2];
-        if (::pipe2(ends, O_CLOEXEC) != 0) throw system_failure("command: cannot make a pipe");
-        return {Descriptor{ends[0]}, Descriptor{ends[1]}};
-    }
+    int wait_status;             ///< in the first message of a forked keeper: its own process id
+    std::int64_t peak_resident;  ///< bytes; of a forked program: what it has grown by
 };
 
 // Between fork and exec of a process with threads, only functions that are safe in a signal handler may be called. So nothing below takes
@@ -229,49 +222,94 @@ void make_nonblocking(int descriptor) { ::fcntl(descriptor, F_SETFL, ::fcntl(des
 }  // namespace
 
 KeptProgram::KeptProgram(const ProgramStart& start) {
-    Pipe output = Pipe::make(), error_output = Pipe::make(), reports = Pipe::make(), answers = Pipe::make(), news = Pipe::make(),
-         life = Pipe::make(), exec_error = Pipe::make();
+    if (start.fork_socket.empty()) this->start(start);
+    else fork_from(start);
+    for (const Descriptor* each : {&output_, &error_output_, &reports_, &answers_}) make_nonblocking(each->get());
+}
+
+void KeptProgram::start(const ProgramStart& start) {
+    Pipes pipes;
+    Pipe exec_error = Pipe::make();
     hpo::worker::Environment environment = start.environment;
     hpo::worker::set_variable(environment, "HPO_REPORT_FD", std::to_string(report_descriptor));
     hpo::worker::set_variable(environment, "HPO_ANSWER_FD", std::to_string(answer_descriptor));
     const Prepared prepared{.words = pointers(start.words),
                             .environment = pointers(environment),
-                            .output = output.write.get(),
-                            .error_output = error_output.write.get(),
-                            .reports = reports.write.get(),
-                            .answers = answers.read.get(),
+                            .output = pipes.output.write.get(),
+                            .error_output = pipes.error_output.write.get(),
+                            .reports = pipes.reports.write.get(),
+                            .answers = pipes.answers.read.get(),
                             .exec_error = exec_error.write.get()};
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // should somebody kill the keeper
     keeper_ = ::fork();
-    if (keeper_ == 0) become_keeper(prepared, news.write.get(), life.read.get());
+    if (keeper_ == 0) become_keeper(prepared, pipes.news.write.get(), pipes.life.read.get());
     if (keeper_ < 0) throw system_failure("command: cannot start a process");
-    output_ = std::move(output.read);
-    error_output_ = std::move(error_output.read);
-    reports_ = std::move(reports.read);
-    answers_ = std::move(answers.write);
-    news_ = std::move(news.read);
-    life_ = std::move(life.write);
-    for (Pipe* pipe : {&output, &error_output, &reports, &answers, &news, &life, &exec_error}) {
-        pipe->write = Descriptor{};
-        if (pipe != &exec_error) pipe->read = Descriptor{};
-    }
+    take(pipes);
+    exec_error.write = Descriptor{};
     int error = 0;
     const bool failed = read_all(exec_error.read.get(), &error, sizeof error);
     News begun{};
     if (!failed && read_all(news_.get(), &begun, sizeof begun)) program_ = begun.program;
     if (failed || program_ <= 0) {
         life_ = Descriptor{};
-        ::waitpid(keeper_, nullptr, 0);
+        await_keeper();
         throw hpo::Error{hpo::Errc::bad_value, "the program '" + start.words.front() +
                                                    "' cannot be started: " + (failed ? std::strerror(error) : "its keeper was killed") +
                                                    (failed && error == ENOENT ? "; it was looked for in PATH" : "")};
     }
-    for (const Descriptor* each : {&output_, &error_output_, &reports_, &answers_}) make_nonblocking(each->get());
+}
+
+void KeptProgram::fork_from(const ProgramStart& start) {
+    constexpr int most_milliseconds = 600'000;  // the program may be busy with what it does between its trials
+    Pipes pipes;
+    request_fork(start.fork_socket, start.environment,
+                 {.output = pipes.output.write.get(),
+                  .error_output = pipes.error_output.write.get(),
+                  .reports = pipes.reports.write.get(),
+                  .answers = pipes.answers.read.get(),
+                  .news = pipes.news.write.get(),
+                  .life = pipes.life.read.get()});
+    take(pipes);
+    is_forked_ = true;
+    pollfd told{news_.get(), POLLIN, 0};
+    const bool in_time = ::poll(&told, 1, most_milliseconds) > 0;
+    News begun{};
+    if (!in_time || !read_all(news_.get(), &begun, sizeof begun) || begun.program <= 0) {
+        throw hpo::Error{hpo::Errc::plugin,
+                         std::string{"the program that calls optimize could not fork a child: it "} +
+                             (in_time ? "has no memory or no process left, or it has ended" : "did not answer within 10 minutes")};
+    }
+    program_ = begun.program;
+    keeper_ = begun.wait_status;
+}
+
+void KeptProgram::take(Pipes& pipes) {
+    output_ = std::move(pipes.output.read);
+    error_output_ = std::move(pipes.error_output.read);
+    reports_ = std::move(pipes.reports.read);
+    answers_ = std::move(pipes.answers.write);
+    news_ = std::move(pipes.news.read);
+    life_ = std::move(pipes.life.write);
+    for (Pipe* pipe : {&pipes.output, &pipes.error_output, &pipes.reports, &pipes.answers, &pipes.news, &pipes.life}) {
+        pipe->write = Descriptor{};
+        pipe->read = Descriptor{};
+    }
 }
 
 KeptProgram::~KeptProgram() {
     life_ = Descriptor{};
-    if (keeper_ > 0) ::waitpid(keeper_, nullptr, 0);
+    if (keeper_ > 0) await_keeper();
+}
+
+void KeptProgram::await_keeper() noexcept {
+    if (!is_forked_) {
+        ::waitpid(keeper_, nullptr, 0);
+    } else {  // it holds the other end of news_ until it has ended all
+        News told{};
+        while (read_all(news_.get(), &told, sizeof told)) {
+        }
+    }
+    keeper_ = -1;
 }
 
 void KeptProgram::answer(const std::string& line) noexcept {
@@ -285,10 +323,10 @@ ProgramEnd KeptProgram::wait() {
     News told{};
     const bool heard = read_all(news_.get(), &told, sizeof told);
     life_ = Descriptor{};
-    ::waitpid(keeper_, nullptr, 0);
-    keeper_ = -1;
+    await_keeper();
     if (!heard) {
-        end_children([](pid_t, int, const struct rusage&) {});
+        if (is_forked_) signal(SIGKILL);  // the descendants are no children of this process
+        else end_children([](pid_t, int, const struct rusage&) {});
         throw hpo::Error{hpo::Errc::plugin, "the process that keeps the program was killed"};
     }
     ProgramEnd end;

@@ -10,6 +10,7 @@
 
 #include "hpo/worker/descriptor.hpp"
 #include "hpo/worker/environment.hpp"
+#include "pipes.hpp"
 
 namespace command {
 
@@ -24,11 +25,13 @@ struct ProgramEnd {
 struct ProgramStart {
     std::vector<std::string> words;        ///< the program, which is looked for in PATH, and its arguments
     hpo::worker::Environment environment;  ///< of the program. HPO_REPORT_FD and HPO_ANSWER_FD are added
+    std::string fork_socket{};             ///< of a program that runs already and forks (fork_request.hpp); empty: the words are started
 };
 
 /// A program that cannot outlive this object or this process, nor can anything that it starts. A keeper, a small process between the two,
-/// sees to that. It adopts every descendant whose parent ends (PR_SET_CHILD_SUBREAPER), also one in a session of its own. Once the program
-/// ends, or this process does, it kills all of them. The program is in a process group and a session of its own.
+/// sees to that. It is a child of this process, or of a program that forks (ProgramStart::fork_socket). It adopts every descendant whose
+/// parent ends (PR_SET_CHILD_SUBREAPER), also one in a session of its own. Once the program ends, or this process does, it kills all of
+/// them. The program is in a process group and a session of its own.
 ///
 /// Thread safety: one thread at a time.
 class KeptProgram {
@@ -59,10 +62,18 @@ public:
     [[nodiscard]] ProgramEnd wait();
 
 private:
+    void start(const ProgramStart& start);
+    void fork_from(const ProgramStart& start);
+    /// Takes this process's ends, and closes the others.
+    void take(Pipes& pipes);
+    /// Waits until the keeper is gone, after life_ was closed.
+    void await_keeper() noexcept;
+
     hpo::worker::Descriptor output_, error_output_, reports_, answers_;
     hpo::worker::Descriptor news_;  ///< what the keeper tells
     hpo::worker::Descriptor life_;  ///< closed: the keeper ends all
     pid_t keeper_ = -1;
+    bool is_forked_ = false;  ///< the keeper is no child of this process
     pid_t program_ = -1;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using hpo::store::Json;
 
-constexpr const char* known_members = "step, value, values, attr, memory, answer";
+constexpr const char* known_members = "step, value, values, attr, memory, suggest, pruned, answer";
 
 /// The beginning of a text, for a message.
 std::string shown(std::string_view text) {
@@ -66,6 +66,21 @@ hpo::MemoryReading memory_of(const Json& json) {
     return reading;
 }
 
+bool truth_of(const std::string& name, const Json& json) {
+    if (json.is_boolean()) return json.get<bool>();
+    throw hpo::bad_value(name, shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)), "true or false");
+}
+
+ProgramLine::Question question_of(const Json& json) {
+    const bool is_question = json.is_object() && json.size() == 2 && json.contains("name") && json["name"].is_string() &&
+                             json.contains("distribution") && json["distribution"].is_object();
+    if (!is_question) {
+        throw hpo::bad_value("suggest", shown(json.dump(-1, ' ', false, Json::error_handler_t::replace)),
+                             R"({"name": NAME, "distribution": {"name": "FloatDistribution", "attributes": {...}}})");
+    }
+    return {json["name"].get<std::string>(), json["distribution"].dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
 }  // namespace
 
 ProgramLine parse_program_line(std::string_view line) {
@@ -84,10 +99,10 @@ ProgramLine parse_program_line(std::string_view line) {
             if (!member.is_object()) throw hpo::bad_value(name, "no object", R"({"name": value})");
             for (const auto& [key, value] : member.items()) said.attributes[key] = attribute_text(value);
         } else if (name == "memory") said.memory = memory_of(member);
-        else if (name == "answer") {
-            if (!member.is_boolean()) throw hpo::bad_value(name, shown(member.dump()), "true or false");
-            said.wants_answer = member.get<bool>();
-        } else throw hpo::bad_value("", "the member " + shown(name), known_members);
+        else if (name == "suggest") said.suggest = question_of(member);
+        else if (name == "pruned") said.pruned = truth_of(name, member);
+        else if (name == "answer") said.wants_answer = truth_of(name, member);
+        else throw hpo::bad_value("", "the member " + shown(name), known_members);
     }
     if (json.contains("value") && json.contains("values")) throw hpo::bad_value("", "both value and values", "one of them");
     if (step) {

@@ -19,7 +19,14 @@ struct ProgramLine {
     std::vector<double> values;                ///< {"value": 0.2} or {"values": [0.2, 3]}
     hpo::Attributes attributes;                ///< {"attr": {"name": ...}}
     std::optional<hpo::MemoryReading> memory;  ///< {"memory": {"allocated": 1024, "reserved": 2048}}, in bytes
-    bool wants_answer = false;                 ///< {"answer": true}: it waits for {"prune": ...}
+    /// {"suggest": {"name": "lr", "distribution": {...}}}: it waits for {"value": ...} or {"error": "..."}
+    struct Question {
+        std::string name;
+        std::string distribution;  ///< JSON as Optuna writes it
+    };
+    std::optional<Question> suggest;
+    bool pruned = false;        ///< {"pruned": true}: it ends as not worth finishing
+    bool wants_answer = false;  ///< {"answer": true}: it waits for {"prune": ...}
 };
 
 /// A program says this on standard output before a line. Without it, a line on standard output is only logged.

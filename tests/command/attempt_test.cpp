@@ -44,6 +44,11 @@ struct Listener : hpo::Progress {
         marks.push_back(mark);
         if (!file_at_bytes.empty() && mark.reading.reserved > bytes) std::ofstream{file_at_bytes} << "seen";
     }
+    hpo::Value suggest(const std::string& name, const std::string& distribution) override {
+        text += "asked for " + name + ": " + distribution + "\n";
+        if (name == "wrong") throw hpo::Error{hpo::Errc::bad_value, "parameter 'wrong': no"};
+        return std::string{"a \"b\""};
+    }
     void log(std::string_view line) override {
         text += std::string{line} + "\n";
         if (!stop_when_said.empty() && line == stop_when_said) stop = true;
@@ -102,6 +107,31 @@ TEST_CASE("a program reports on its descriptor and on standard output, and its l
     CHECK(outcome.peak_allocated == 100);
     CHECK(outcome.peak_reserved == 300);
     CHECK_THAT(listener.text, Contains("plain line\n") && Contains("complaint\n") && !Contains("@hpo"));
+}
+
+TEST_CASE("a program asks for parameters while it runs") {
+    Listener listener;
+    const auto outcome = run(job_of({"python3", "-c", R"(import json, os
+reports, answers = os.fdopen(int(os.environ["HPO_REPORT_FD"]), "w", buffering=1), os.fdopen(int(os.environ["HPO_ANSWER_FD"]))
+def ask(name):
+    print(json.dumps({"suggest": {"name": name, "distribution": {"name": "CategoricalDistribution"}}}), file=reports)
+    return json.loads(answers.readline())
+assert ask("who") == {"value": 'a "b"'}
+assert ask("wrong") == {"error": "parameter 'wrong': no"}
+print(json.dumps({"value": 1}), file=reports))"}),
+                             listener);
+    INFO(listener.text);
+    CHECK(outcome.kind == OutcomeKind::complete);
+    CHECK_THAT(listener.text, Contains(R"(asked for who: {"name":"CategoricalDistribution"})"));
+}
+
+TEST_CASE("a program that nobody stopped may prune its trial itself") {
+    Listener listener;
+    const auto pruned = run(shell(R"(echo '@hpo {"step": 1, "value": 3}'; echo '@hpo {"pruned": true}')"), listener);
+    CHECK(pruned.kind == OutcomeKind::stopped);
+    CHECK(pruned.prunes_itself);
+    const auto failed = run(shell(R"(echo '@hpo {"pruned": true}'; exit 3)"), listener);
+    CHECK(failed.kind == OutcomeKind::failed);
 }
 
 TEST_CASE("any parameter reaches a program as one argument, unchanged, and in HPO_PARAMS") {

@@ -27,6 +27,12 @@ TEST_CASE("a program's line says a report, values, attributes or memory") {
     CHECK(more.memory->allocated == 10);
     CHECK(more.memory->peak_reserved == 30);
     CHECK_FALSE(more.memory->reserved);
+    const auto question = parse_program_line(R"({"suggest": {"name": "lr", "distribution": {"name": "FloatDistribution", "attributes": {}}}})");
+    REQUIRE(question.suggest);
+    CHECK(question.suggest->name == "lr");
+    CHECK(question.suggest->distribution == R"({"attributes":{},"name":"FloatDistribution"})");
+    CHECK(parse_program_line(R"({"pruned": true})").pruned);
+    CHECK_FALSE(parse_program_line(R"({"pruned": false})").pruned);
     CHECK(parse_program_line(R"({"attr": {"a": NaN, "b": [1, -Infinity], "c": "NaN"}})").attributes ==
           hpo::Attributes{{"a", "\"NaN\""}, {"b", R"([1,"-Infinity"])"}, {"c", "\"NaN\""}});
 }
@@ -37,7 +43,7 @@ TEST_CASE("a line that cannot be understood says where and what would be right")
         {"{\"value\": 0.3", "a JSON object"},
         {"[]", "a JSON object"},
         {"", "a JSON object"},
-        {R"({"loss": 1})", "the member 'loss'; expected step, value, values, attr, memory, answer"},
+        {R"({"loss": 1})", "the member 'loss'; expected step, value, values, attr, memory, suggest, pruned, answer"},
         {R"({"value": "much"})", "value: got '\"much\"'; expected a number"},
         {R"({"value": null})", "value: got 'null'; expected a number"},
         {R"({"step": 1})", R"(step: got no value with it; expected {"step": 1, "value": 0.3})"},
@@ -54,6 +60,11 @@ TEST_CASE("a line that cannot be understood says where and what would be right")
         {R"({"memory": {"allocated": -1}})", "memory.allocated: got -1; expected bytes"},
         {R"({"memory": {"peak": 1}})", "the member 'peak'; expected allocated"},
         {R"({"answer": 1})", "answer: got '1'; expected true or false"},
+        {R"({"pruned": null})", "pruned: got 'null'; expected true or false"},
+        {R"({"suggest": "lr"})", R"(suggest: got '"lr"'; expected {"name": NAME, "distribution": )"},
+        {R"({"suggest": {"name": "lr"}})", "suggest: got "},
+        {R"({"suggest": {"name": 1, "distribution": {}}})", "suggest: got "},
+        {R"({"suggest": {"name": "lr", "distribution": []}})", "suggest: got "},
         {"{\"value\": \"\xff\"}", "a JSON object"},
     };
     for (const auto& [line, message] : lines) {

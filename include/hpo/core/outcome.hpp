@@ -21,7 +21,7 @@ struct Report {
 
 enum class OutcomeKind {
     complete,     ///< ran to its end; `values` holds one number for each objective
-    stopped,      ///< stopped on request (pruned)
+    stopped,      ///< stopped on request (pruned), or by itself (AttemptOutcome::prunes_itself)
     failed,       ///< `failure` says why
     interrupted,  ///< ended because the study was stopped; it says nothing about the trial
 };
@@ -34,9 +34,10 @@ struct AttemptOutcome {
     std::vector<MemoryMark> memory;  ///< marks that were not delivered while the attempt ran
     std::optional<std::int64_t> peak_allocated;
     std::optional<std::int64_t> peak_reserved;
-    bool approximate = false;  ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
-    Attributes attributes;     ///< the trainer's own, for the trial's user attributes
-    std::string log;           ///< what the attempt wrote; a long log is cut in the middle
+    bool prunes_itself = false;  ///< of kind stopped: nobody asked for it, but the trial found itself not worth finishing
+    bool approximate = false;    ///< the plan changed the computation beyond rounding (batch norm over micro-batches)
+    Attributes attributes;       ///< the trainer's own, for the trial's user attributes
+    std::string log;             ///< what the attempt wrote; a long log is cut in the middle
     std::int64_t worker_pid = 0;
     double seconds = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "hpo/base/error.hpp"
 #include "hpo/core/param_set.hpp"
+#include "hpo/space/space_trial.hpp"
 
 namespace hpo {
 
@@ -19,6 +20,20 @@ public:
     [[nodiscard]] const Distribution* conflict(std::string_view name, const Distribution& distribution) const {
         const Param* const known = known_.find(name);
         return known && !compatible(*known->distribution, distribution) ? known->distribution.get() : nullptr;
+    }
+
+    /// A distribution that a trial asks for, with `high` lowered to the last point of its grid. Throws bad_value for one that the study
+    /// cannot have.
+    [[nodiscard]] Distribution admitted(const std::string& name, Distribution distribution) const {
+        const std::string place = "parameter '" + name + "'";
+        require_parameter_name(name);
+        if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) require_choices(name, categorical->choices);
+        distribution = checked(place, std::move(distribution));
+        if (const Distribution* known = conflict(name, distribution)) {
+            throw bad_value(place, describe(distribution) + ", where other trials have " + describe(*known),
+                            "the same kind, scale and choices in all trials of a study, or another name; only ranges may change");
+        }
+        return distribution;
     }
 
     /// Adds a trial's parameters. Throws bad_value if a parameter's distribution is not compatible with the known one: another kind,

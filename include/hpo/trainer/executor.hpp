@@ -10,6 +10,7 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/runs_on.hpp"
+#include "hpo/trainer/suggestion.hpp"
 
 namespace hpo {
 
@@ -42,6 +43,10 @@ public:
     virtual void on_memory(std::int64_t trial, const MemoryMark& mark) = 0;
     /// The job's folder has a checkpoint of this step.
     virtual void on_checkpoint(std::int64_t /*trial*/, std::int64_t /*step*/) {}
+    /// A program asks for a parameter while it runs (Progress::suggest).
+    [[nodiscard]] virtual Suggestion on_suggest(std::int64_t /*trial*/, const std::string& name, const std::string& /*distribution*/) {
+        return {.error = "parameter '" + name + "': the parameters of this study are known before an attempt runs"};
+    }
     /// Comes exactly once for every submitted job, whatever happened to it.
     virtual void on_end(std::int64_t trial, AttemptOutcome outcome) = 0;
 };

@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hpo/base/error.hpp"
@@ -16,6 +17,7 @@
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/records.hpp"
+#include "hpo/trainer/suggestion.hpp"
 #include "hpo/trainer/thrown.hpp"
 #include "hpo/trainer/trainer.hpp"
 
@@ -49,6 +51,16 @@ public:
     void last_step(std::int64_t step) override { tell(record_line(News{.last_step = step})); }
     void checkpointed(std::int64_t step) override { tell(record_line(News{.checkpoint = step})); }
     void log(std::string_view line) override { host_.log(host_.context, as_text(line)); }
+    [[nodiscard]] Value suggest(const std::string& name, const std::string& distribution) override {
+        if (!host_.suggest) return Progress::suggest(name, distribution);
+        std::string answer;
+        const Sink sink{&answer,
+                        [](void* context, Text part) noexcept { static_cast<std::string*>(context)->assign(part.data, part.size); }};
+        host_.suggest(host_.context, as_text(name), as_text(distribution), sink);
+        auto suggestion = read_record<Suggestion>(answer, "suggestion");
+        if (!suggestion.error.empty()) throw Error{Errc::bad_value, suggestion.error};
+        return std::move(suggestion.value);
+    }
     void tell(std::string_view json) override {
         if (host_.tell) host_.tell(host_.context, as_text(json));
     }

@@ -38,6 +38,7 @@ struct Host {
     void (*memory)(void* context, Text mark_json) noexcept;
     void (*log)(void* context, Text line) noexcept;
     void (*tell)(void* context, Text json) noexcept;  ///< news of a kind that a later version adds; may be null
+    void (*suggest)(void* context, Text name, Text distribution, Sink sink) noexcept;  ///< the sink gets a Suggestion; may be null
 };
 
 /// What each function returns. With `done`, the sink has the answer as JSON. With any other status, it has a message in words.

@@ -57,7 +57,9 @@ private:
         void log(std::string_view) override {}
     };
 
-    static abi::Host lend(Progress& progress) { return {sizeof(abi::Host), &progress, &report, &stop_requested, &memory, &log, &tell}; }
+    static abi::Host lend(Progress& progress) {
+        return {sizeof(abi::Host), &progress, &report, &stop_requested, &memory, &log, &tell, &suggest};
+    }
 
     /// What a function of the plugin wrote: its answer, or in words why there is none.
     struct Said {
@@ -85,6 +87,7 @@ private:
     static void log(void* context, abi::Text line) noexcept { static_cast<Progress*>(context)->log({line.data, line.size}); }
     /// Hands news of a known kind to the function of Progress for it.
     static void tell(void* context, abi::Text json) noexcept;
+    static void suggest(void* context, abi::Text name, abi::Text distribution, abi::Sink sink) noexcept;
 
     const abi::Entry entry_;
     const std::string name_;

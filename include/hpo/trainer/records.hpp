@@ -106,6 +106,7 @@ struct JsonMembers<AttemptOutcome> {
                                      JsonMember{"memory", &R::memory},
                                      JsonMember{"peak_allocated", &R::peak_allocated},
                                      JsonMember{"peak_reserved", &R::peak_reserved},
+                                     JsonMember{"prunes_itself", &R::prunes_itself},
                                      JsonMember{"approximate", &R::approximate},
                                      JsonMember{"attributes", &R::attributes},
                                      JsonMember{"worker_pid", &R::worker_pid},

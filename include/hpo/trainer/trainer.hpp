@@ -126,9 +126,16 @@ public:
     virtual void checkpointed(std::int64_t /*step*/) {}
     /// A line for the trial's log. Several threads may call it at once.
     virtual void log(std::string_view line) = 0;
+    /// The value of a parameter that the program asks for while it runs. `distribution` is JSON as Optuna writes it. Throws Error with what
+    /// is wrong with the question. Throws Errc::usage if all parameters of the study are known before an attempt runs.
+    [[nodiscard]] virtual Value suggest(const std::string& name, const std::string& distribution);
     /// Tells news that has no function above, as JSON. A receiver that does not know this kind of news ignores it.
     virtual void tell(std::string_view /*json*/) {}
 };
+
+inline Value Progress::suggest(const std::string& name, const std::string& /*distribution*/) {
+    throw Error{Errc::usage, "parameter '" + name + "': the parameters of this study are known before an attempt runs"};
+}
 
 /// A problem that `check` found. `where` is a parameter, an option, a file or an example.
 struct TrainerProblem {

@@ -43,7 +43,7 @@ public:
     /// bad_value for a space that the study cannot have; no trial is begun then. Throws FixedValueError if an enqueued trial has a value
     /// that the space does not have; that trial is then FAIL.
     Asked ask(NamedDistributions space = {}) {
-        for (auto& [name, distribution] : space) distribution = admitted(name, std::move(distribution));
+        for (auto& [name, distribution] : space) distribution = books_.distributions().admitted(name, std::move(distribution));
         Asked asked;
         asked.trial = begin();
         const auto history = retry_history(books_.trial(asked.trial));
@@ -67,7 +67,7 @@ public:
     /// distribution that the study cannot have, and FixedValueError for an enqueued value that the distribution does not have.
     Value suggest(std::int64_t trial, const std::string& name, Distribution distribution) {
         Open& current = open(trial);
-        distribution = admitted(name, std::move(distribution));
+        distribution = books_.distributions().admitted(name, std::move(distribution));
         if (const Param* present = current.params.find(name)) return present->value();
         double internal = 0;
         try {

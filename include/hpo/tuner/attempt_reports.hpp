@@ -11,15 +11,18 @@
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/devices/reservation.hpp"
+#include "hpo/tuner/live_params.hpp"
 #include "hpo/tuner/replays.hpp"
 
 namespace hpo::tuner {
 
-/// Takes what running attempts tell of themselves. It writes it to the books, asks the pruner, and gives reserved memory back early.
-template <Pruner P>
+/// Takes what running attempts tell of themselves, and answers what they ask. It writes it to the books, asks sampler and pruner, and gives
+/// reserved memory back early.
+template <Sampler S, Pruner P>
 class AttemptReports : public ExecutorEvents {
 public:
-    AttemptReports(P& pruner, Bookkeeping& books, Devices& devices) : pruner_{pruner}, books_{books}, devices_{devices} {}
+    AttemptReports(S& sampler, P& pruner, Bookkeeping& books, Devices& devices, const TuneOptions& options)
+        : pruner_{pruner}, books_{books}, devices_{devices}, options_{options}, live_params_{sampler, books, options} {}
 
     void on_started(std::int64_t number, std::int64_t worker_pid) override {
         if (!Replays::is_replay(number)) books_.trial(number).attempts.back().worker_pid = worker_pid;
@@ -31,6 +34,11 @@ public:
         const Verdict verdict = books_.report_and_judge(number, report, pruner_);
         if (verdict.prunes()) prune_reasons_[number] = verdict.reason;
         return verdict.prunes();
+    }
+
+    Suggestion on_suggest(std::int64_t number, const std::string& name, const std::string& distribution) override {
+        if (Replays::is_replay(number) || !options_.asks_while_running) return ExecutorEvents::on_suggest(number, name, distribution);
+        return live_params_.suggest(number, name, distribution);
     }
 
     void on_memory(std::int64_t number, const MemoryMark& mark) override {
@@ -45,9 +53,20 @@ public:
     }
 
 protected:
-    /// Why the pruner stopped the trial. Empty if it did not.
-    [[nodiscard]] std::string take_prune_reason(std::int64_t number) { return std::exchange(prune_reasons_[number], {}); }
-    void forget(std::int64_t number) { prune_reasons_.erase(number); }
+    /// Why the trial was stopped. Empty if neither the pruner nor the trial itself did that.
+    [[nodiscard]] std::string take_prune_reason(std::int64_t number, const AttemptOutcome& outcome) {
+        std::string reason = std::exchange(prune_reasons_[number], {});
+        return reason.empty() && outcome.prunes_itself ? "the program pruned the trial itself" : reason;
+    }
+    /// Call it once a trial has ended. If it asked for its parameters, it keeps only those.
+    void settle(std::int64_t number) {
+        live_params_.settle(number);
+        forget(number);
+    }
+    void forget(std::int64_t number) {
+        prune_reasons_.erase(number);
+        live_params_.forget(number);
+    }
 
 private:
     [[nodiscard]] AttemptReservations& reservations_of(std::int64_t number) {
@@ -57,6 +76,8 @@ private:
     P& pruner_;
     Bookkeeping& books_;
     Devices& devices_;
+    const TuneOptions& options_;
+    LiveParams<S> live_params_;
     std::map<std::int64_t, std::string> prune_reasons_;
 };
 

@@ -106,8 +106,9 @@ public:
         const History seen = history();
         return pruner.judge(Standing{trial(number), told.step, study_.directions[0], seen});
     }
-    /// The values that the trial must have. The run's fixed values come first, then its enqueued values, then the parameters of the lost
-    /// trial that it runs again.
+    /// The run's fixed values and the trial's enqueued ones, in this order.
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> prescribed_values(std::int64_t number, const TuneOptions& options);
+    /// The values that the trial must have: the prescribed ones, then the parameters of the lost trial that it runs again.
     [[nodiscard]] std::vector<std::pair<std::string, Value>> fixed_values(std::int64_t number, const TuneOptions& options);
     void memory_mark(std::int64_t number, const MemoryMark& mark);
     void finish(std::int64_t number);

@@ -8,6 +8,7 @@
 
 #include "hpo/failure/source_attributes.hpp"
 #include "hpo/sampler/suggest.hpp"
+#include "hpo/tuner/options.hpp"
 #include "hpo/tuner/verdicts.hpp"
 
 namespace hpo::tuner {
@@ -42,6 +43,10 @@ public:
             else found.push_back(what + ": the space does not ask for it in this trial; it asks for " + names_of(trial.params));
         }
         return found;
+    }
+
+    void tell_unused(const Trial& trial, TuneObserver& observer) {
+        for (const std::string& what : not_used(trial)) observer.left_out(trial, what);
     }
 
 private:

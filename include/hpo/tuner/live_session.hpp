@@ -124,7 +124,7 @@ private:
         if (outcome.kind == OutcomeKind::stopped) {
             settle_pruned(trial, prune_reason);
         } else if (outcome.kind == OutcomeKind::complete) {
-            for (const std::string& what : enqueued_.not_used(trial)) observer_.left_out(trial, what);
+            enqueued_.tell_unused(trial, observer_);
             attempt.failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size());
             if (attempt.failure) attempt.outcome = OutcomeKind::failed;
         } else {

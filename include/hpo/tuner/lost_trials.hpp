@@ -97,7 +97,8 @@ public:
                 if (!fail_in_place_of(lost, *why, books_, wanted)) return std::nullopt;
                 continue;
             }
-            if (const auto changed = outside_space(sampler, space_, lost, books_.history(), options_)) {
+            if (const auto changed =
+                    options_.asks_while_running ? std::nullopt : outside_space(sampler, space_, lost, books_.history(), options_)) {
                 left_alone_.push_back(number);
                 observer_.left_alone(lost, *changed);
                 continue;

@@ -77,8 +77,6 @@ protected:
     [[nodiscard]] Open& open(std::int64_t number);
     /// Begins a lost trial again, or an enqueued or a new trial.
     std::int64_t begin();
-    /// Throws bad_value for a distribution that the study cannot have. Returns it with `high` lowered to the last point of its grid.
-    [[nodiscard]] Distribution admitted(const std::string& name, Distribution distribution) const;
     /// Lets a trial draw its own values in place of those of the lost trial.
     void draw_anew(std::int64_t number, Open& trial, const std::string& why);
     /// Ends a trial whose enqueued values the space does not have. Returns the error to throw.

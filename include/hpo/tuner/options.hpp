@@ -58,6 +58,8 @@ struct TuneOptions {
     /// True if the trainer can predict memory. An attempt without a prediction then has the device alone. If false, such an attempt takes
     /// no reservation until another attempt was predicted.
     bool predicts = false;
+    /// The trials ask for their parameters while they run. Before that, they have what earlier trials let expect (expected_space.hpp).
+    bool asks_while_running = false;
     /// This process, for stores that several processes share. The processes then make `trials` together, and replace the lost trials of a
     /// dead one.
     std::optional<Run> run{};

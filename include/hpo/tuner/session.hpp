@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,14 +24,14 @@
 
 namespace hpo::tuner {
 
-/// The loop of a study whose parameters are known before a trial runs: suggest, estimate, admit, run, judge, recover, tell. Only here do
-/// the policies' decisions take effect.
+/// The loop of a study whose trials run on executors: suggest, estimate, admit, run, judge, recover, tell. Only here do the policies'
+/// decisions take effect.
 template <Sampler S, Pruner P, MemoryGuard G, RecoveryPolicy R>
-class Session final : private AttemptReports<P> {
+class Session final : private AttemptReports<S, P> {
 public:
     Session(Policies<S, P, G, R>& policies, Bookkeeping& books, const Space& space, std::span<const TuneDevice> devices,
             const TuneOptions& options, TuneObserver& observer)
-        : AttemptReports<P>{policies.pruner, books, devices_},
+        : AttemptReports<S, P>{policies.sampler, policies.pruner, books, devices_, options},
           policies_{policies},
           books_{books},
           space_{space},
@@ -121,8 +120,7 @@ private:
         return stopping_;
     }
 
-    /// Call it after a stop or an error. Running trials end as interrupted, and the others are given up. It waits only for jobs that the
-    /// executor holds, so it returns even if the store fails.
+    /// Call it after a stop or an error. It waits only for jobs that the executor holds, so it returns even if the store fails.
     void drain() {
         if (in_flight_ > 0) devices_.interrupt();
         while (in_flight_ > 0) devices_.wait(*this, poll_seconds);
@@ -134,6 +132,7 @@ private:
     /// Ends a trial as lost. It says nothing about its parameters and does not count.
     void give_up(std::int64_t number) {
         devices_.release(number);
+        this->forget(number);
         std::erase(running_, number);
         Trial& trial = books_.trial(number);
         trial.state = TrialState::fail;
@@ -155,7 +154,7 @@ private:
             return finish(number);
         }
         if (!proposal.attempt) return give_up(number);
-        for (const std::string& what : enqueued_.not_used(books_.trial(number))) observer_.left_out(books_.trial(number), what);
+        if (!options_.asks_while_running) enqueued_.tell_unused(books_.trial(number), observer_);
         start({number, std::move(*proposal.attempt)});
     }
 
@@ -220,7 +219,7 @@ private:
         for (WaitingAttempt& waiting : replays_.drop_from(devices_.see(attempt, observer_))) retries_.push_back(std::move(waiting));
         switch (outcome.kind) {
             case OutcomeKind::interrupted: books_.end_attempt(number); return give_up(number);
-            case OutcomeKind::stopped: settle_pruned(trial, this->take_prune_reason(number)); break;
+            case OutcomeKind::stopped: settle_pruned(trial, this->take_prune_reason(number, outcome)); break;
             case OutcomeKind::complete:
                 if (auto failure = settle_complete(trial, std::move(outcome.values), books_.study().directions.size())) {
                     attempt.outcome = OutcomeKind::failed;
@@ -267,9 +266,10 @@ private:
 
     void conclude(std::int64_t number) {
         Trial& trial = books_.trial(number);
+        this->settle(number);
+        if (options_.asks_while_running) enqueued_.tell_unused(trial, observer_);
         if (!trial.attempts.back().failure) settle_feasible(trial, trial.attempts.back().capacity_bytes);
         add_source_attributes(trial);
-        this->forget(number);
         finish(number);
     }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "hpo/trainer/suggestion.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 /// The messages between supervisor and worker, over a socket pair. Each line is one JSON object, and its `op` names the message. The worker
@@ -31,6 +32,10 @@ struct GoOn {  ///< answers a report
 };
 struct Stop {  ///< the running attempt should end; also answers a report
     static constexpr std::string_view op = "stop";
+};
+struct Suggested {  ///< answers Asked
+    static constexpr std::string_view op = "suggested";
+    Suggestion suggestion;
 };
 struct AskProfile {
     static constexpr std::string_view op = "profile";
@@ -58,7 +63,7 @@ struct AskMeasure {  ///< answered with findings or an error
 struct Quit {
     static constexpr std::string_view op = "quit";
 };
-using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, AskProfile, AskPeak, AskCheck, AskMeasure, Quit>;
+using Request = std::variant<RunJob, EvaluateModel, GoOn, Stop, Suggested, AskProfile, AskPeak, AskCheck, AskMeasure, Quit>;
 /// @}
 
 /// @name From the worker
@@ -79,6 +84,11 @@ struct Started {
 struct Reported {
     static constexpr std::string_view op = "report";
     Report report;
+};
+struct Asked {  ///< Progress::suggest; the trainer waits for Suggested or Stop
+    static constexpr std::string_view op = "suggest";
+    std::string name;
+    std::string distribution;  ///< JSON as Optuna writes it
 };
 struct Measured {
     static constexpr std::string_view op = "memory";
@@ -106,7 +116,7 @@ struct Answered {  ///< to AskProfile, AskPeak, AskCheck and AskMeasure
     bool cannot_run = false;                 ///< the error is CannotRun
     std::optional<std::int64_t> held_bytes;  ///< what the process held of the device afterwards, if the trainer marks it
 };
-using Event = std::variant<Ready, Refused, Started, Reported, Measured, Checkpointed, Ended, Answered>;
+using Event = std::variant<Ready, Refused, Started, Reported, Asked, Measured, Checkpointed, Ended, Answered>;
 /// @}
 
 /// A message as a line, with the line end.

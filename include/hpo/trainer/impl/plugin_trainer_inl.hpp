@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <exception>
 #include <new>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "hpo/trainer/plugin_trainer.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/records.hpp"
+#include "hpo/trainer/suggestion.hpp"
 
 namespace hpo {
 
@@ -138,6 +140,17 @@ HPO_INLINE void PluginTrainer::tell(void* context, abi::Text json) noexcept {
     } catch (const Error& error) {
         progress.log(error.what());
     }
+}
+
+HPO_INLINE void PluginTrainer::suggest(void* context, abi::Text name, abi::Text distribution, abi::Sink sink) noexcept {
+    Suggestion answer;
+    try {
+        answer.value = static_cast<Progress*>(context)->suggest({name.data, name.size}, {distribution.data, distribution.size});
+    } catch (const std::exception& error) {
+        answer.error = error.what();
+    }
+    const std::string text = record_line(answer);
+    sink.write(sink.context, {text.data(), text.size()});
 }
 
 }  // namespace hpo

@@ -10,6 +10,7 @@
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/phase_news.hpp"
 #include "hpo/trainer/record_line.hpp"
+#include "hpo/trainer/suggestion.hpp"
 
 #ifdef HPO_COMPILED
 namespace hpo {
@@ -29,6 +30,7 @@ HPO_RECORD(std::vector<DeviceFinding>);
 HPO_RECORD(MemoryMark);
 HPO_RECORD(News);
 HPO_RECORD(PhaseNews);
+HPO_RECORD(Suggestion);
 #undef HPO_RECORD
 
 }  // namespace hpo

@@ -133,11 +133,16 @@ HPO_INLINE void Bookkeeping::report(std::int64_t number, const Report& report) {
     observer_.reported(current, report);
 }
 
-HPO_INLINE std::vector<std::pair<std::string, Value>> Bookkeeping::fixed_values(std::int64_t number, const TuneOptions& options) {
+HPO_INLINE std::vector<std::pair<std::string, Value>> Bookkeeping::prescribed_values(std::int64_t number, const TuneOptions& options) {
     auto fixed = options.fixed;
     const Trial& current = trial(number);
     fixed.insert(fixed.end(), current.fixed.begin(), current.fixed.end());
-    for (const Param& param : current.params) fixed.emplace_back(param.name, param.value());
+    return fixed;
+}
+
+HPO_INLINE std::vector<std::pair<std::string, Value>> Bookkeeping::fixed_values(std::int64_t number, const TuneOptions& options) {
+    auto fixed = prescribed_values(number, options);
+    for (const Param& param : trial(number).params) fixed.emplace_back(param.name, param.value());
     return fixed;
 }
 

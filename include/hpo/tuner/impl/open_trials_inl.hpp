@@ -62,18 +62,6 @@ HPO_INLINE std::int64_t OpenTrials::begin() {
     return *number;
 }
 
-HPO_INLINE Distribution OpenTrials::admitted(const std::string& name, Distribution distribution) const {
-    const std::string place = "parameter '" + name + "'";
-    require_parameter_name(name);
-    if (const auto* categorical = get_if<CategoricalDistribution>(&distribution)) require_choices(name, categorical->choices);
-    distribution = checked(place, std::move(distribution));
-    if (const Distribution* known = books_.distributions().conflict(name, distribution)) {
-        throw bad_value(place, describe(distribution) + ", where other trials have " + describe(*known),
-                        "the same kind, scale and choices in all trials of a study, or another name; only ranges may change");
-    }
-    return distribution;
-}
-
 HPO_INLINE void OpenTrials::draw_anew(std::int64_t number, Open& trial, const std::string& why) {
     trial.is_again = false;
     const Trial lost = books_.trial(retry_history(books_.trial(number)).back());

@@ -32,6 +32,7 @@ public:
     [[nodiscard]] bool report(std::int64_t step, double value) override;
     void last_step(std::int64_t step) override { last_step_ = step; }
     [[nodiscard]] bool stop_requested() const override { return stop_; }
+    [[nodiscard]] Value suggest(const std::string& name, const std::string& distribution) override;
     void memory(const MemoryMark& mark) override {
         leaks_.see(mark);
         channel_.send(message_line(Event{Measured{mark}}));
@@ -45,6 +46,7 @@ public:
     /// @name The supervisor's answers, from the thread that listens
     /// @{
     void go_on();
+    void suggested(Suggestion suggestion);
     void stop();
     /// @}
     void begin_attempt();
@@ -58,6 +60,7 @@ private:
     std::mutex mutex_;
     std::condition_variable answered_;
     int unanswered_ = 0;
+    std::optional<Suggestion> suggested_;
     std::atomic<bool> stop_ = false;
 };
 
@@ -108,6 +111,7 @@ private:
     void obey(AskMeasure& request);
     void obey(const GoOn&) { progress_.go_on(); }
     void obey(const Stop&) { progress_.stop(); }
+    void obey(Suggested& answer) { progress_.suggested(std::move(answer.suggestion)); }
     void obey(const Quit&) {}
 
     void begin(std::function<void()> work);

@@ -34,6 +34,10 @@ struct JsonMembers<worker::Stop> {
     static constexpr std::tuple<> list{};
 };
 template <>
+struct JsonMembers<worker::Suggested> {
+    static constexpr std::tuple list{JsonMember{"suggestion", &worker::Suggested::suggestion}};
+};
+template <>
 struct JsonMembers<worker::AskProfile> {
     static constexpr std::tuple list{JsonMember{"job", &worker::AskProfile::job}, JsonMember{"id", &worker::AskProfile::id}};
 };
@@ -73,6 +77,10 @@ struct JsonMembers<worker::Started> {
 template <>
 struct JsonMembers<worker::Reported> {
     static constexpr std::tuple list{JsonMember{"report", &worker::Reported::report}};
+};
+template <>
+struct JsonMembers<worker::Asked> {
+    static constexpr std::tuple list{JsonMember{"name", &worker::Asked::name}, JsonMember{"distribution", &worker::Asked::distribution}};
 };
 template <>
 struct JsonMembers<worker::Measured> {

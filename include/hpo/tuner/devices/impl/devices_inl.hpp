@@ -37,6 +37,9 @@ public:
 
     void on_started(std::int64_t trial, std::int64_t worker_pid) override { see().on_started(trial, worker_pid); }
     bool on_report(std::int64_t trial, const Report& report) override { return see().on_report(trial, report); }
+    Suggestion on_suggest(std::int64_t trial, const std::string& name, const std::string& distribution) override {
+        return see().on_suggest(trial, name, distribution);
+    }
     void on_memory(std::int64_t trial, const MemoryMark& mark) override { see().on_memory(trial, mark); }
     void on_checkpoint(std::int64_t trial, std::int64_t step) override { see().on_checkpoint(trial, step); }
     void on_end(std::int64_t trial, AttemptOutcome outcome) override { see().on_end(trial, std::move(outcome)); }

@@ -36,6 +36,24 @@ HPO_INLINE bool RemoteProgress::report(std::int64_t step, double value) {
     return !stop_;
 }
 
+HPO_INLINE Value RemoteProgress::suggest(const std::string& name, const std::string& distribution) {
+    std::unique_lock lock{mutex_};
+    suggested_.reset();
+    lock.unlock();
+    channel_.send(message_line(Event{Asked{name, distribution}}));
+    lock.lock();
+    answered_.wait(lock, [&] { return suggested_ || stop_; });
+    if (!suggested_) throw Error{Errc::interrupted, "parameter '" + name + "': the attempt is to end"};
+    if (!suggested_->error.empty()) throw Error{Errc::bad_value, suggested_->error};
+    return std::move(suggested_->value);
+}
+
+HPO_INLINE void RemoteProgress::suggested(Suggestion suggestion) {
+    const std::lock_guard lock{mutex_};
+    suggested_ = std::move(suggestion);
+    answered_.notify_all();
+}
+
 HPO_INLINE void RemoteProgress::go_on() {
     const std::lock_guard lock{mutex_};
     if (unanswered_ > 0) --unanswered_;

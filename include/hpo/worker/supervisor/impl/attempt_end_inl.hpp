@@ -48,7 +48,8 @@ HPO_INLINE AttemptOutcome checked_outcome(const Running& running, AttemptOutcome
         outcome.kind = OutcomeKind::failed;
         outcome.failure = Failure{.kind = FailureKind::timeout, .message = running.overdue};
     }
-    if (outcome.kind == OutcomeKind::stopped && !running.stop_asked) fail("the trainer stopped without being asked to");
+    if (outcome.kind == OutcomeKind::stopped && !running.stop_asked && !outcome.prunes_itself)
+        fail("the trainer stopped without being asked to");
     if (outcome.kind == OutcomeKind::complete && outcome.values.empty()) fail("the trainer completed without a value");
     if (outcome.kind == OutcomeKind::failed && !outcome.failure) fail("the trainer failed and did not say how");
     return outcome;

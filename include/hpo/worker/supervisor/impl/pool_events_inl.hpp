@@ -98,6 +98,7 @@ HPO_INLINE bool Pool::deliver(ExecutorEvents& events) {
             for (WorkerSlot& slot : slots_) slot.ended = slot.ended && slot.last_trial != worker_event.trial;
         }
         if (const auto* report = std::get_if<Report>(&worker_event.what)) judge(events, worker_event.trial, *report);
+        else if (const auto* asked = std::get_if<Asked>(&worker_event.what)) suggest(events, worker_event.trial, *asked);
         else tell(events, worker_event);
     }
     return true;
@@ -109,6 +110,13 @@ HPO_INLINE void Pool::judge(ExecutorEvents& events, std::int64_t trial, const Re
         if (!slot.running || slot.running->trial != trial || slot.running->stop_asked) continue;
         if (stop) ask_to_stop(slot);
         else slot.worker->send(GoOn{});
+    }
+}
+
+HPO_INLINE void Pool::suggest(ExecutorEvents& events, std::int64_t trial, const Asked& asked) {
+    const Suggestion suggestion = events.on_suggest(trial, asked.name, asked.distribution);
+    for (WorkerSlot& slot : slots_) {
+        if (slot.running && slot.running->trial == trial && !slot.running->stop_asked) slot.worker->send(Suggested{suggestion});
     }
 }
 
