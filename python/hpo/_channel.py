@@ -74,25 +74,30 @@ class Channel:
 
     def ask(self) -> bool:
         """Asks whether the program should end, and waits for the answer. False if nobody can answer."""
+        answer = self.request({"answer": True}, ANSWER_SECONDS)
+        return answer is not None and answer.get("prune") is True
+
+    def request(self, said: Mapping[str, Any], seconds: Optional[float] = None) -> Optional[Dict[str, Any]]:
+        """Writes a line that hpo answers, and waits for the answer. None if nobody can answer, or not within these seconds."""
         with self._lock:
             if not self.in_trial or not self._report.is_there() or not self._answer.is_there():
-                return False
+                return None
             self._unanswered += 1
-            self.say({"answer": True})
+            self.say(said)
             answer: Dict[str, Any] = {}
             while self._unanswered > 0:  # an interrupted call may have left an older answer
-                line = self._next_line(self._answer.descriptor)
+                line = self._next_line(self._answer.descriptor, seconds)
                 if line is None:
-                    return False
+                    return None
                 self._unanswered -= 1
                 answer = json.loads(line)
-            return answer.get("prune") is True
+            return answer
 
-    def _next_line(self, descriptor: int) -> Optional[bytes]:
+    def _next_line(self, descriptor: int, seconds: Optional[float]) -> Optional[bytes]:
         while b"\n" not in self._heard:
             poller = select.poll()
             poller.register(descriptor, select.POLLIN)
-            if not poller.poll(ANSWER_SECONDS * 1000):
+            if not poller.poll(None if seconds is None else seconds * 1000):
                 return None
             got = os.read(descriptor, 4096)
             if not got:

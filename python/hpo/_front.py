@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""The connection between a program and hpo-tune, and the loop in which the program runs its trials."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import threading
+from typing import Any, Callable, Dict, List, NoReturn, Optional
+
+from . import _fork, _reseed
+from ._errors import HpoError
+from ._json import line_of
+
+_LONGEST_LINE = 1 << 30  # bytes; the trials of a study in memory are told in one line
+
+# Failures of memory, of the process or of the device. They are the reason why trials have processes of their own, so they end no study.
+_NEVER_END_THE_STUDY = frozenset(
+    "out_of_memory host_out_of_memory predicted_oom cuda_sticky cuda_transient hardware timeout crash killed lost_worker".split()
+)
+
+
+class Refused(HpoError):
+    """hpo-tune does not run this call of optimize. ``busy``: another process of the program is connected."""
+
+    def __init__(self, message: str, busy: bool) -> None:
+        super().__init__(message)
+        self.busy = busy
+
+
+class InTrial(Exception):
+    """The traceback of an exception that was raised in the process of a trial. It is the cause of the exception that optimize raises."""
+
+    def __str__(self) -> str:
+        return "\n" + str(self.args[0])
+
+
+class Connection:
+    """Lines of JSON to hpo-tune and back."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.owner = os.getpid()
+        self._heard = b""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(path)
+        except OSError:
+            self._socket.close()
+            raise
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def say(self, said: Dict[str, Any]) -> None:
+        """Raises HpoError if hpo-tune has gone."""
+        try:
+            self._socket.sendall(line_of(said, _LONGEST_LINE))
+        except OSError as error:
+            raise HpoError(f"hpo-tune does not listen any more: {error}") from None
+
+    def hear(self) -> List[Dict[str, Any]]:
+        """Waits for something, and returns the lines that are complete. Raises HpoError if hpo-tune has gone."""
+        try:
+            got = self._socket.recv(1 << 16)
+        except OSError as error:
+            raise HpoError(f"hpo-tune has ended: {error}") from None
+        if not got:
+            raise HpoError("hpo-tune has ended")
+        *lines, self._heard = (self._heard + got).split(b"\n")
+        return [json.loads(line) for line in lines if line.strip()]
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Handler:
+    """What the loop asks of the one who has called it. The methods run in the program, except for ``run_trial``."""
+
+    def opened(self, told: Dict[str, Any]) -> None:
+        """hpo-tune has opened the study."""
+
+    def run_trial(self, words_path: str) -> int:
+        """Runs the objective once, in the process of a trial. Returns the exit status."""
+        raise NotImplementedError
+
+    def before_fork(self) -> None:
+        """A copy of the process is about to be made."""
+
+    def finished(self, told: Dict[str, Any]) -> None:
+        """A trial has ended."""
+
+    def begin(self, number: int) -> Dict[str, Any]:
+        """The study's own sampler begins a trial. Returns the parameters that it proposes."""
+        raise NotImplementedError
+
+    def draw(self, told: Dict[str, Any]) -> Any:
+        """The study's own sampler draws a parameter."""
+        raise NotImplementedError
+
+    def wants_to_stop(self) -> bool:
+        """A callback has called study.stop()."""
+        return False
+
+
+class _Loop:
+    def __init__(self, connection: Connection, opening: Dict[str, Any], handler: Handler) -> None:
+        self._connection = connection
+        self._opening = opening
+        self._handler = handler
+        self._raised: Dict[int, BaseException] = {}  # by trial
+        self._error: Optional[BaseException] = None  # what optimize raises at its end
+        self._stop_said = False
+        self._interrupts = 0
+        self._ended: Optional[Dict[str, Any]] = None
+        self._poller = select.poll()
+        self._words_path = connection.path + ".said"
+        self._words: Optional[socket.socket] = None
+        self._copies: Optional[_fork.Copies] = None
+
+    def run(self) -> None:
+        try:
+            self._open()
+            self._listen()
+            while self._ended is None:
+                self._turn()
+        finally:
+            if self._words is not None:
+                self._words.close()
+                _fork.remove(self._words_path)
+            if self._copies is not None:
+                self._copies.close()
+        self._raise_the_end(self._ended)
+
+    def _open(self) -> None:
+        if self._opening["forks"]:
+            path = f"{self._connection.path}.{os.getpid()}"
+            self._copies = _fork.Copies(path, lambda: self._handler.run_trial(self._words_path), self._handler.before_fork)
+            self._opening["fork_socket"] = path
+        self._connection.say(self._opening)
+        heard: List[Dict[str, Any]] = []
+        while not any(each.get("op") in ("opened", "refused") for each in heard):
+            heard += self._connection.hear()
+        for message in heard:
+            if message.get("op") == "refused":
+                raise Refused(str(message.get("message", "hpo-tune refuses it")), bool(message.get("busy", "message" not in message)))
+            if message.get("op") == "opened":
+                self._handler.opened(message)
+        self._early = [each for each in heard if each.get("op") != "opened"]
+
+    def _listen(self) -> None:
+        self._words = _fork.listening(self._words_path, socket.SOCK_DGRAM)
+        self._words.setblocking(False)
+        self._poller.register(self._connection, select.POLLIN)
+        self._poller.register(self._words, select.POLLIN)
+        if self._copies is not None:
+            self._copies.close_in_copy = [self._connection.fileno(), self._words.fileno()]
+            self._poller.register(self._copies, select.POLLIN)
+        for message in self._early:
+            self._answer(message)
+
+    def _turn(self) -> None:
+        """Waits for something, and deals with it."""
+        try:
+            # The end of a keeper wakes nobody, so it is looked for again after a while.
+            ready = [each for each, _ in self._poller.poll(200 if self._copies is not None and self._copies.has_keepers() else None)]
+            if self._words is not None and self._words.fileno() in ready:
+                self._hear_words()
+            if self._copies is not None:
+                if self._copies.fileno() in ready:
+                    self._copies.serve()
+                self._copies.reap()
+            if self._connection.fileno() in ready:
+                for message in self._connection.hear():
+                    self._answer(message)
+        except KeyboardInterrupt as interrupt:
+            self._interrupts += 1
+            if self._interrupts > 1:
+                raise
+            # Ctrl-C reaches hpo-tune, too. It ends its trials, keeps what they have said, and then says that all has ended.
+            self._end_with(interrupt)
+
+    def _answer(self, message: Dict[str, Any]) -> None:
+        op = message.get("op")
+        if op == "finished":
+            self._finished(message)
+        elif op == "begin":
+            self._by_sampler(message, "proposed", lambda: {"params": self._handler.begin(message["trial"])}, {"params": {}})
+        elif op == "draw":
+            self._by_sampler(message, "drawn", lambda: {"value": self._handler.draw(message)}, {})
+        elif op == "ended":
+            self._ended = message
+
+    def _by_sampler(self, message: Dict[str, Any], op: str, ask: Callable[[], Dict[str, Any]], without: Dict[str, Any]) -> None:
+        try:
+            told = ask()
+        except Exception as error:
+            told = {**without, "error": f"{type(error).__name__}: {error}"}
+            if op == "proposed" or not isinstance(error, ValueError):
+                self._end_with(error)
+        self._connection.say({"op": op, "trial": message["trial"], **told})
+
+    def _finished(self, message: Dict[str, Any]) -> None:
+        self._hear_words()  # an exception was told before its process ended
+        raised = self._raised.pop(message["trial"], None)
+        if self._error is not None:
+            return
+        try:
+            self._handler.finished(message)
+        except Exception as error:  # of a callback
+            self._end_with(error)
+            return
+        if raised is not None and message["state"] == "fail" and message.get("kind") not in _NEVER_END_THE_STUDY:
+            self._end_with(raised)
+        elif self._handler.wants_to_stop():
+            self._stop()
+
+    def _hear_words(self) -> None:
+        while self._words is not None:
+            try:
+                got = self._words.recv(1 << 17)
+            except BlockingIOError:
+                return
+            head, _, data = got.partition(b"\n")
+            try:
+                said = json.loads(head)
+                if said.get("stop"):
+                    self._stop()
+                if data:
+                    error = pickle.loads(data)
+                    if error.__cause__ is None and not error.__suppress_context__:
+                        error.__cause__ = InTrial(said["traceback"])
+                    self._raised[said["trial"]] = error
+            except Exception as problem:
+                self._raised[-1] = HpoError(f"what a trial has raised cannot be read: {problem}")
+
+    def _end_with(self, error: BaseException) -> None:
+        if self._error is None:
+            self._error = error
+        self._stop()
+
+    def _stop(self) -> None:
+        if not self._stop_said:
+            self._stop_said = True
+            self._connection.say({"op": "stop"})
+
+    def _raise_the_end(self, ended: Optional[Dict[str, Any]]) -> None:
+        if self._error is not None:
+            raise self._error
+        why = ended.get("why") if ended is not None else "error"
+        if why == "interrupted":
+            raise KeyboardInterrupt
+        if why in ("breaker", "error"):
+            raise HpoError(str((ended or {}).get("message") or "hpo-tune has ended the study"))
+
+
+_connection: Optional[Connection] = None
+
+
+def connect() -> Optional[Connection]:
+    """The connection of this process. None if hpo-tune does not listen."""
+    global _connection
+    path = os.environ.get("HPO_FRONT")
+    if path is None:
+        return None
+    if _connection is None or _connection.owner != os.getpid():
+        try:
+            _connection = Connection(path)
+        except OSError:
+            return None
+    return _connection
+
+
+def disconnect() -> None:
+    """Forgets the connection, so that the next call connects anew."""
+    global _connection
+    if _connection is not None and _connection.owner == os.getpid():
+        _connection.close()
+    _connection = None
+
+
+def why_not_fork() -> str:
+    """Why the trials of this process cannot be copies of it. Empty if they can."""
+    return _fork.why_not()
+
+
+def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> None:
+    """Runs one call of optimize to its end. Raises Refused, what a trial or a callback has raised, KeyboardInterrupt or HpoError."""
+    before: Any = None
+    ours = opening["forks"] and threading.current_thread() is threading.main_thread()
+    if ours:  # the ends of keepers are no concern of the program
+        before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        _Loop(connection, opening, handler).run()
+    finally:
+        if ours and before is not None:
+            signal.signal(signal.SIGCHLD, before)
+
+
+
+def run_one_attempt(handler: Handler) -> NoReturn:
+    """Runs the objective once in this process, which hpo-tune has started for one attempt of a trial, and ends the process."""
+    status = 1
+    outputs = _fork.Outputs()
+    try:
+        words_path = os.environ.pop("HPO_FRONT") + ".said"  # the program that was started first listens there
+        _fork.begin_trial(_reseed.state_of_random())
+        status = handler.run_trial(words_path)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        outputs.flush()
+        os._exit(status)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""The trial that an objective gets from hpo, and one run of the objective."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import math
+import os
+import pickle
+import socket
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence as SequenceOfAnything
+from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsFloat, Tuple, Type
+
+from . import _channel, _kinds
+from ._errors import HpoError
+from ._json import finite, number_in
+
+_LONGEST_WORD = 64 << 10  # bytes of one datagram
+
+
+class Words:
+    """What a trial says to the program besides its reports: the exception that ends the study, or that the study is to stop."""
+
+    def __init__(self, path: str, number: int) -> None:
+        self._path = path
+        self._number = number
+
+    def stop(self) -> None:
+        self._say({"stop": True}, b"")
+
+    def raised(self, error: BaseException) -> None:
+        """Tells the exception itself. If it cannot be copied, a RuntimeError with its type and text."""
+        try:
+            data = pickle.dumps(error)
+            if len(data) > _LONGEST_WORD - 1024 or type(pickle.loads(data)) is not type(error):
+                raise ValueError
+        except Exception:
+            text = "".join(traceback.format_exception_only(type(error), error)).strip()
+            data = pickle.dumps(RuntimeError(text[:8192]))
+        told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        self._say({"traceback": told[-8192:]}, data)
+
+    def _say(self, said: Dict[str, Any], data: bytes) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            try:
+                sender.sendto(json.dumps({"trial": self._number, **said}).encode("ascii") + b"\n" + data, self._path)
+            except OSError:
+                pass  # the program has gone
+
+
+class PlainStudy:
+    """What ``trial.study`` is in a program without Optuna."""
+
+    def __init__(self, words: Words) -> None:
+        self.study_name = os.environ.get("HPO_STUDY", "")
+        self.user_attrs: Dict[str, Any] = {}
+        self.stop = words.stop
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"trial.study.{name} is not known, because the program does not use Optuna; known: study_name, stop, user_attrs"
+        )
+
+
+class ObjectiveTrial:
+    """Answers what an Optuna trial answers. Parameters come from hpo when they are suggested for the first time."""
+
+    def __init__(self, kinds: Any, study: Any, number: int, several_objectives: bool) -> None:
+        self.study = study
+        self._kinds = kinds
+        self._number = number
+        self._several_objectives = several_objectives
+        self._params: Dict[str, Any] = {}
+        self._distributions: Dict[str, Any] = {}
+        self._user_attrs: Dict[str, Any] = {}
+        self._system_attrs: Dict[str, Any] = {}
+        self._reported: Dict[int, float] = {}
+        self._begun = datetime.datetime.now()
+
+    number = property(lambda self: self._number)
+    datetime_start = property(lambda self: self._begun)
+    params = property(lambda self: dict(self._params))
+    distributions = property(lambda self: copy.copy(self._distributions))
+    user_attrs = property(lambda self: copy.deepcopy(self._user_attrs))
+    system_attrs = property(lambda self: copy.deepcopy(self._system_attrs))
+    relative_params = property(lambda self: {})
+
+    def suggest_float(self, name: str, low: float, high: float, step: Optional[float] = None, log: bool = False) -> float:
+        """A number from ``low`` to ``high``. The same name gives the same value again."""
+        return float(number_in(self._suggest(name, self._kinds.real(low, high, step, log))))
+
+    def suggest_uniform(self, name: str, low: float, high: float) -> float:
+        return self.suggest_float(name, low, high)
+
+    def suggest_loguniform(self, name: str, low: float, high: float) -> float:
+        return self.suggest_float(name, low, high, log=True)
+
+    def suggest_discrete_uniform(self, name: str, low: float, high: float, q: float) -> float:
+        return self.suggest_float(name, low, high, step=q)
+
+    def suggest_int(self, name: str, low: int, high: int, step: int = 1, log: bool = False) -> int:
+        """A whole number from ``low`` to ``high``."""
+        return int(self._suggest(name, self._kinds.whole(low, high, step, log)))
+
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
+        """One of the choices, the very object."""
+        return self._suggest(name, self._kinds.choice(choices), choices)
+
+    def _suggest(self, name: str, distribution: Any, choices: Optional[Sequence[Any]] = None) -> Any:
+        if name in self._params:
+            old = self._distributions[name]
+            self._kinds.check_compatible(old, distribution)
+            if old != distribution:
+                warnings.warn(
+                    f"parameter {name!r} was suggested from {old} before; its value stays, and {distribution} is ignored",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+            return self._params[name]
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a parameter is {name!r}; it should be a text")
+        told = _kinds.told(self._kinds, distribution)
+        if any(isinstance(bound, float) and not math.isfinite(bound) for bound in told["attributes"].values()):
+            raise ValueError(f"parameter {name!r}: {distribution} should have finite bounds")
+        answer = _channel.channel.request({"suggest": {"name": name, "distribution": told}})
+        if answer is None:
+            raise HpoError(f"parameter {name!r} cannot be suggested, because nobody answers: hpo-tune has ended, or this is no trial of it")
+        if "error" in answer:
+            raise ValueError(str(answer["error"]))
+        value = answer["value"]
+        if choices is not None:
+            value = choices[_kinds.position_of(value, told["attributes"]["choices"])]
+        elif told["name"] == "FloatDistribution":
+            value = number_in(value)
+        self._params[name] = value
+        self._distributions[name] = distribution
+        return value
+
+    def report(self, value: SupportsFloat, step: int) -> None:
+        """Reports an intermediate value. The first one of a step counts."""
+        self._require_one_objective("report")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"the reported value is a {type(value).__name__}; it should be a number") from None
+        try:
+            step = int(step)
+        except (TypeError, ValueError):
+            raise TypeError(f"the step is a {type(step).__name__}; it should be a whole number") from None
+        if step < 0:
+            raise ValueError(f"the step is {step}; it should not be negative")
+        if step in self._reported:
+            warnings.warn(f"step {step} was reported before, so the value is ignored", stacklevel=2)
+            return
+        self._reported[step] = number
+        _channel.channel.say({"step": step, "value": number})
+
+    def should_prune(self) -> bool:
+        """True if the objective should raise TrialPruned."""
+        self._require_one_objective("should_prune")
+        return _channel.channel.ask()
+
+    def _require_one_objective(self, what: str) -> None:
+        if self._several_objectives:
+            raise NotImplementedError(f"trial.{what}: a study with several objectives has no intermediate values")
+
+    def set_user_attr(self, key: str, value: Any) -> None:
+        """Stores something about the trial: what JSON can hold."""
+        kept = finite(value)
+        try:
+            _channel.channel.say({"attr": {key: kept}})
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"user attribute {key!r}: {error}") from None
+        self._user_attrs[key] = value
+
+    def set_system_attr(self, key: str, value: Any) -> None:
+        self._system_attrs[key] = value
+
+    def __repr__(self) -> str:
+        return f"<trial {self._number} of hpo, params {self._params}>"
+
+
+def _numbers_in(value: Any, count: Optional[int]) -> Tuple[List[float], str]:
+    """The objective's values, or what is wrong with them. ``count`` is how many there should be, if it is known."""
+    values = list(value) if isinstance(value, SequenceOfAnything) and not isinstance(value, (str, bytes)) else [value]
+    numbers: List[float] = []
+    for each in values:
+        try:
+            numbers.append(float(each))
+        except (TypeError, ValueError, OverflowError):
+            return [], f"the objective returned {value!r}; {each!r} cannot be made a float"
+    if not numbers or (count is not None and len(numbers) != count):
+        return [], f"the objective returned {len(numbers)} values; the study has {count or 'at least 1'}"
+    return numbers, ""
+
+
+def is_pruned(error: BaseException) -> bool:
+    """True for TrialPruned of Optuna or of hpo."""
+    return any(each.__name__ == "TrialPruned" for each in type(error).__mro__)
+
+
+def run(
+    objective: Callable[[Any], Any], trial: Any, count: Optional[int], catch: Tuple[Type[BaseException], ...], words: Words
+) -> int:
+    """Runs the objective once, and says how it ended. Returns the exit status: 1 if it failed."""
+    try:
+        value = objective(trial)
+    except BaseException as error:
+        if is_pruned(error):
+            _channel.channel.say({"pruned": True})
+            return 0
+        error.__traceback__ = error.__traceback__.tb_next if error.__traceback__ else None  # without this function
+        traceback.print_exception(type(error), error, error.__traceback__)
+        if not isinstance(error, catch):
+            words.raised(error)
+        return 1
+    numbers, problem = _numbers_in(value, count)
+    if problem:
+        print(f"ValueError: {problem}", file=sys.stderr)
+        return 1
+    _channel.channel.say({"values": numbers} if len(numbers) > 1 else {"value": numbers[0]})
+    if any(math.isnan(number) for number in numbers):
+        print("the objective returned NaN, so the trial has failed", file=sys.stderr)
+    return 0

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""``Study.optimize`` of Optuna, taken over in a program that hpo-tune has started."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import json
+import os
+import sys
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
+
+from . import _front, _objective, _policies
+from ._errors import HpoError
+
+_calls = itertools.count()
+being_imported = ""  # the file that hpo._named imports at the moment
+
+
+def take_over(study_class: Any) -> None:
+    """From now on hpo runs the trials of each study."""
+    original = study_class.optimize
+
+    @functools.wraps(original)
+    def optimize(
+        self: Any,
+        func: Callable[[Any], Any],
+        n_trials: Optional[int] = None,
+        timeout: Optional[float] = None,
+        n_jobs: int = 1,
+        catch: Any = (),
+        callbacks: Optional[Iterable[Callable[[Any, Any], None]]] = None,
+        gc_after_trial: bool = False,
+        show_progress_bar: bool = False,
+    ) -> None:
+        def by_optuna(reason: str) -> None:
+            if reason:
+                print(f"hpo: {reason}, so Optuna runs this study itself", file=sys.stderr)
+            original(self, func, n_trials, timeout, n_jobs, catch, callbacks, gc_after_trial, show_progress_bar)
+
+        if "HPO_FRONT" not in os.environ:  # inside of a trial, for example
+            return by_optuna("")
+        if being_imported:
+            raise HpoError(
+                f"{being_imported} calls study.optimize while it is imported. Put that under if __name__ == '__main__', or start the whole "
+                f"program with: hpo-tune run -- python {being_imported}"
+            )
+        if self._thread_local.in_optimize_loop:
+            raise RuntimeError("study.optimize was called inside of study.optimize of the same study")
+        caught = tuple(catch) if isinstance(catch, Iterable) else (catch,)
+        call = _Call(self, func, caught, list(callbacks or ()), next(_calls))
+        if "HPO_OPTIMIZE_CALL" in os.environ:
+            return call.in_program_of_one_attempt()
+        connection = _front.connect()
+        if connection is None:
+            return by_optuna(f"hpo-tune does not listen at {os.environ['HPO_FRONT']}")
+        try:
+            call.run(connection, n_trials, timeout, n_jobs)
+        except _front.Refused as refused:
+            _front.disconnect()
+            if not refused.busy:
+                raise HpoError(str(refused)) from None
+            by_optuna("another process of this program runs its study with hpo")
+
+    study_class.optimize = optimize
+
+
+def name_of(objective: Any) -> str:
+    """What the objective is called in its module."""
+    while isinstance(objective, functools.partial):
+        objective = objective.func
+    name = getattr(objective, "__qualname__", type(objective).__qualname__)
+    return f"{getattr(objective, '__module__', None) or type(objective).__module__}.{name}"
+
+
+class _Call(_front.Handler):
+    """One call of optimize."""
+
+    def __init__(
+        self, study: Any, objective: Callable[[Any], Any], catch: Tuple[Type[BaseException], ...], callbacks: List[Any], number: int
+    ) -> None:
+        from . import _optuna_study
+
+        self._optuna = _optuna_study
+        self._study = study
+        self._objective = objective
+        self._catch = catch
+        self._callbacks = callbacks
+        self._number = number
+        self._url, self._store_note = _optuna_study.store_of(study)
+        self._sampler = _optuna_study.OwnSampler(study)
+
+    def run(self, connection: _front.Connection, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> None:
+        """Runs the trials, and raises what optimize raises."""
+        study = self._study
+        study._stop_flag = False
+        study._thread_local.in_optimize_loop = True
+        try:
+            _front.run(connection, self._opening(n_trials, timeout, n_jobs), self)
+        finally:
+            study._thread_local.in_optimize_loop = False
+            study._thread_local.cached_all_trials = None
+
+    def _opening(self, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> Dict[str, Any]:
+        study = self._study
+        in_memory = not self._url
+        several = len(study.directions) > 1
+        sampler, sampler_note = _policies.sampler_of(study.sampler, several)
+        pruner, pruner_note = _policies.pruner_of(study.pruner, several)
+        why_not = _front.why_not_fork()
+        opening = {
+            "op": "optimize",
+            "call": self._number,
+            "program": sys.argv[0] if sys.argv else "",
+            "objective": name_of(self._objective),
+            "study": None if in_memory and study.study_name.startswith("no-name-") else study.study_name,
+            "store": self._url or None,
+            "directions": [each.name.lower() for each in study.directions],
+            "trials": n_trials,
+            "seconds": timeout,
+            "sampler": sampler,
+            "pruner": pruner,
+            "jobs": n_jobs,
+            "catch": [each.__name__ for each in self._catch],
+            "enqueued": self._optuna.enqueued_in(study) if in_memory else [],
+            "attrs": self._optuna.attributes_of(study),
+            "told": self._optuna.finished_in(study) if in_memory else [],
+            "forks": not why_not,
+            "why_not": why_not,
+            "fork_socket": None,
+        }
+        notes = {"store_note": self._store_note, "sampler_note": sampler_note, "pruner_note": pruner_note}
+        return {**opening, **{name: note for name, note in notes.items() if note}}
+
+    def opened(self, told: Dict[str, Any]) -> None:
+        if not self._url:
+            self._swap(str(told["store"]), str(told["study"]))
+
+    def _swap(self, store: str, study: str) -> None:
+        self._url = self._optuna.url_of(store)
+        self._optuna.swap_storage(self._study, self._url, study)
+
+    def before_fork(self) -> None:
+        self._optuna.release_connections(self._study)
+
+    def run_trial(self, words_path: str) -> int:
+        number = int(os.environ["HPO_TRIAL"])
+        words = _objective.Words(words_path, number)
+        self._optuna.enter_trial(self._study, self._url, words)
+        count = len(self._study.directions)
+        trial = self._optuna.Trial(self._optuna.KINDS, self._study, number, count > 1)
+        return _objective.run(self._objective, trial, count, self._catch, words)
+
+    def finished(self, told: Dict[str, Any]) -> None:
+        self._study._thread_local.cached_all_trials = None
+        trial = self._optuna.frozen_trial(self._study, told["trial"])
+        self._sampler.finished(trial)
+        for callback in self._callbacks:
+            callback(self._study, copy.deepcopy(trial))
+
+    def wants_to_stop(self) -> bool:
+        return bool(self._study._stop_flag)
+
+    def begin(self, number: int) -> Dict[str, Any]:
+        return self._sampler.begin(number)
+
+    def draw(self, told: Dict[str, Any]) -> Any:
+        return self._sampler.draw(told["trial"], told["name"], told["distribution"])
+
+    def in_program_of_one_attempt(self) -> None:
+        """The program was started for one attempt of a trial, because it could not be copied. Earlier calls return at once."""
+        studies = json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])
+        chosen = int(os.environ["HPO_OPTIMIZE_CALL"])
+        if self._number < len(studies) and not self._url:
+            self._swap(studies[self._number]["store"], studies[self._number]["study"])
+        if self._number < chosen:
+            return
+        _front.run_one_attempt(self)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""What hpo needs of a study of Optuna's: what it is, its storage, its sampler's draws. Only a program that has imported Optuna uses this."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from typing import Any, Dict, List, Tuple
+
+import optuna  # type: ignore[import-not-found,unused-ignore]
+
+from . import _kinds, _objective
+from ._json import finite
+
+KINDS = _kinds.OptunaKinds(optuna.distributions)
+_kept: List[Any] = []  # storages that must not be closed: another process uses their connections
+
+
+def store_of(study: Any) -> Tuple[str, str]:
+    """The URL of the SQLite file that holds the study, or an empty text and why there is none."""
+    backend = getattr(study._storage, "_backend", study._storage)
+    if isinstance(backend, optuna.storages.InMemoryStorage):
+        return "", ""
+    name = type(backend).__name__
+    if not isinstance(backend, optuna.storages.RDBStorage):
+        return "", f"hpo cannot share a {name}"
+    from sqlalchemy.engine import make_url  # type: ignore[import-not-found,unused-ignore]
+
+    url = make_url(backend.url)
+    if url.get_backend_name() != "sqlite":
+        return "", f"hpo cannot share a database of {url.get_backend_name()}"
+    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+        return "", "hpo cannot share an SQLite database that is not an ordinary file"
+    return "sqlite:///" + os.path.abspath(url.database), ""
+
+
+def url_of(store: str) -> str:
+    """The URL of a store that hpo-tune has named."""
+    return store if store.startswith("sqlite:") else "sqlite:///" + os.path.abspath(store)
+
+
+def opened_store(url: str) -> Any:
+    """A storage of Optuna's over a file that others write at the same time."""
+    storage = optuna.storages.RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 60}})
+    return optuna.storages.get_storage(storage)
+
+
+def swap_storage(study: Any, url: str, name: str) -> None:
+    """From now on the study object shows a study in a file."""
+    before = study._storage.get_study_system_attrs(study._study_id)
+    _kept.append(study._storage)
+    storage = opened_store(url)
+    study_id = storage.get_study_id_from_name(name)
+    there = storage.get_study_system_attrs(study_id)
+    for key, value in before.items():
+        if key not in there:
+            storage.set_study_system_attr(study_id, key, value)
+    study._storage, study._study_id, study.study_name = storage, study_id, name
+    study._thread_local.cached_all_trials = None
+
+
+class _OpenedLater:
+    """A storage that is opened once it is used. A copy of a process must not use the connections of the original."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._storage: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._storage is None:
+            self._storage = opened_store(self._url)
+        return getattr(self._storage, name)
+
+
+class StudyOpenedLater:
+    """``trial.study`` where no program has made a study: the one of the store, loaded once it is used."""
+
+    def __init__(self, store: str, name: str, words: _objective.Words) -> None:
+        self._store = store
+        self._name = name
+        self._study: Any = None
+        self.stop = words.stop
+
+    def __getattr__(self, name: str) -> Any:
+        if self._study is None:
+            self._study = optuna.load_study(study_name=self._name, storage=opened_store(url_of(self._store)))
+        return getattr(self._study, name)
+
+
+def enter_trial(study: Any, url: str, words: _objective.Words) -> None:
+    """Makes the program's study object one that the process of a trial can use."""
+    _kept.append(study._storage)
+    study._storage = _OpenedLater(url)
+    study._thread_local.cached_all_trials = None
+    study._thread_local.in_optimize_loop = True
+    study.stop = words.stop
+
+
+def release_connections(study: Any) -> None:
+    """Closes the connections that nobody uses, so that a copy of the process has none of them."""
+    engine = getattr(getattr(study._storage, "_backend", study._storage), "engine", None)
+    if engine is not None:
+        engine.dispose()
+
+
+def _without_what_json_cannot_hold(attributes: Dict[str, Any]) -> Dict[str, Any]:
+    kept = {}
+    for name, value in attributes.items():
+        try:
+            kept[name] = json.loads(json.dumps(finite(value)))
+        except (TypeError, ValueError):
+            pass  # a store cannot hold it; Optuna's own cannot, either
+    return kept
+
+
+def _params_told(params: Dict[str, Any]) -> Dict[str, Any]:
+    return {name: _kinds.plain_value(value) for name, value in params.items()}
+
+
+def enqueued_in(study: Any) -> List[Dict[str, Any]]:
+    """The trials of a study in memory that wait with values for their parameters."""
+    waiting = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,))
+    return [
+        {"params": _params_told(each.system_attrs.get("fixed_params", {})), "attrs": _without_what_json_cannot_hold(each.user_attrs)}
+        for each in waiting
+    ]
+
+
+def finished_in(study: Any) -> List[Dict[str, Any]]:
+    """The trials of a study in memory that have ended."""
+    return [
+        {
+            "state": each.state.name.lower(),
+            "values": None if each.values is None else finite(list(each.values)),
+            "params": _told_values(each),
+            "distributions": {name: _kinds.told(KINDS, distribution) for name, distribution in each.distributions.items()},
+            "reports": [[step, finite(float(value))] for step, value in sorted(each.intermediate_values.items())],
+            "attrs": _without_what_json_cannot_hold(each.user_attrs),
+        }
+        for each in study.get_trials(deepcopy=False)
+        if each.state.is_finished()
+    ]
+
+
+def _told_values(trial: Any) -> Dict[str, Any]:
+    """The parameters of a trial. A choice is told as its distribution tells it."""
+    params = {}
+    for name, value in trial.params.items():
+        distribution = trial.distributions[name]
+        choices = getattr(distribution, "choices", None)
+        if choices is None:
+            params[name] = _kinds.plain_value(value)
+        else:
+            params[name] = _kinds.plain_choices(choices)[int(distribution.to_internal_repr(value))]
+    return params
+
+
+def attributes_of(study: Any) -> Dict[str, Any]:
+    return _without_what_json_cannot_hold(study.user_attrs)
+
+
+class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc,unused-ignore]
+    """A trial of hpo that is also one of Optuna's. What hpo does not answer itself goes through the storage."""
+
+    @property
+    def storage(self) -> Any:
+        return self.study._storage
+
+    @property
+    def _trial_id(self) -> int:
+        return int(self.storage.get_trial_id_from_study_id_trial_number(self.study._study_id, self._number))
+
+    @property
+    def _cached_frozen_trial(self) -> Any:
+        return self.storage.get_trial(self._trial_id)
+
+    def set_system_attr(self, key: str, value: Any) -> None:
+        self.storage.set_trial_system_attr(self._trial_id, key, value)
+        super().set_system_attr(key, value)
+
+
+class OwnSampler:
+    """The study's own sampler draws for hpo. It stays in one process, because each copy of it would draw the same."""
+
+    def __init__(self, study: Any) -> None:
+        self._study = study
+        self._open: Dict[int, Any] = {}  # by number
+
+    def begin(self, number: int) -> Dict[str, Any]:
+        study = self._study
+        study._thread_local.cached_all_trials = None
+        trial = self._open[number] = frozen_trial(study, number)
+        shown = optuna.pruners._filter_study(study, trial)
+        if hasattr(study.sampler, "before_trial"):  # since Optuna 3.2
+            study.sampler.before_trial(shown, trial)
+        space = study.sampler.infer_relative_search_space(shown, trial)
+        values = study.sampler.sample_relative(shown, trial, space)
+        return {
+            name: {"value": _kinds.plain_value(value), "distribution": _kinds.told(KINDS, space[name])}
+            for name, value in values.items()
+        }
+
+    def draw(self, number: int, name: str, told: Dict[str, Any]) -> Any:
+        study = self._study
+        study._thread_local.cached_all_trials = None
+        if number not in self._open:
+            self.begin(number)
+        trial = self._open[number]
+        distribution = optuna.distributions.json_to_distribution(json.dumps(told))
+        shown = optuna.pruners._filter_study(study, trial)
+        value = study.sampler.sample_independent(shown, trial, name, distribution)
+        trial.params[name], trial.distributions[name] = value, distribution  # as far as the sampler sees it
+        return _kinds.plain_value(value)
+
+    def finished(self, trial: Any) -> None:
+        """Tells the sampler, if it has drawn for the trial."""
+        study = self._study
+        if self._open.pop(trial.number, None) is None:
+            return
+        backend = getattr(study._storage, "_backend", study._storage)
+        # Samplers write their constraints here, which Optuna's storages do not take once a trial has ended.
+        backend.check_trial_is_updatable = lambda *_: None
+        try:
+            study.sampler.after_trial(optuna.pruners._filter_study(study, trial), trial, trial.state, trial.values)
+        finally:
+            del backend.check_trial_is_updatable
+
+
+def frozen_trial(study: Any, number: int) -> Any:
+    """A trial as the storage has it now."""
+    backend = getattr(study._storage, "_backend", study._storage)
+    trial_id = backend.get_trial_id_from_study_id_trial_number(study._study_id, number)
+    return copy.deepcopy(backend.get_trial(trial_id))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Optuna's samplers and pruners by hpo's names. What hpo does not have is told as None, with the reason."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Dict, Optional, Tuple
+
+Told = Tuple[Optional[Dict[str, Any]], str]
+
+
+def _name_of(policy: Any) -> str:
+    """The class, if it is Optuna's own and no other one that was derived from it."""
+    cls = type(policy)
+    return str(cls.__name__) if cls.__module__.partition(".")[0] == "optuna" else ""
+
+
+def seed_of(generator: Any) -> Optional[int]:
+    """The seed of a generator that has drawn nothing yet. None if there was no seed, or if it cannot be read."""
+    generator = getattr(generator, "_rng", generator)  # Optuna makes it when it is needed
+    if generator is None or not hasattr(generator, "get_state"):
+        return None
+    _, keys, position = generator.get_state()[:3]
+    first, second = int(keys[0]), int(keys[1])
+    # A whole number is the first key, and each key follows from the one before (Matsumoto and Nishimura, 2002).
+    follows = second == (1812433253 * (first ^ (first >> 30)) + 1) & 0xFFFFFFFF
+    return first if position == len(keys) and follows else None
+
+
+def _unlike_ours(sampler: Any, several_objectives: bool) -> str:
+    """What hpo's TPE does not do as this one. Empty if it does the same."""
+    estimator = sampler._parzen_estimator_parameters
+    gamma = getattr(sampler, "_gamma", None)
+    multivariate = inspect.signature(type(sampler).__init__).parameters["multivariate"].default
+    if several_objectives:
+        return "several objectives"
+    if getattr(sampler, "_constraints_func", None) is not None:
+        return "constraints_func"
+    if getattr(sampler, "_group", False):
+        return "group=True"
+    if multivariate is None and sampler._multivariate is False:  # later versions of Optuna draw together if nothing is said
+        return "multivariate=False"
+    if gamma is not None and gamma.__name__ != "default_gamma":
+        return "gamma"
+    if getattr(estimator.weights, "__name__", "") != "default_weights":
+        return "weights"
+    if not getattr(estimator, "consider_prior", True):
+        return "consider_prior=False"
+    if not getattr(estimator, "consider_magic_clip", True):
+        return "consider_magic_clip=False"
+    if getattr(estimator, "consider_endpoints", False):
+        return "consider_endpoints=True"
+    if getattr(getattr(sampler, "_parzen_estimator_cls", None), "__name__", "_ParzenEstimator") != "_ParzenEstimator":
+        return "a Parzen estimator of its own"
+    return ""
+
+
+def sampler_of(sampler: Any, several_objectives: bool) -> Told:
+    """What to tell hpo of a study's sampler."""
+    name = _name_of(sampler)
+    own = "so the study's own sampler goes on choosing"
+    try:
+        if name == "RandomSampler":
+            return {"name": "random", "seed": seed_of(sampler._rng), "options": {}}, ""
+        if name == "TPESampler":
+            unlike = _unlike_ours(sampler, several_objectives)
+            if unlike:
+                return None, f"hpo's tpe has no {unlike}, {own}"
+            options: Dict[str, Any] = {"startup_trials": sampler._n_startup_trials, "ei_candidates": sampler._n_ei_candidates}
+            prior_weight = sampler._parzen_estimator_parameters.prior_weight
+            if prior_weight is not None:
+                options["prior_weight"] = prior_weight
+            return {"name": "tpe", "seed": seed_of(sampler._rng), "options": options}, ""
+    except (AttributeError, KeyError):
+        return None, f"hpo cannot read the options of {name} of this version of Optuna, {own}"
+    return None, f"hpo has no {type(sampler).__name__}, {own}"
+
+
+def pruner_of(pruner: Any, several_objectives: bool) -> Told:
+    """What to tell hpo of a study's pruner."""
+    name = _name_of(pruner)
+    if several_objectives or name == "NopPruner":
+        return {"name": "none", "options": {}}, ""
+    if name not in ("MedianPruner", "PercentilePruner"):
+        return None, f"hpo has no {type(pruner).__name__}"
+    try:
+        options = {
+            "startup_trials": pruner._n_startup_trials,
+            "warmup_steps": pruner._n_warmup_steps,
+            "interval_steps": pruner._interval_steps,
+            "min_trials": pruner._n_min_trials,
+        }
+        if name == "PercentilePruner":
+            options["percentile"] = pruner._percentile
+    except AttributeError:
+        return None, f"hpo cannot read the options of {name} of this version of Optuna"
+    return {"name": "median" if name == "MedianPruner" else "percentile", "options": options}, ""

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Random numbers of a trial that runs in a copy of the program.
+
+In one process each trial of Optuna draws other random numbers. Copies of a process would all draw the same ones. So each trial's
+generators begin at a state that follows from the state which the program has when it reaches ``optimize``, and from the trial's number. A
+program that seeds its generators has the same numbers in each run. One that does not has others in each run. Another attempt of a trial
+has the numbers of the first one. HPO_SEED is not used: a program that seeds itself would then depend on two seeds.
+
+``random``, NumPy's global generator and PyTorch's are covered. A generator that the program made itself stays a copy.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+
+
+def state_of_random() -> int:
+    """What the state of ``random`` is. It must be asked for before the fork, because Python seeds ``random`` anew after one."""
+    return hash(random.getstate())
+
+
+def reseed(state: int, number: int) -> None:
+    """Begins the random numbers of a trial."""
+    random.seed(f"{state} {number}")
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        _, keys, position = numpy.get_state()[:3]
+        numpy.seed(random.Random(b"%s %d %d" % (keys.tobytes(), position, number)).getrandbits(32))
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "manual_seed"):
+        torch.manual_seed(random.Random(f"{torch.initial_seed()} {number}").getrandbits(63))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Python imports this file when it starts, because hpo-tune puts its folder first in PYTHONPATH.
+
+If HPO_FRONT names hpo-tune's socket, ``Study.optimize`` is taken over once the program imports Optuna. Nothing of hpo is imported before
+that. The next ``sitecustomize`` of the path runs as it would have run without this one.
+"""
+
+import os
+import sys
+
+
+class _WhenOptunaIsImported:
+    """Finds the module that has ``Study`` as everybody else finds it, and changes ``Study.optimize`` once it is loaded."""
+
+    def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
+        if name != "optuna.study.study":
+            return None
+        sys.meta_path.remove(self)
+        for finder in list(sys.meta_path):
+            spec = finder.find_spec(name, path, target)
+            if spec is None:
+                continue
+            load = getattr(spec.loader, "exec_module", None)
+            if load is not None:
+
+                def exec_module(module):  # type: ignore[no-untyped-def]
+                    load(module)
+                    try:
+                        from hpo import _optimize
+
+                        _optimize.take_over(module.Study)
+                    except Exception as error:
+                        print(f"hpo: study.optimize is not taken over, Optuna runs it itself: {error}", file=sys.stderr)
+
+                try:
+                    spec.loader.exec_module = exec_module  # type: ignore
+                except AttributeError:
+                    print("hpo: study.optimize is not taken over, because the loader of Optuna is unknown", file=sys.stderr)
+            return spec
+        return None
+
+
+def _run_the_next_one(folder: str) -> None:
+    """Loads the sitecustomize that this one hides."""
+    rest = [each for each in sys.path if os.path.abspath(each) != folder]
+    sys.path[:] = rest  # the program sees the path that it would have without hpo
+    finder = sys.modules["_frozen_importlib_external"].PathFinder
+    spec = finder.find_spec("sitecustomize", rest)
+    if spec is None or spec.loader is None:
+        return
+    module = type(sys)("sitecustomize")
+    module.__spec__ = spec
+    module.__loader__ = spec.loader
+    module.__file__ = spec.origin
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+if "HPO_FRONT" in os.environ:
+    sys.meta_path.insert(0, _WhenOptunaIsImported())
+_run_the_next_one(os.path.dirname(os.path.abspath(__file__)))
