@@ -132,7 +132,7 @@ def _kill_children() -> None:
 
 
 class _Keeper:
-    """Waits for the end of one copy, then ends all that came from it. It never returns into the program."""
+    """Waits for the end of one copy, then ends all that came from it."""
 
     def __init__(self, news: int, life: int) -> None:
         self._news = news
@@ -143,6 +143,7 @@ class _Keeper:
         self._most = 0
 
     def begin(self, become_child: Callable[[int], None]) -> None:
+        """Returns twice: in the copy, once ``become_child`` has returned, and in the keeper, once nothing is left of the copy."""
         gc.disable()
         os.setsid()
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -163,6 +164,7 @@ class _Keeper:
             os.close(awake)
             os.close(wake)
             become_child(keeper)
+            return
         _close_all_but((self._news, self._life, awake, wake))
         self._tell(keeper, 0)
         self._wait(awake)

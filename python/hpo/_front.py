@@ -118,6 +118,8 @@ class _Loop:
         self._stop_said = False
         self._interrupts = 0
         self._ended: Optional[Dict[str, Any]] = None
+        self._early: List[Dict[str, Any]] = []  # what came with the first answer
+        self._wants_seen = False  # hpo-tune waits for the callbacks of a trial
         self._poller = select.poll()
         self._words_path = connection.path + ".said"
         self._words: Optional[socket.socket] = None
@@ -150,6 +152,7 @@ class _Loop:
             if message.get("op") == "refused":
                 raise Refused(str(message.get("message", "hpo-tune refuses it")), bool(message.get("busy", "message" not in message)))
             if message.get("op") == "opened":
+                self._wants_seen = message.get("wants_seen") is True
                 self._handler.opened(message)
         self._early = [each for each in heard if each.get("op") != "opened"]
 
@@ -171,13 +174,13 @@ class _Loop:
             ready = [each for each, _ in self._poller.poll(200 if self._copies is not None and self._copies.has_keepers() else None)]
             if self._words is not None and self._words.fileno() in ready:
                 self._hear_words()
-            if self._copies is not None:
-                if self._copies.fileno() in ready:
-                    self._copies.serve()
-                self._copies.reap()
             if self._connection.fileno() in ready:
                 for message in self._connection.hear():
                     self._answer(message)
+            if self._copies is not None:
+                self._copies.reap()
+                if self._copies.fileno() in ready:  # last, so that callbacks see a trial's end before the next one begins
+                    self._copies.serve()
         except KeyboardInterrupt as interrupt:
             self._interrupts += 1
             if self._interrupts > 1:
@@ -189,6 +192,8 @@ class _Loop:
         op = message.get("op")
         if op == "finished":
             self._finished(message)
+            if self._wants_seen:
+                self._connection.say({"op": "seen", "trial": message["trial"]})
         elif op == "begin":
             self._by_sampler(message, "proposed", lambda: {"params": self._handler.begin(message["trial"])}, {"params": {}})
         elif op == "draw":

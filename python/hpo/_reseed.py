@@ -17,7 +17,7 @@ import sys
 
 def state_of_random() -> int:
     """What the state of ``random`` is. It must be asked for before the fork, because Python seeds ``random`` anew after one."""
-    return hash(random.getstate())
+    return hash(random.getstate()[1])
 
 
 def reseed(state: int, number: int) -> None:

@@ -259,7 +259,7 @@ class FakeTune:
                     threading.Thread(target=self.optimize, daemon=True).start()
                 elif message["op"] == "stop":
                     self.stopped.set()
-                elif message["op"] in ("proposed", "drawn"):
+                elif message["op"] in ("proposed", "drawn", "seen"):
                     self.answers[message["trial"]].put(message)
 
     def optimize(self):
@@ -271,7 +271,7 @@ class FakeTune:
         except Exception as error:
             return self.say(op="refused", message=f"{type(error).__name__}: {error}")
         self.studies.append({"store": self.store.path, "study": self.store.name})
-        self.say(op="opened", store=self.store.path, study=self.store.name)
+        self.say(op="opened", store=self.store.path, study=self.store.name, wants_seen=True)
         left = iter(range(opening["trials"] if opening["trials"] is not None else self.options.trials))
         workers = [threading.Thread(target=self.work, args=[left]) for _ in range(self.options.workers)]
         for worker in workers:
@@ -302,7 +302,7 @@ class FakeTune:
                 if kind != "out_of_memory":
                     break
             self.store_finish(trial, state, attempt.values)
-            self.say(op="finished", trial=trial, state=state, kind=kind, message="")
+            self.ask("finished", trial, state=state, kind=kind, message="")  # callbacks are called before the next trial begins
 
     def begin(self):
         number, fixed = self.store.begin()
@@ -367,7 +367,7 @@ def main():
     parser.add_argument("--end-with")
     parser.add_argument("words", nargs="+")
     options = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the program's in these tests
+    signal.signal(signal.SIGINT, lambda *_: None)  # it is the program's in these tests
     os._exit(FakeTune(options, options.words).run() & 0xFF)
 
 
