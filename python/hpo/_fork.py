@@ -75,8 +75,8 @@ def _resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _receive(connection: socket.socket) -> Tuple[Dict[str, Any], List[int]]:
-    """A request and its descriptors. Raises ValueError or OSError if it is none."""
+def _receive(connection: socket.socket) -> Tuple[Dict[str, str], List[int]]:
+    """The environment that a copy is to have, and its descriptors. Raises ValueError or OSError if it is none."""
     connection.settimeout(_REQUEST_SECONDS)
     space = socket.CMSG_SPACE(_DESCRIPTORS * 4)
     heard, control, _, _ = connection.recvmsg(65536, space, socket.MSG_CMSG_CLOEXEC)
@@ -97,9 +97,10 @@ def _receive(connection: socket.socket) -> Tuple[Dict[str, Any], List[int]]:
                 raise ValueError("a request that is cut short")
             heard += more
         request = json.loads(heard[4 : 4 + length])
-        if len(descriptors) != _DESCRIPTORS or not isinstance(request.get("environment"), dict):
+        environment = request.get("environment") if isinstance(request, dict) else None
+        if len(descriptors) != _DESCRIPTORS or not isinstance(environment, dict):
             raise ValueError("a request without its six descriptors or its environment")
-        return request, descriptors
+        return {name: str(value) for name, value in environment.items()}, descriptors
     except BaseException:
         for each in descriptors:
             os.close(each)
@@ -276,7 +277,7 @@ class Copies:
         """Answers one request. A request that cannot be read is dropped, so its sender sees the end of its pipes."""
         connection, _ = self._listener.accept()
         try:
-            request, given = _receive(connection)
+            environment, given = _receive(connection)
         except (OSError, ValueError) as error:
             print(f"hpo: a request for a trial's process cannot be read: {error}", file=sys.stderr)
             connection.close()
@@ -290,7 +291,7 @@ class Copies:
         try:
             keeper = os.fork()
             if keeper == 0:
-                self._become_keeper(connection, request["environment"], given, random_state)
+                self._become_keeper(connection, environment, given, random_state)
             self._keepers.add(keeper)
         except OSError as error:
             print(f"hpo: no process can be made for a trial: {error}", file=sys.stderr)

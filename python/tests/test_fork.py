@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: MIT
+"""Copies of a process for attempts, and their keepers."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+from studies import environment
+
+NEWS = struct.Struct("<iiq")
+NAMES = ("stdout", "stderr", "reports", "answers", "news", "life")
+
+# A program that makes a copy for each request. `run` is what a copy does.
+PROGRAM = """
+import ctypes, gc, os, random, select, signal, subprocess, sys, threading, time
+from hpo import _channel, _fork
+{before}
+def run():
+{run}
+copies = _fork.Copies(sys.argv[1], run, lambda: None)
+print("ready", flush=True)
+while not os.path.exists(sys.argv[1] + ".end"):
+    if select.select([copies, sys.stdin], [], [], 0.2)[0] == [copies]:
+        copies.serve()
+    copies.reap()
+copies.close()
+{after}
+"""
+
+
+def exists(process):
+    """True if the process is there and no zombie."""
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+class Copy:
+    """A request for a copy, and its pipes."""
+
+    def __init__(self, path, environment_of_copy=(), pieces=False):
+        pipes = {name: os.pipe() for name in NAMES}
+        self.ends = {name: pipe[1 if name in ("answers", "life") else 0] for name, pipe in pipes.items()}
+        theirs = {name: pipe[0 if name in ("answers", "life") else 1] for name, pipe in pipes.items()}
+        text = json.dumps({"environment": {"HPO_TRIAL": "0", "HPO_PARAMS": "{}", **dict(environment_of_copy)}}).encode()
+        data = struct.pack("<i", len(text)) + text
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(path)
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("6i", *(theirs[name] for name in NAMES)))]
+            sent = connection.sendmsg([data[:1] if pieces else data], rights)
+            for at in range(sent, len(data), 9):
+                connection.sendall(data[at : at + 9])
+                time.sleep(0.001)
+        for each in theirs.values():
+            os.close(each)
+        self.child, self.keeper, _ = self.news()
+
+    def news(self):
+        """What the keeper says next. Nothing if it has gone."""
+        told = os.read(self.ends["news"], NEWS.size)
+        return NEWS.unpack(told) if told else (None, None, None)
+
+    def read(self, name):
+        """All that the copy and its children write there."""
+        parts = []
+        while part := os.read(self.ends[name], 65536):
+            parts.append(part)
+        return b"".join(parts).decode()
+
+    def close(self, name):
+        os.close(self.ends.pop(name))
+
+    def end(self):
+        """The status of the copy, and its peak in bytes. Then all pipes are closed."""
+        child, status, peak = self.news()
+        assert child in (self.child, None), (child, self.child)
+        assert self.news() == (None, None, None)
+        for name in list(self.ends):
+            self.close(name)
+        return status, peak
+
+
+class Forks(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="hpo-fork-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.path = str(self.folder / "forks")
+
+    def start(self, run, before="", after="", **more):
+        program = PROGRAM.format(before=textwrap.dedent(before), run=textwrap.indent(textwrap.dedent(run), "    "), after=textwrap.dedent(after))
+        self.errors = open(self.folder / "errors", "w+", encoding="utf-8")
+        self.addCleanup(self.errors.close)
+        self.program = subprocess.Popen(
+            [sys.executable, "-c", program, self.path], env=environment(**more), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self.errors, text=True, cwd=self.folder,
+        )
+        self.addCleanup(self.stop)
+        self.assertEqual(self.program.stdout.readline(), "ready\n")
+
+    def stop(self):
+        if self.program.returncode is None:
+            pathlib.Path(self.path + ".end").touch()
+            self.output, _ = self.program.communicate(timeout=30)
+        return self.program.returncode
+
+    def written(self, name):
+        """The numbers in a file, once it is there."""
+        path = self.folder / name
+        self.assertTrue(wait_until(lambda: path.exists() and path.read_text().endswith("\n")), name)
+        return [int(word) for word in path.read_text().split()]
+
+    def test_the_copy_has_its_pipes_its_environment_and_nothing_else_of_its_keeper(self):
+        self.start(
+            """
+            print("out")
+            print("err", file=sys.stderr)
+            _channel.channel.say({"step": 1, "value": 2})
+            answer = _channel.channel.request({"suggest": 1})
+            mine = sorted(os.readlink(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{each}"))
+            print(answer, os.environ["CUDA_VISIBLE_DEVICES"], os.environ.get("OTHER"), os.environ.get("HPO_OLD"), os.getsid(0) == os.getpid())
+            print(os.read(0, 1), signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, len([each for each in mine if "pipe" in each]))
+            print(sum("socket" in each for each in mine), held.read())
+            os.system("echo from a child of the copy")
+            return 5
+            """,
+            before="""
+            open("held", "w").write("held")
+            held = open("held")
+            signal.signal(signal.SIGTERM, lambda *_: None)
+            """,
+            HPO_OLD="1",
+        )
+        copy = Copy(self.path, {"CUDA_VISIBLE_DEVICES": "7", "OTHER": "x", "HPO_FRONT": "/x"}, pieces=True)
+        os.write(copy.ends["answers"], b'{"value": 3}\n')
+        self.assertEqual(
+            copy.read("stdout").splitlines(),
+            ["out", "{'value': 3} 7 None None True", "b'' True 4", "0 held", "from a child of the copy"],
+        )
+        self.assertEqual(copy.read("stderr"), "err\n")
+        self.assertEqual([json.loads(line) for line in copy.read("reports").splitlines()], [{"step": 1, "value": 2}, {"suggest": 1}])
+        self.assertEqual(os.waitstatus_to_exitcode(copy.end()[0]), 5)
+        self.assertEqual(self.stop(), 0)
+
+    def test_its_peak_is_what_it_has_grown_by(self):
+        self.start(
+            "grown = bytearray(int(os.environ['HPO_BYTES']))\ngrown[:] = bytes(len(grown))\nreturn 0",
+            before="held = bytearray(200 << 20)\nheld[:] = bytes(len(held))",
+        )
+        peaks = []
+        for size in (0, 64 << 20):
+            status, peak = Copy(self.path, {"HPO_BYTES": str(size)}).end()
+            self.assertEqual(status, 0)
+            peaks.append(peak >> 20)
+        self.assertLess(peaks[0], 20)
+        self.assertLess(abs(peaks[1] - 128), 20)  # the array, and the zeros that it is made of
+
+    def test_all_that_came_from_a_copy_ends_with_it(self):
+        self.start("""
+            def forever():
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                with open("pids", "a") as file:
+                    file.write(f"{os.getpid()} ")
+                while True:
+                    time.sleep(1)
+            for kind in ("child", "session", "daemon", "grandchild"):
+                if os.fork() == 0:
+                    if kind == "session":
+                        os.setsid()
+                    if kind == "daemon":
+                        os.setsid()
+                        if os.fork() != 0:
+                            os._exit(0)
+                    if kind == "grandchild" and os.fork() != 0:
+                        forever()
+                    forever()
+            while len(open("pids").read().split()) < 5 if os.path.exists("pids") else True:
+                time.sleep(0.01)
+            with open("pids", "a") as file:
+                file.write("\\n")
+            return 0
+        """)
+        copy = Copy(self.path)
+        pids = self.written("pids")
+        ended = time.monotonic()
+        self.assertEqual(copy.end()[0], 0)
+        self.assertLess(time.monotonic() - ended, 10)
+        self.assertEqual(len(pids), 5)
+        self.assertEqual([each for each in pids if exists(each)], [])
+        self.assertTrue(wait_until(lambda: not exists(copy.keeper), seconds=2))
+
+    FOREVER = """
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        other = os.fork()
+        if other > 0:
+            with open("pids", "w") as file:
+                file.write(f"{os.getpid()} {other}\\n")
+        while True:
+            time.sleep(1)
+    """
+
+    def test_if_nobody_holds_the_other_end_all_ends(self):
+        self.start(self.FOREVER)
+        copy = Copy(self.path)
+        pids = self.written("pids")
+        copy.close("life")
+        status, _ = copy.end()
+        self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGKILL)
+        self.assertEqual([each for each in pids if exists(each)], [])
+        self.assertTrue(wait_until(lambda: not exists(copy.keeper), seconds=2))
+
+    def test_if_the_keeper_is_killed_the_copy_ends(self):
+        self.start(self.FOREVER)
+        copy = Copy(self.path)
+        pids = self.written("pids")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # it does not mind these
+            os.kill(copy.keeper, number)
+        os.kill(copy.keeper, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not exists(copy.child)))
+        self.assertEqual(copy.news(), (None, None, None))
+        for each in pids:
+            if exists(each):
+                os.kill(each, signal.SIGKILL)  # of a killed keeper, only the copy itself ends
+
+    def test_if_the_program_is_killed_the_copies_end_with_their_attempts(self):
+        self.start(self.FOREVER)
+        copy = Copy(self.path)
+        pids = self.written("pids")
+        self.program.kill()
+        self.program.communicate()
+        self.assertTrue(exists(copy.child))  # the attempt goes on, until the other end is closed
+        copy.close("life")
+        copy.end()
+        self.assertEqual([each for each in pids if exists(each)], [])
+
+    def test_a_signal_ends_the_copy_and_is_told(self):
+        self.start("os.kill(os.getpid(), signal.SIGSEGV)")
+        self.assertEqual(os.WTERMSIG(Copy(self.path).end()[0]), signal.SIGSEGV)
+
+    def test_an_exception_before_the_objective_is_shown(self):
+        self.start("raise KeyError('here')")
+        copy = Copy(self.path)
+        self.assertIn("KeyError: 'here'", copy.read("stderr"))
+        self.assertEqual(os.waitstatus_to_exitcode(copy.end()[0]), 1)
+
+    def test_a_thousand_copies_leave_no_descriptor_and_no_zombie(self):
+        self.start("return 0")
+        process = pathlib.Path(f"/proc/{self.program.pid}")
+        Copy(self.path).end()
+        before = len(list((process / "fd").iterdir()))
+        mine = len(os.listdir("/proc/self/fd"))
+        for _ in range(1000):
+            self.assertEqual(Copy(self.path).end()[0], 0)
+        self.assertEqual(len(list((process / "fd").iterdir())), before)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), mine)
+        children = process / "task" / str(self.program.pid) / "children"
+        self.assertTrue(wait_until(lambda: children.read_text() == ""))
+
+    def test_what_is_no_request_is_dropped(self):
+        self.start("return 0")
+        held = os.pipe()
+        for data, descriptors in ((b"", 0), (b"\x05\0\0\0{}", 6), (b"\x02\0\0\0{}", 6), (b"\xff\xff\xff\x7f{}", 6), (b"\x02\0\0\0[]", 6), (b"\x02\0\0\0{}", 2)):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.connect(self.path)
+                if data:
+                    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{descriptors}i", *[held[1]] * descriptors))]
+                    connection.sendmsg([data], rights)
+                connection.shutdown(socket.SHUT_WR)
+                connection.settimeout(10)
+                self.assertEqual(connection.recv(1), b"")
+        self.assertEqual(Copy(self.path).end()[0], 0)
+        process = pathlib.Path(f"/proc/{self.program.pid}/fd")
+        self.assertNotIn(os.readlink(f"/proc/self/fd/{held[1]}"), [os.readlink(each) for each in process.iterdir()])
+        os.close(held[0])
+        os.close(held[1])
+
+    def test_a_handler_for_sigchld_of_the_program_may_take_the_keepers(self):
+        self.start(
+            "return 0",
+            before="""
+            def take(*_):
+                try:
+                    while os.waitpid(-1, os.WNOHANG)[0]:
+                        pass
+                except ChildProcessError:
+                    pass
+            signal.signal(signal.SIGCHLD, take)
+            """,
+        )
+        for _ in range(20):
+            self.assertEqual(Copy(self.path).end()[0], 0)
+
+    def test_why_a_process_cannot_be_copied(self):
+        program = """
+            import sys, threading, types
+            from hpo import _fork
+            assert _fork.why_not() == "", _fork.why_not()
+            cuda = types.SimpleNamespace(is_initialized=lambda: True)
+            sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)
+            assert _fork.why_not() == "CUDA is initialised"
+            cuda.is_initialized = lambda: False
+            assert _fork.why_not() == ""
+            end = threading.Event()
+            threading.Thread(target=end.wait).start()
+            assert _fork.why_not() == "1 threads run besides the one that calls optimize", _fork.why_not()
+            end.set()
+        """
+        run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
