@@ -57,7 +57,7 @@ def _objective_in(module: Any, file: str, name: str) -> Callable[[Any], Any]:
         if not callable(found):
             _refuse(f"{file}: objects of the class {name} cannot be called; it should have a method __call__(self, trial)")
     if not callable(found):
-        _refuse(f"{file}: {name!r} is a {type(found).__name__}; it should be a function, or something else that can be called")
+        _refuse(f"{file}: {name!r} is of type {type(found).__name__}; it should be a function, or something else that can be called")
     return found  # type: ignore[no-any-return]
 
 
