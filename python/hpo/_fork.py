@@ -6,6 +6,7 @@ The keeper is the twin of the one that the trainer ``command`` makes for a progr
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found,unused-ignore]
 import ctypes
 import fcntl
 import gc
@@ -132,6 +133,15 @@ def _kill_children() -> None:
             pass  # it has gone
 
 
+def _set_all_signals(handler: int) -> None:
+    # The functions below those of the module signal, which takes a quarter of a millisecond for its enumerations.
+    for number in _signal.valid_signals():
+        try:
+            _signal.signal(number, handler)
+        except (OSError, ValueError):
+            pass  # it cannot be set: SIGKILL, SIGSTOP, and those of libc
+
+
 class _Keeper:
     """Waits for the end of one copy, then ends all that came from it."""
 
@@ -149,11 +159,7 @@ class _Keeper:
         os.setsid()
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _libc.prctl(_PR_SET_NAME, b"hpo-keeper", 0, 0, 0)
-        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
-            try:
-                signal.signal(number, signal.SIG_IGN)
-            except (OSError, ValueError):
-                pass  # one of libc's own
+        _set_all_signals(_signal.SIG_IGN)
         awake, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -171,6 +177,7 @@ class _Keeper:
         self._wait(awake)
         self._end_children()
         self._tell(self._status, max(0, self._most - self._resident))
+        os.close(self._news)  # its reader waits for that, and the end of a process takes the kernel some milliseconds
 
     def _tell(self, second: int, size: int) -> None:
         try:
@@ -229,11 +236,7 @@ def _become_copy(keeper: int, given: List[int], environment: Dict[str, str], clo
         os.dup2(each, number)
         os.close(each)
     signal.set_wakeup_fd(-1)
-    for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        try:
-            signal.signal(each, signal.SIG_DFL)
-        except (OSError, ValueError):
-            pass  # one of libc's own
+    _set_all_signals(_signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as in any Python program
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in [each for each in os.environ if each.startswith("HPO_")]:

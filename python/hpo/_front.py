@@ -118,6 +118,7 @@ class _Loop:
         self._stop_said = False
         self._interrupts = 0
         self._ended: Optional[Dict[str, Any]] = None
+        self._is_refused = False
         self._early: List[Dict[str, Any]] = []  # what came with the first answer
         self._wants_seen = False  # hpo-tune waits for the callbacks of a trial
         self._poller = select.poll()
@@ -139,21 +140,27 @@ class _Loop:
                 self._copies.close()
         self._raise_the_end(self._ended)
 
+    def is_over(self) -> bool:
+        """True if hpo-tune has said how the call ended, or that it does not run it."""
+        return self._ended is not None or self._is_refused
+
     def _open(self) -> None:
         if self._opening["forks"]:
             path = f"{self._connection.path}.{os.getpid()}"
             self._copies = _fork.Copies(path, lambda: self._handler.run_trial(self._words_path), self._handler.before_fork)
             self._opening["fork_socket"] = path
-        self._connection.say(self._opening)
+        self._connection.say({**self._opening, "says_ready": True})
         heard: List[Dict[str, Any]] = []
         while not any(each.get("op") in ("opened", "refused") for each in heard):
             heard += self._connection.hear()
         for message in heard:
             if message.get("op") == "refused":
+                self._is_refused = True
                 raise Refused(str(message.get("message", "hpo-tune refuses it")), bool(message.get("busy", "message" not in message)))
             if message.get("op") == "opened":
                 self._wants_seen = message.get("wants_seen") is True
                 self._handler.opened(message)
+                self._connection.say({"op": "ready"})  # the study has the trials that the program had
         self._early = [each for each in heard if each.get("op") != "opened"]
 
     def _listen(self) -> None:
@@ -300,9 +307,12 @@ def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> No
     ours = opening["forks"] and threading.current_thread() is threading.main_thread()
     if ours:  # the ends of keepers are no concern of the program
         before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    loop = _Loop(connection, opening, handler)
     try:
-        _Loop(connection, opening, handler).run()
+        loop.run()
     finally:
+        if not loop.is_over():
+            disconnect()  # what hpo-tune says next would be about a call that is gone
         if ours and before is not None:
             signal.signal(signal.SIGCHLD, before)
 

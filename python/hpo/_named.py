@@ -88,9 +88,8 @@ def _opening(file: str, name: str) -> Dict[str, Any]:
     """What is said of a study of which hpo-tune knows all that the file does not say."""
     why_not = _front.why_not_fork()
     unsaid = dict.fromkeys(("study", "store", "directions", "trials", "seconds", "sampler", "pruner", "fork_socket"))
-    empty: Dict[str, Any] = {"enqueued": [], "attrs": {}, "told": []}
-    this = {"op": "optimize", "call": 0, "program": file, "objective": name, "jobs": 1, "catch": ["Exception"]}
-    return {**this, **unsaid, **empty, "forks": not why_not, "why_not": why_not}
+    this: Dict[str, Any] = {"op": "optimize", "call": 0, "program": file, "objective": name, "jobs": 1, "catch": ["Exception"]}
+    return {**this, **unsaid, "forks": not why_not, "why_not": why_not}
 
 
 def main(arguments: List[str]) -> None:

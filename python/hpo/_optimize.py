@@ -123,9 +123,6 @@ class _Call(_front.Handler):
             "pruner": pruner,
             "jobs": n_jobs,
             "catch": [each.__name__ for each in self._catch],
-            "enqueued": self._optuna.enqueued_in(study) if in_memory else [],
-            "attrs": self._optuna.attributes_of(study),
-            "told": self._optuna.finished_in(study) if in_memory else [],
             "forks": not why_not,
             "why_not": why_not,
             "fork_socket": None,
@@ -135,11 +132,8 @@ class _Call(_front.Handler):
 
     def opened(self, told: Dict[str, Any]) -> None:
         if not self._url:
-            self._swap(str(told["store"]), str(told["study"]))
-
-    def _swap(self, store: str, study: str) -> None:
-        self._url = self._optuna.url_of(store)
-        self._optuna.swap_storage(self._study, self._url, study)
+            self._url = self._optuna.url_of(str(told["store"]))
+            self._optuna.move_to_store(self._study, self._url, str(told["study"]))
 
     def before_fork(self) -> None:
         self._optuna.release_connections(self._study)
@@ -173,7 +167,8 @@ class _Call(_front.Handler):
         studies = json.loads(os.environ["HPO_OPTIMIZE_STUDIES"])
         chosen = int(os.environ["HPO_OPTIMIZE_CALL"])
         if self._number < len(studies) and not self._url:
-            self._swap(studies[self._number]["store"], studies[self._number]["study"])
+            self._url = self._optuna.url_of(studies[self._number]["store"])
+            self._optuna.show_stored(self._study, self._url, studies[self._number]["study"])
         if self._number < chosen:
             return
         _front.run_one_attempt(self)

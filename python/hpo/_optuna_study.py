@@ -46,18 +46,64 @@ def opened_store(url: str) -> Any:
     return optuna.storages.get_storage(storage)
 
 
-def swap_storage(study: Any, url: str, name: str) -> None:
-    """From now on the study object shows a study in a file."""
-    before = study._storage.get_study_system_attrs(study._study_id)
-    _kept.append(study._storage)
-    storage = opened_store(url)
-    study_id = storage.get_study_id_from_name(name)
+def move_to_store(study: Any, url: str, name: str) -> None:
+    """From now on the study object shows a study in a file, which gets what the study had: attributes, and trials that wait or have ended."""
+    attributes = _without_what_json_cannot_hold(study.user_attrs)
+    of_optuna = study._storage.get_study_system_attrs(study._study_id)  # the names of the metrics, for example
+    trials = [_as_stored(each) for each in study.get_trials(deepcopy=False)]
+    show_stored(study, url, name)
+    storage, study_id = study._storage, study._study_id
     there = storage.get_study_system_attrs(study_id)
-    for key, value in before.items():
+    for key, value in attributes.items():
+        storage.set_study_user_attr(study_id, key, value)
+    for key, value in of_optuna.items():
         if key not in there:
             storage.set_study_system_attr(study_id, key, value)
-    study._storage, study._study_id, study.study_name = storage, study_id, name
+    known = [_identity(each) for each in storage.get_all_trials(study_id, deepcopy=False)]
+    for trial in trials:
+        # An earlier run of the program may have told the same.
+        if trial.state == optuna.trial.TrialState.WAITING or (trial.state.is_finished() and _identity(trial) not in known):
+            storage.create_new_trial(study_id, template_trial=trial)
     study._thread_local.cached_all_trials = None
+
+
+def show_stored(study: Any, url: str, name: str) -> None:
+    """From now on the study object shows a study in a file."""
+    _kept.append(study._storage)
+    study._storage = opened_store(url)
+    study._study_id = study._storage.get_study_id_from_name(name)
+    study.study_name = name
+    study._thread_local.cached_all_trials = None
+
+
+def _identity(trial: Any) -> Any:
+    return trial.state, trial.values, trial.params
+
+
+def _as_stored(trial: Any) -> Any:
+    """A trial with choices and attributes that a store can hold."""
+    stored = copy.copy(trial)
+    stored.distributions = {name: _stored_distribution(each) for name, each in trial.distributions.items()}
+    stored.params = {name: _stored_value(trial, name, each) for name, each in trial.params.items()}
+    stored.user_attrs = _without_what_json_cannot_hold(trial.user_attrs)
+    attributes = dict(trial.system_attrs)
+    if "fixed_params" in attributes:  # the values of a trial that waits
+        attributes["fixed_params"] = {name: _kinds.plain_value(value) for name, value in attributes["fixed_params"].items()}
+    stored.system_attrs = _without_what_json_cannot_hold(attributes)
+    return stored
+
+
+def _stored_distribution(distribution: Any) -> Any:
+    if not isinstance(distribution, optuna.distributions.CategoricalDistribution):
+        return distribution
+    return optuna.distributions.CategoricalDistribution(_kinds.plain_choices(distribution.choices))
+
+
+def _stored_value(trial: Any, name: str, value: Any) -> Any:
+    choices = getattr(trial.distributions[name], "choices", None)
+    if choices is None:
+        return _kinds.plain_value(value)
+    return _kinds.plain_choices(choices)[int(trial.distributions[name].to_internal_repr(value))]
 
 
 class _OpenedLater:
@@ -112,52 +158,6 @@ def _without_what_json_cannot_hold(attributes: Dict[str, Any]) -> Dict[str, Any]
         except (TypeError, ValueError):
             pass  # a store cannot hold it; Optuna's own cannot, either
     return kept
-
-
-def _params_told(params: Dict[str, Any]) -> Dict[str, Any]:
-    return {name: _kinds.plain_value(value) for name, value in params.items()}
-
-
-def enqueued_in(study: Any) -> List[Dict[str, Any]]:
-    """The trials of a study in memory that wait with values for their parameters."""
-    waiting = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,))
-    return [
-        {"params": _params_told(each.system_attrs.get("fixed_params", {})), "attrs": _without_what_json_cannot_hold(each.user_attrs)}
-        for each in waiting
-    ]
-
-
-def finished_in(study: Any) -> List[Dict[str, Any]]:
-    """The trials of a study in memory that have ended."""
-    return [
-        {
-            "state": each.state.name.lower(),
-            "values": None if each.values is None else finite(list(each.values)),
-            "params": _told_values(each),
-            "distributions": {name: _kinds.told(KINDS, distribution) for name, distribution in each.distributions.items()},
-            "reports": [[step, finite(float(value))] for step, value in sorted(each.intermediate_values.items())],
-            "attrs": _without_what_json_cannot_hold(each.user_attrs),
-        }
-        for each in study.get_trials(deepcopy=False)
-        if each.state.is_finished()
-    ]
-
-
-def _told_values(trial: Any) -> Dict[str, Any]:
-    """The parameters of a trial. A choice is told as its distribution tells it."""
-    params = {}
-    for name, value in trial.params.items():
-        distribution = trial.distributions[name]
-        choices = getattr(distribution, "choices", None)
-        if choices is None:
-            params[name] = _kinds.plain_value(value)
-        else:
-            params[name] = _kinds.plain_choices(choices)[int(distribution.to_internal_repr(value))]
-    return params
-
-
-def attributes_of(study: Any) -> Dict[str, Any]:
-    return _without_what_json_cannot_hold(study.user_attrs)
 
 
 class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc,unused-ignore]

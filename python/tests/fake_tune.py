@@ -162,18 +162,6 @@ class Store:
             storage=self.url, study_name=self.name, directions=opening["directions"], load_if_exists=True,
             sampler=optuna.samplers.RandomSampler(),
         )
-        for name, value in opening["attrs"].items():
-            self.study.set_user_attr(name, value)
-        for each in opening["told"]:
-            self.study.add_trial(
-                optuna.trial.create_trial(
-                    state=optuna.trial.TrialState[each["state"].upper()], values=each["values"], params=each["params"],
-                    distributions={name: self.distribution(it) for name, it in each["distributions"].items()},
-                    user_attrs=each["attrs"], intermediate_values=dict(each["reports"]),
-                )
-            )
-        for each in opening["enqueued"]:
-            self.study.enqueue_trial(each["params"], user_attrs=each["attrs"])
 
     def distribution(self, told):
         return self.optuna.distributions.json_to_distribution(json.dumps(told))
@@ -259,6 +247,8 @@ class FakeTune:
                     threading.Thread(target=self.optimize, daemon=True).start()
                 elif message["op"] == "stop":
                     self.stopped.set()
+                elif message["op"] == "ready":
+                    self.ready.put(message)
                 elif message["op"] in ("proposed", "drawn", "seen"):
                     self.answers[message["trial"]].put(message)
 
@@ -271,7 +261,9 @@ class FakeTune:
         except Exception as error:
             return self.say(op="refused", message=f"{type(error).__name__}: {error}")
         self.studies.append({"store": self.store.path, "study": self.store.name})
+        self.ready = queue.Queue()
         self.say(op="opened", store=self.store.path, study=self.store.name, wants_seen=True)
+        self.ready.get(timeout=60)  # the program may add trials to the study first
         left = iter(range(opening["trials"] if opening["trials"] is not None else self.options.trials))
         workers = [threading.Thread(target=self.work, args=[left]) for _ in range(self.options.workers)]
         for worker in workers:

@@ -254,12 +254,16 @@ class Studies(FrontTest):
     def test_two_calls_go_on_with_one_study_and_what_it_had_is_kept(self):
         ran = self.run_program("""
             import optuna
-            study = optuna.create_study(study_name="mine")
+            class First(optuna.samplers.RandomSampler):
+                def sample_independent(self, study, trial, name, distribution):
+                    return distribution.choices[0] if name == "c" else 0.5
+            study = optuna.create_study(study_name="mine", sampler=First())
             study.set_user_attr("about", {"a": [1]})
             if hasattr(study, "set_metric_names"):
                 study.set_metric_names(["loss"])
             trial = study.ask()
             trial.suggest_categorical("c", ["a", (1, 2)])
+            study.ask()  # never told, so it is not kept
             trial.report(0.5, 1)
             trial.set_user_attr("note", "told")
             study.tell(trial, 3)
@@ -271,14 +275,13 @@ class Studies(FrontTest):
             assert study.user_attrs["about"] == {"a": [1]} and study.study_name == "mine"
             assert getattr(study, "metric_names", ["loss"]) == ["loss"]
             told, enqueued = study.trials[:2]
+            assert told.params == {"c": "a"} and told.distributions["c"].choices == ("a", "(1, 2)"), told
             print(len(study.trials), told.value, told.user_attrs, told.intermediate_values, enqueued.user_attrs)
         """)
         self.assertEqual(ran.output, "4 3.0 {'note': 'told'} {1: 0.5} {'why': 'enqueued'}\n")
         first, second = ran.openings
-        self.assertEqual([first["study"], first["store"], first["attrs"], first["trials"]], ["mine", None, {"about": {"a": [1]}}, 2])
-        self.assertEqual(first["enqueued"], [{"params": {"x": 0.25}, "attrs": {"why": "enqueued"}}])
-        self.assertEqual(first["told"][0]["distributions"]["c"]["attributes"]["choices"], ["a", "(1, 2)"])
-        self.assertEqual([second["call"], second["trials"], second["seconds"], second["told"]], [1, 1, 60, []])
+        self.assertEqual([first["study"], first["store"], first["trials"]], ["mine", None, 2])
+        self.assertEqual([second["call"], second["trials"], second["seconds"]], [1, 1, 60])
         self.assertTrue(second["store"].startswith("sqlite:////"))
 
     def test_a_study_in_a_file_stays_there(self):
@@ -498,6 +501,24 @@ class Ends(FrontTest):
                 print([trial.state.name for trial in study.trials])
         """)
         self.assertEqual(ran.output, "['COMPLETE']\n")
+
+    def test_ctrl_c_twice_ends_at_once(self):
+        ran = self.run_program("""
+            import os, signal, time, optuna
+            def objective(trial):
+                os.kill(parent, signal.SIGINT)
+                time.sleep(0.2)
+                os.kill(parent, signal.SIGINT)
+                time.sleep(60)
+            parent = os.getpid()
+            study = optuna.create_study()
+            begun = time.monotonic()
+            try:
+                study.optimize(objective, n_trials=99)
+            except KeyboardInterrupt:
+                print(time.monotonic() - begun < 30)
+        """)
+        self.assertEqual(ran.output, "True\n")
 
     def test_a_process_beside_the_first_one_runs_its_study_with_optuna(self):
         ran = self.run_program("""
