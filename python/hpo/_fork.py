@@ -23,7 +23,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, NoReturn, Optional, Set, Tuple
 
-from . import _channel, _reseed
+from . import _channel, _imports, _reseed
 
 _NEWS = struct.Struct("<iiq")  # the child, the keeper or the wait status, bytes
 _DESCRIPTORS = 6
@@ -246,6 +246,17 @@ def _become_copy(keeper: int, given: List[int], environment: Dict[str, str], clo
     os.environ.update(HPO_REPORT_FD=str(lines[0]), HPO_ANSWER_FD=str(lines[1]))
 
 
+def _use_threads(count: int) -> None:
+    """Libraries that are loaded already have read the program's limit of one thread."""
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "set_num_threads"):
+        torch.set_num_threads(count)
+    limits = sys.modules.get("threadpoolctl")
+    if limits is not None and hasattr(limits, "threadpool_limits"):
+        limits.threadpool_limits(count)
+    os.environ.setdefault("LOKY_MAX_CPU_COUNT", str(count))  # what joblib makes of n_jobs=-1
+
+
 def begin_trial(random_state: int) -> None:
     """What a process does before it runs an objective, whether it is a copy or was started for one attempt."""
     _channel.channel = _channel.Channel(os.environ)
@@ -254,10 +265,10 @@ def begin_trial(random_state: int) -> None:
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         except (AttributeError, OSError, ValueError):
             pass  # the program has put something else there
-    torch = sys.modules.get("torch")
     threads = os.environ.get("OMP_NUM_THREADS", "")
-    if torch is not None and hasattr(torch, "set_num_threads") and threads.isdigit() and int(threads) > 0:
-        torch.set_num_threads(int(threads))
+    if threads.isdigit() and int(threads) > 0:
+        _use_threads(int(threads))
+    _imports.begin_trial()
     _reseed.reseed(random_state, int(os.environ["HPO_TRIAL"]))
 
 
@@ -270,6 +281,7 @@ class Copies:
         self._before_fork = before_fork
         self._outputs = Outputs()
         self._keepers: Set[int] = set()
+        self._noted = ""
         self.close_in_copy: List[int] = []  # descriptors of the program that a copy has no use for
         self._listener = listening(path, socket.SOCK_STREAM)
 
@@ -285,6 +297,7 @@ class Copies:
             print(f"hpo: a request for a trial's process cannot be read: {error}", file=sys.stderr)
             connection.close()
             return
+        self._note_threads()
         self._before_fork()
         self._outputs.flush()
         random_state = _reseed.state_of_random()
@@ -331,6 +344,12 @@ class Copies:
             if os.getpid() != me:
                 self._outputs.flush()
             os._exit(status)
+
+    def _note_threads(self) -> None:
+        reason = why_not()
+        if reason and reason != self._noted:
+            print(f"hpo: since optimize began, {reason}. A copy of this process may hang; start them inside of the objective", file=sys.stderr)
+        self._noted = reason
 
     def reap(self) -> None:
         """Takes the keepers that have ended."""

@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List, NoReturn, Optional
 
-from . import _fork, _reseed
+from . import _fork, _imports, _objective, _reseed
 from ._errors import HpoError
 from ._json import line_of
 
@@ -85,7 +85,7 @@ class Handler:
     def opened(self, told: Dict[str, Any]) -> None:
         """hpo-tune has opened the study."""
 
-    def run_trial(self, words_path: str) -> int:
+    def run_trial(self, words: _objective.Words) -> int:
         """Runs the objective once, in the process of a trial. Returns the exit status."""
         raise NotImplementedError
 
@@ -125,6 +125,7 @@ class _Loop:
         self._words_path = connection.path + ".said"
         self._words: Optional[socket.socket] = None
         self._copies: Optional[_fork.Copies] = None
+        self._trying: Optional[_imports.Attempt] = None
 
     def run(self) -> None:
         try:
@@ -133,6 +134,7 @@ class _Loop:
             while self._ended is None:
                 self._turn()
         finally:
+            self._end_trying(finish=False)
             if self._words is not None:
                 self._words.close()
                 _fork.remove(self._words_path)
@@ -147,7 +149,7 @@ class _Loop:
     def _open(self) -> None:
         if self._opening["forks"]:
             path = f"{self._connection.path}.{os.getpid()}"
-            self._copies = _fork.Copies(path, lambda: self._handler.run_trial(self._words_path), self._handler.before_fork)
+            self._copies = _fork.Copies(path, self._run_trial, self._handler.before_fork)
             self._opening["fork_socket"] = path
         self._connection.say({**self._opening, "says_ready": True})
         heard: List[Dict[str, Any]] = []
@@ -174,6 +176,28 @@ class _Loop:
         for message in self._early:
             self._answer(message)
 
+    def _run_trial(self) -> int:
+        words = _objective.Words(self._words_path, int(os.environ["HPO_TRIAL"]))
+        try:
+            return self._handler.run_trial(words)
+        finally:
+            imported = _imports.imported_by_trial()
+            if imported:
+                words.imported(imported)
+
+    def _import(self, names: List[str]) -> None:
+        """Tries modules that a trial has imported, if nothing else is being tried."""
+        names = [name for name in names if name not in sys.modules]
+        if names and self._trying is None and self._copies is not None:
+            self._trying = _imports.Attempt(names, _fork.why_not, [*self._copies.close_in_copy, self._copies.fileno()])
+            self._poller.register(self._trying, select.POLLIN)
+
+    def _end_trying(self, finish: bool) -> None:
+        if self._trying is not None:
+            self._poller.unregister(self._trying)
+            trying, self._trying = self._trying, None
+            trying.finish() if finish else trying.close()
+
     def _turn(self) -> None:
         """Waits for something, and deals with it."""
         try:
@@ -186,6 +210,8 @@ class _Loop:
                     self._answer(message)
             if self._copies is not None:
                 self._copies.reap()
+                if self._trying is not None and (self._trying.fileno() in ready or self._trying.is_late()):
+                    self._end_trying(self._trying.fileno() in ready)
                 if self._copies.fileno() in ready:  # last, so that callbacks see a trial's end before the next one begins
                     self._copies.serve()
         except KeyboardInterrupt as interrupt:
@@ -243,6 +269,8 @@ class _Loop:
                 said = json.loads(head)
                 if said.get("stop"):
                     self._stop()
+                if "imported" in said:
+                    self._import(said["imported"].split())
                 if data:
                     error = pickle.loads(data)
                     if error.__cause__ is None and not error.__suppress_context__:
@@ -325,7 +353,7 @@ def run_one_attempt(handler: Handler) -> NoReturn:
     try:
         words_path = os.environ.pop("HPO_FRONT") + ".said"  # the program that was started first listens there
         _fork.begin_trial(_reseed.state_of_random())
-        status = handler.run_trial(words_path)
+        status = handler.run_trial(_objective.Words(words_path, int(os.environ["HPO_TRIAL"])))
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

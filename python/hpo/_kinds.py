@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, Dict, List, Sequence
 
 from ._distributions import CategoricalDistribution, FloatDistribution, IntDistribution
@@ -89,8 +90,9 @@ class PlainKinds:
 class OptunaKinds:
     """For a program that uses Optuna: its distributions, with its own errors and warnings."""
 
-    def __init__(self, distributions: Any) -> None:
-        self._module = distributions
+    @property
+    def _module(self) -> Any:
+        return sys.modules["optuna"].distributions
 
     def real(self, low: float, high: float, step: Any, log: bool) -> Any:
         return self._module.FloatDistribution(low, high, log=log, step=step)

@@ -69,9 +69,8 @@ class _Named(_front.Handler):
     def opened(self, told: Dict[str, Any]) -> None:
         self._opened = told
 
-    def run_trial(self, words_path: str) -> int:
-        number = int(os.environ["HPO_TRIAL"])
-        words = _objective.Words(words_path, number)
+    def run_trial(self, words: _objective.Words) -> int:
+        number = words.number
         several = len(self._opened.get("directions") or ()) > 1
         if "optuna" in sys.modules:
             from . import _optuna_study

@@ -28,7 +28,15 @@ class Words:
 
     def __init__(self, path: str, number: int) -> None:
         self._path = path
-        self._number = number
+        self.number = number
+
+    def imported(self, names: List[str]) -> None:
+        """Tells which modules the trial has imported, as many as fit."""
+        text = ""
+        for name in names:
+            if len(text) + len(name) < _LONGEST_WORD - 1024:
+                text += name + " "
+        self._say({"imported": text}, b"")
 
     def stop(self) -> None:
         self._say({"stop": True}, b"")
@@ -48,7 +56,7 @@ class Words:
     def _say(self, said: Dict[str, Any], data: bytes) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             try:
-                sender.sendto(json.dumps({"trial": self._number, **said}).encode("ascii") + b"\n" + data, self._path)
+                sender.sendto(json.dumps({"trial": self.number, **said}).encode("ascii") + b"\n" + data, self._path)
             except OSError:
                 pass  # the program has gone
 
@@ -92,7 +100,7 @@ class ObjectiveTrial:
 
     def suggest_float(self, name: str, low: float, high: float, step: Optional[float] = None, log: bool = False) -> float:
         """A number from ``low`` to ``high``. The same name gives the same value again."""
-        return float(number_in(self._suggest(name, self._kinds.real(low, high, step, log))))
+        return float(self._suggest(name, self._kinds.real(low, high, step, log)))
 
     def suggest_uniform(self, name: str, low: float, high: float) -> float:
         return self.suggest_float(name, low, high)
@@ -135,8 +143,8 @@ class ObjectiveTrial:
         value = answer["value"]
         if choices is not None:
             value = choices[_kinds.position_of(value, told["attributes"]["choices"])]
-        elif told["name"] == "FloatDistribution":
-            value = number_in(value)
+        else:
+            value = number_in(value) if told["name"] == "FloatDistribution" else int(value)
         self._params[name] = value
         self._distributions[name] = distribution
         return value

@@ -138,16 +138,16 @@ class _Call(_front.Handler):
     def before_fork(self) -> None:
         self._optuna.release_connections(self._study)
 
-    def run_trial(self, words_path: str) -> int:
-        number = int(os.environ["HPO_TRIAL"])
-        words = _objective.Words(words_path, number)
+    def run_trial(self, words: _objective.Words) -> int:
         self._optuna.enter_trial(self._study, self._url, words)
         count = len(self._study.directions)
-        trial = self._optuna.Trial(self._optuna.KINDS, self._study, number, count > 1)
+        trial = self._optuna.Trial(self._optuna.KINDS, self._study, words.number, count > 1)
         return _objective.run(self._objective, trial, count, self._catch, words)
 
     def finished(self, told: Dict[str, Any]) -> None:
         self._study._thread_local.cached_all_trials = None
+        if not self._callbacks and not self._sampler.has_begun(told["trial"]):
+            return
         trial = self._optuna.frozen_trial(self._study, told["trial"])
         self._sampler.finished(trial)
         for callback in self._callbacks:

@@ -13,7 +13,7 @@ import optuna  # type: ignore[import-not-found,unused-ignore]
 from . import _kinds, _objective
 from ._json import finite
 
-KINDS = _kinds.OptunaKinds(optuna.distributions)
+KINDS = _kinds.OptunaKinds()
 _kept: List[Any] = []  # storages that must not be closed: another process uses their connections
 
 
@@ -114,6 +114,8 @@ class _OpenedLater:
         self._storage: Any = None
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copy and pickle ask for these before there is anything
+            raise AttributeError(name)
         if self._storage is None:
             self._storage = opened_store(self._url)
         return getattr(self._storage, name)
@@ -129,6 +131,8 @@ class StudyOpenedLater:
         self.stop = words.stop
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         if self._study is None:
             self._study = optuna.load_study(study_name=self._name, storage=opened_store(url_of(self._store)))
         return getattr(self._study, name)
@@ -175,6 +179,11 @@ class Trial(_objective.ObjectiveTrial, optuna.trial.Trial):  # type: ignore[misc
     def _cached_frozen_trial(self) -> Any:
         return self.storage.get_trial(self._trial_id)
 
+    @property
+    def user_attrs(self) -> Dict[str, Any]:
+        """Also those with which the trial was enqueued."""
+        return {**self.storage.get_trial_user_attrs(self._trial_id), **copy.deepcopy(self._user_attrs)}
+
     def set_system_attr(self, key: str, value: Any) -> None:
         self.storage.set_trial_system_attr(self._trial_id, key, value)
         super().set_system_attr(key, value)
@@ -186,6 +195,10 @@ class OwnSampler:
     def __init__(self, study: Any) -> None:
         self._study = study
         self._open: Dict[int, Any] = {}  # by number
+
+    def has_begun(self, number: int) -> bool:
+        """True if the sampler has drawn for the trial."""
+        return number in self._open
 
     def begin(self, number: int) -> Dict[str, Any]:
         study = self._study
@@ -216,8 +229,9 @@ class OwnSampler:
     def finished(self, trial: Any) -> None:
         """Tells the sampler, if it has drawn for the trial."""
         study = self._study
-        if self._open.pop(trial.number, None) is None:
+        if not self.has_begun(trial.number):
             return
+        del self._open[trial.number]
         backend = getattr(study._storage, "_backend", study._storage)
         # Samplers write their constraints here, which Optuna's storages do not take once a trial has ended.
         backend.check_trial_is_updatable = lambda *_: None

@@ -269,7 +269,11 @@ class Studies(FrontTest):
             study.tell(trial, 3)
             study.enqueue_trial({"x": 0.25}, user_attrs={"why": "enqueued"})
             objective = lambda trial: trial.suggest_float("x", 0, 1)
-            study.optimize(objective, n_trials=2)
+            def first(trial):
+                assert trial.user_attrs == {"why": "enqueued"}
+                return objective(trial)
+            study.optimize(first, n_trials=1)
+            study.optimize(objective, n_trials=1)
             assert [trial.params.get("x") for trial in study.trials][1] == 0.25, study.trials
             study.optimize(objective, n_trials=1, timeout=60)
             assert study.user_attrs["about"] == {"a": [1]} and study.study_name == "mine"
@@ -279,9 +283,9 @@ class Studies(FrontTest):
             print(len(study.trials), told.value, told.user_attrs, told.intermediate_values, enqueued.user_attrs)
         """)
         self.assertEqual(ran.output, "4 3.0 {'note': 'told'} {1: 0.5} {'why': 'enqueued'}\n")
-        first, second = ran.openings
-        self.assertEqual([first["study"], first["store"], first["trials"]], ["mine", None, 2])
-        self.assertEqual([second["call"], second["trials"], second["seconds"]], [1, 1, 60])
+        first, _, second = ran.openings
+        self.assertEqual([first["study"], first["store"], first["trials"]], ["mine", None, 1])
+        self.assertEqual([second["call"], second["trials"], second["seconds"]], [2, 1, 60])
         self.assertTrue(second["store"].startswith("sqlite:////"))
 
     def test_a_study_in_a_file_stays_there(self):
@@ -337,6 +341,35 @@ class Studies(FrontTest):
                 """, **start)
                 self.assertEqual(ran.output, "3 5.0\n")
                 self.assertEqual(ran.opening["forks"], not start)
+
+    def test_what_the_trial_writes_through_the_storage_arrives(self):
+        ran = self.run_program("""
+            import copy, pickle, optuna
+            def objective(trial):
+                trial.suggest_float("x", 0, 1)
+                if hasattr(trial, "set_constraint"):
+                    trial.set_constraint("memory", -1)
+                    assert trial.constraints == {"memory": -1}
+                trial.storage.set_trial_system_attr(trial._trial_id, "mine", 1)
+                assert pickle.loads(pickle.dumps(trial)).params == copy.deepcopy(trial).params == trial.params
+                return 1
+            study = optuna.create_study()
+            study.optimize(objective, n_trials=1)
+            print(study.trials[0].system_attrs["mine"], getattr(study.trials[0], "constraints", None) in (None, {"memory": -1}))
+        """)
+        self.assertEqual(ran.output, "1 True\n")
+
+    def test_threads_that_a_callback_starts_are_noted(self):
+        ran = self.run_program("""
+            import threading, time, optuna
+            def callback(study, trial):
+                threading.Thread(target=time.sleep, args=[60], daemon=True).start()
+            study = optuna.create_study()
+            study.optimize(lambda trial: 1, n_trials=2, callbacks=[callback])
+            print(len(study.trials))
+        """)
+        self.assertEqual(ran.output, "2\n")
+        self.assertEqual(ran.errors.count("hpo: since optimize began, 1 threads run"), 1, ran.errors)
 
     def test_the_samplers_own_draws_come_from_one_process(self):
         ran = self.run_program("""

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Modules that each trial would import anew are imported in the program, once.
+
+A library may import much of itself when it is used for the first time: PyTorch 2 takes about a second for its first optimizer. In one process
+that is paid once, in copies of a process by each of them. So a trial tells which installed modules it has imported. They are imported by way
+of trial in a process of their own. If no thread runs and no device is in use there afterwards, the program imports them, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import signal
+import sys
+import sysconfig
+import time
+from typing import Any, Callable, List, Optional, Set
+
+_LEAST_SECONDS = 0.03  # less is not worth an import in the program
+_MOST_SECONDS = 120.0
+
+_installed = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_tried: Set[str] = set()
+
+
+def _is_installed(name: str, module: Any) -> bool:
+    """True for a module of Python or of an installed package. What the program's own modules do when they are imported is its concern."""
+    spec = getattr(module, "__spec__", None)
+    if spec is None or spec.loader is None or spec.name != name or name.partition(".")[0] == "hpo":
+        return False
+    return spec.origin in ("built-in", "frozen") or str(spec.origin).startswith(_installed)
+
+
+class Seen:
+    """The modules that are there now."""
+
+    def __init__(self) -> None:
+        self._names = set(sys.modules)
+
+    def new(self) -> List[str]:
+        """Installed modules that came later, in their order, except for those that were tried before."""
+        later = [(name, module) for name, module in list(sys.modules.items()) if name not in self._names and name not in _tried]
+        return [name for name, module in later if _is_installed(name, module)]
+
+
+def _import_all(names: List[str]) -> None:
+    state = random.getstate()
+    for name in names:
+        if name not in sys.modules:
+            try:
+                importlib.import_module(name)
+            except Exception:
+                pass  # it needs something that the trial had
+    random.setstate(state)
+
+
+class Attempt:
+    """Imports modules in a process of their own, to see what comes of it."""
+
+    def __init__(self, names: List[str], why_not: Callable[[], str], close: List[int]) -> None:
+        _tried.update(names)
+        self._names = names
+        self._end = time.monotonic() + _MOST_SECONDS
+        self._result, write = os.pipe2(os.O_CLOEXEC)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self._process = os.fork()
+            if self._process == 0:
+                self._try(write, why_not, close)
+        finally:
+            os.close(write)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _try(self, write: int, why_not: Callable[[], str], close: List[int]) -> None:
+        try:
+            for each in (*close, self._result):
+                os.close(each)
+            null = os.open("/dev/null", os.O_RDWR)
+            for each in range(3):
+                os.dup2(null, each)
+            begun = time.monotonic()
+            _import_all(self._names)
+            told = {"seconds": time.monotonic() - begun, "why_not": why_not()}
+            os.write(write, json.dumps(told).encode("ascii"))
+        finally:
+            os._exit(0)
+
+    def fileno(self) -> int:
+        return self._result
+
+    def finish(self) -> None:
+        """Waits for the result, and imports the modules here if that is safe and worth it."""
+        told = json.loads(os.read(self._result, 65536) or b"{}")
+        self.close()
+        if told.get("why_not") == "" and told["seconds"] >= _LEAST_SECONDS:
+            _import_all(self._names)
+
+    def is_late(self) -> bool:
+        return time.monotonic() > self._end
+
+    def close(self) -> None:
+        os.close(self._result)
+        try:
+            os.kill(self._process, signal.SIGKILL)
+            os.waitpid(self._process, 0)
+        except (ChildProcessError, ProcessLookupError):
+            pass  # the program has taken it
+
+
+_seen: Optional[Seen] = None
+
+
+def begin_trial() -> None:
+    """What is imported from now on is new."""
+    global _seen
+    _seen = Seen()
+
+
+def imported_by_trial() -> List[str]:
+    return [] if _seen is None else _seen.new()
