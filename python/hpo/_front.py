@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List, NoReturn, Optional
 
-from . import _fork, _imports, _objective, _reseed
+from . import _copy, _fork, _imports, _objective, _request, _reseed
 from ._errors import HpoError
 from ._json import line_of
 
@@ -92,6 +92,10 @@ class Handler:
     def before_fork(self) -> None:
         """A copy of the process is about to be made."""
 
+    def stays_as_it_is(self) -> bool:
+        """True if nothing between two trials changes what an objective sees."""
+        return True
+
     def finished(self, told: Dict[str, Any]) -> None:
         """A trial has ended."""
 
@@ -137,7 +141,7 @@ class _Loop:
             self._end_trying(finish=False)
             if self._words is not None:
                 self._words.close()
-                _fork.remove(self._words_path)
+                _request.remove(self._words_path)
             if self._copies is not None:
                 self._copies.close()
         self._raise_the_end(self._ended)
@@ -149,7 +153,7 @@ class _Loop:
     def _open(self) -> None:
         if self._opening["forks"]:
             path = f"{self._connection.path}.{os.getpid()}"
-            self._copies = _fork.Copies(path, self._run_trial, self._handler.before_fork)
+            self._copies = _fork.Copies(path, self._run_trial, self._handler.before_fork, self._handler.stays_as_it_is())
             self._opening["fork_socket"] = path
         self._connection.say({**self._opening, "says_ready": True})
         heard: List[Dict[str, Any]] = []
@@ -166,8 +170,7 @@ class _Loop:
         self._early = [each for each in heard if each.get("op") != "opened"]
 
     def _listen(self) -> None:
-        self._words = _fork.listening(self._words_path, socket.SOCK_DGRAM)
-        self._words.setblocking(False)
+        self._words = _request.listening(self._words_path, socket.SOCK_DGRAM)
         self._poller.register(self._connection, select.POLLIN)
         self._poller.register(self._words, select.POLLIN)
         if self._copies is not None:
@@ -187,16 +190,20 @@ class _Loop:
 
     def _import(self, names: List[str]) -> None:
         """Tries modules that a trial has imported, if nothing else is being tried."""
-        names = [name for name in names if name not in sys.modules]
+        names = _imports.untried(names)
         if names and self._trying is None and self._copies is not None:
-            self._trying = _imports.Attempt(names, _fork.why_not, [*self._copies.close_in_copy, self._copies.fileno()])
+            self._trying = _imports.Attempt(names, _fork.why_not, self._copies.descriptors())
+            self._copies.renew()
             self._poller.register(self._trying, select.POLLIN)
 
     def _end_trying(self, finish: bool) -> None:
         if self._trying is not None:
             self._poller.unregister(self._trying)
             trying, self._trying = self._trying, None
-            trying.finish() if finish else trying.close()
+            if not finish:
+                trying.close()
+            elif trying.finish() and self._copies is not None:
+                self._copies.renew()
 
     def _turn(self) -> None:
         """Waits for something, and deals with it."""
@@ -349,10 +356,10 @@ def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> No
 def run_one_attempt(handler: Handler) -> NoReturn:
     """Runs the objective once in this process, which hpo-tune has started for one attempt of a trial, and ends the process."""
     status = 1
-    outputs = _fork.Outputs()
+    outputs = _copy.Outputs()
     try:
         words_path = os.environ.pop("HPO_FRONT") + ".said"  # the program that was started first listens there
-        _fork.begin_trial(_reseed.state_of_random())
+        _copy.begin_trial(_reseed.state_of_random())
         status = handler.run_trial(_objective.Words(words_path, int(os.environ["HPO_TRIAL"])))
     except BaseException:
         sys.excepthook(*sys.exc_info())

@@ -18,6 +18,8 @@ import sysconfig
 import time
 from typing import Any, Callable, List, Optional, Set
 
+from . import _signals
+
 _LEAST_SECONDS = 0.03  # less is not worth an import in the program
 _MOST_SECONDS = 120.0
 
@@ -64,14 +66,11 @@ class Attempt:
         self._names = names
         self._end = time.monotonic() + _MOST_SECONDS
         self._result, write = os.pipe2(os.O_CLOEXEC)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
+        with _signals.held_back():
             self._process = os.fork()
             if self._process == 0:
                 self._try(write, why_not, close)
-        finally:
-            os.close(write)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(write)
 
     def _try(self, write: int, why_not: Callable[[], str], close: List[int]) -> None:
         try:
@@ -90,12 +89,14 @@ class Attempt:
     def fileno(self) -> int:
         return self._result
 
-    def finish(self) -> None:
-        """Waits for the result, and imports the modules here if that is safe and worth it."""
+    def finish(self) -> bool:
+        """Waits for the result, and imports the modules here if that is safe and worth it. Returns whether it has done so."""
         told = json.loads(os.read(self._result, 65536) or b"{}")
         self.close()
-        if told.get("why_not") == "" and told["seconds"] >= _LEAST_SECONDS:
-            _import_all(self._names)
+        if told.get("why_not") != "" or told["seconds"] < _LEAST_SECONDS:
+            return False
+        _import_all(self._names)
+        return True
 
     def is_late(self) -> bool:
         return time.monotonic() > self._end
@@ -107,6 +108,11 @@ class Attempt:
             os.waitpid(self._process, 0)
         except (ChildProcessError, ProcessLookupError):
             pass  # the program has taken it
+
+
+def untried(names: List[str]) -> List[str]:
+    """Those that are not there and were not tried before."""
+    return [name for name in names if name not in sys.modules and name not in _tried]
 
 
 _seen: Optional[Seen] = None

@@ -90,6 +90,7 @@ class _Call(_front.Handler):
         self._number = number
         self._url, self._store_note = _optuna_study.store_of(study)
         self._sampler = _optuna_study.OwnSampler(study)
+        self._is_own_sampler = False
 
     def run(self, connection: _front.Connection, n_trials: Optional[int], timeout: Optional[float], n_jobs: int) -> None:
         """Runs the trials, and raises what optimize raises."""
@@ -107,6 +108,7 @@ class _Call(_front.Handler):
         in_memory = not self._url
         several = len(study.directions) > 1
         sampler, sampler_note = _policies.sampler_of(study.sampler, several)
+        self._is_own_sampler = sampler is None
         pruner, pruner_note = _policies.pruner_of(study.pruner, several)
         why_not = _front.why_not_fork()
         opening = {
@@ -143,6 +145,9 @@ class _Call(_front.Handler):
         count = len(self._study.directions)
         trial = self._optuna.Trial(self._optuna.KINDS, self._study, words.number, count > 1)
         return _objective.run(self._objective, trial, count, self._catch, words)
+
+    def stays_as_it_is(self) -> bool:
+        return not self._callbacks and not self._is_own_sampler
 
     def finished(self, told: Dict[str, Any]) -> None:
         self._study._thread_local.cached_all_trials = None

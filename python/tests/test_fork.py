@@ -26,7 +26,7 @@ from hpo import _channel, _fork
 {before}
 def run():
 {run}
-copies = _fork.Copies(sys.argv[1], run, lambda: None)
+copies = _fork.Copies(sys.argv[1], run, lambda: None, again={again})
 print("ready", flush=True)
 while not os.path.exists(sys.argv[1] + ".end"):
     if select.select([copies, sys.stdin], [], [], 0.2)[0] == [copies]:
@@ -106,8 +106,10 @@ class Forks(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
         self.path = str(self.folder / "forks")
 
+    again = False
+
     def start(self, run, before="", after="", **more):
-        program = PROGRAM.format(before=textwrap.dedent(before), run=textwrap.indent(textwrap.dedent(run), "    "), after=textwrap.dedent(after))
+        program = PROGRAM.format(again=self.again, before=textwrap.dedent(before), run=textwrap.indent(textwrap.dedent(run), "    "), after=textwrap.dedent(after))
         self.errors = open(self.folder / "errors", "w+", encoding="utf-8")
         self.addCleanup(self.errors.close)
         self.program = subprocess.Popen(
@@ -118,9 +120,11 @@ class Forks(unittest.TestCase):
         self.assertEqual(self.program.stdout.readline(), "ready\n")
 
     def stop(self):
-        if self.program.returncode is None:
+        if self.program.poll() is None:
             pathlib.Path(self.path + ".end").touch()
-            self.output, _ = self.program.communicate(timeout=30)
+            self.program.communicate(timeout=30)
+        self.program.stdout.close()
+        self.program.stdin.close()
         return self.program.returncode
 
     def written(self, name):
@@ -206,6 +210,8 @@ class Forks(unittest.TestCase):
         self.assertLess(time.monotonic() - ended, 10)
         self.assertEqual(len(pids), 5)
         self.assertEqual([each for each in pids if exists(each)], [])
+        if self.again:
+            self.assertEqual(self.stop(), 0)
         self.assertTrue(wait_until(lambda: not exists(copy.keeper), seconds=2))
 
     FOREVER = """
@@ -226,6 +232,8 @@ class Forks(unittest.TestCase):
         status, _ = copy.end()
         self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGKILL)
         self.assertEqual([each for each in pids if exists(each)], [])
+        if self.again:
+            self.assertEqual(self.stop(), 0)
         self.assertTrue(wait_until(lambda: not exists(copy.keeper), seconds=2))
 
     def test_if_the_keeper_is_killed_the_copy_ends(self):
@@ -246,7 +254,7 @@ class Forks(unittest.TestCase):
         copy = Copy(self.path)
         pids = self.written("pids")
         self.program.kill()
-        self.program.communicate()
+        self.program.wait()
         self.assertTrue(exists(copy.child))  # the attempt goes on, until the other end is closed
         copy.close("life")
         copy.end()
@@ -273,7 +281,9 @@ class Forks(unittest.TestCase):
         self.assertEqual(len(list((process / "fd").iterdir())), before)
         self.assertEqual(len(os.listdir("/proc/self/fd")), mine)
         children = process / "task" / str(self.program.pid) / "children"
-        self.assertTrue(wait_until(lambda: children.read_text() == ""))
+        # Keepers that take further requests are still there.
+        self.assertTrue(wait_until(lambda: all(map(exists, children.read_text().split())) if self.again else children.read_text() == ""))
+        self.assertLess(len(children.read_text().split()), 5)
 
     def test_what_is_no_request_is_dropped(self):
         self.start("return 0")
@@ -326,6 +336,37 @@ class Forks(unittest.TestCase):
         """
         run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=environment(), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
+
+
+class ForksOfOneKeeper(Forks):
+    """The same with keepers that take one request after another."""
+
+    again = True
+
+    def test_one_keeper_takes_one_request_after_another_until_the_program_is_renewed(self):
+        self.start(
+            "return 0",
+            before="signal.signal(signal.SIGUSR1, lambda *_: copies.renew())",
+        )
+        first, second = Copy(self.path), Copy(self.path)
+        self.assertNotEqual(first.keeper, second.keeper)
+        keepers = {first.keeper, second.keeper}
+        first.end()
+        second.end()
+        for _ in range(20):
+            copy = Copy(self.path)
+            self.assertIn(copy.keeper, keepers)
+            copy.end()
+        self.program.send_signal(signal.SIGUSR1)
+        for keeper in keepers:
+            self.assertTrue(wait_until(lambda: not exists(keeper)))
+        copy = Copy(self.path)
+        self.assertNotIn(copy.keeper, keepers)
+        copy.end()
+        os.kill(copy.keeper, signal.SIGKILL)  # the program waits a moment for it, and then makes another one
+        self.assertEqual(Copy(self.path).end()[0], 0)
+        self.assertEqual(self.stop(), 0)
+        self.assertFalse(exists(copy.keeper))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What a copy of the program does before and after it runs the objective."""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import io
+import os
+import signal
+import sys
+import weakref
+from typing import Iterable
+
+from . import _channel, _imports, _reseed, _signals
+from ._request import Request
+
+_TAKEN_OVER = ("HPO_", "CUDA_", "PYTORCH_", "OMP_", "MKL_", "OPENBLAS_")
+
+
+class Outputs:
+    """The files that this process writes. What it has not written yet would be written by each copy, too."""
+
+    def __init__(self) -> None:
+        kinds = {io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom}
+        self._files = [weakref.ref(each) for each in gc.get_objects() if type(each) in kinds]
+
+    def flush(self) -> None:
+        found = [each() for each in self._files]
+        texts_first = sorted(found, key=lambda each: not isinstance(each, io.TextIOWrapper))
+        for file in [*texts_first, sys.stdout, sys.stderr]:
+            try:
+                if file is not None and not file.closed:
+                    file.flush()
+            except (AttributeError, OSError, ValueError):
+                pass  # it is not open for writing, or nobody reads it any more
+        _signals.flush_c_streams()
+
+
+def become_copy(keeper: int, request: Request, close: Iterable[int]) -> None:
+    """Makes this process, which the keeper has forked, the one that runs the objective."""
+    os.setsid()
+    _signals.end_with_parent()
+    if os.getppid() != keeper:
+        os._exit(127)
+    for each in close:
+        os.close(each)
+    given = request.given
+    null = os.open("/dev/null", os.O_RDONLY)
+    # First above the numbers that are wanted, so that none is overwritten before it is moved.
+    streams = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 3) for each in (null, given[0], given[1])]
+    lines = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 3) for each in (given[2], given[3])]
+    for each in {null, *given}:
+        os.close(each)
+    for number, each in enumerate(streams):
+        os.dup2(each, number)
+        os.close(each)
+    signal.set_wakeup_fd(-1)
+    _signals.set_defaults()
+    for name in [each for each in os.environ if each.startswith("HPO_")]:
+        del os.environ[name]
+    os.environ.update({name: value for name, value in request.environment.items() if name.startswith(_TAKEN_OVER)})
+    os.environ.pop("HPO_FRONT", None)
+    os.environ.update(HPO_REPORT_FD=str(lines[0]), HPO_ANSWER_FD=str(lines[1]))
+
+
+def _use_threads(count: int) -> None:
+    """Libraries that are loaded already have read the program's limit of one thread."""
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "set_num_threads"):
+        torch.set_num_threads(count)
+    limits = sys.modules.get("threadpoolctl")
+    if limits is not None and hasattr(limits, "threadpool_limits"):
+        limits.threadpool_limits(count)
+    os.environ.setdefault("LOKY_MAX_CPU_COUNT", str(count))  # what joblib makes of n_jobs=-1
+
+
+def begin_trial(random_state: int) -> None:
+    """What a process does before it runs an objective, whether it is a copy or was started for one attempt."""
+    _channel.channel = _channel.Channel(os.environ)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        except (AttributeError, OSError, ValueError):
+            pass  # the program has put something else there
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdigit() and int(threads) > 0:
+        _use_threads(int(threads))
+    _imports.begin_trial()
+    _reseed.reseed(random_state, int(os.environ["HPO_TRIAL"]))

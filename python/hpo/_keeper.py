@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""The process between the program and its copies. It leaves nothing of a copy behind.
+
+It is the twin of the one that the trainer ``command`` makes for a program (plugins/command/kept_program.cpp).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from typing import Callable, Iterable, List, Optional
+
+from . import _request, _signals
+from ._request import Request
+
+_NEWS = struct.Struct("<iiq")  # the copy, the keeper or the wait status, bytes
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds."""
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _close_all_but(kept: Iterable[int]) -> None:
+    wanted = set(kept)
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in wanted:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass  # the one that listed the folder
+
+
+def _kill_children() -> None:
+    """Kills the children of this process."""
+    me = str(os.getpid())
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                parent = file.read().rpartition(b")")[2].split()[1].decode("ascii")
+            if parent == me:
+                os.kill(int(name), signal.SIGKILL)
+        except (OSError, IndexError):
+            pass  # it has gone
+
+
+class Standby:
+    """What the program and its keepers tell each other, if a keeper may serve one request after another."""
+
+    def __init__(self) -> None:
+        self.retire, self._held = os.pipe2(os.O_CLOEXEC)
+        self._heard, self.notes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._idle = 0
+
+    def descriptors(self) -> List[int]:
+        return [self.retire, self._held, self._heard, self.notes]
+
+    def idle(self) -> int:
+        """How many keepers wait for a request."""
+        try:
+            heard = os.read(self._heard, 65536)
+            self._idle = max(0, self._idle + heard.count(b"+") - heard.count(b"-"))
+        except BlockingIOError:
+            pass
+        return self._idle
+
+    def forget(self) -> None:
+        """The keepers that should wait do not answer."""
+        self._idle = 0
+
+    def become_keepers(self) -> None:
+        """Closes what the program alone uses."""
+        os.close(self._held)
+        os.close(self._heard)
+
+    def note(self, what: bytes) -> None:
+        try:
+            os.write(self.notes, what)
+        except OSError:
+            pass  # the program has gone, or does not count any more
+
+    def close(self) -> None:
+        """Keepers end once they have nothing to keep."""
+        for each in self.descriptors():
+            os.close(each)
+
+
+class Keeper:
+    """Forks a copy for a request, waits for its end, and then ends all that came from it.
+
+    With a standby it takes further requests. A fork of a fork is as good as one of the program while nothing has changed there.
+    """
+
+    def __init__(self, listener: socket.socket, standby: Optional[Standby], close: Iterable[int]) -> None:
+        self._listener = listener
+        self._standby = standby
+        self._close = list(close)  # what neither a keeper nor a copy has a use for
+
+    def serve(self, request: Request, become_copy: Callable[[int, Request, List[int]], None]) -> None:
+        """Returns in each copy, once ``become_copy`` has returned, and in the keeper, once there is nothing left to keep."""
+        gc.disable()
+        os.setsid()
+        _signals.adopt_orphans()
+        _signals.set_name(b"hpo-keeper")
+        _signals.ignore_all()
+        self._awake, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        _signals.let_through()
+        for each in self._close:
+            os.close(each)
+        if self._standby is not None:
+            self._standby.become_keepers()
+        keeper = os.getpid()
+        following: Optional[Request] = request
+        while following is not None:
+            self._resident = _resident()
+            self._child = os.fork()
+            if self._child == 0:
+                ours = [self._awake, wake, self._listener.fileno()]
+                become_copy(keeper, following, ours + ([] if self._standby is None else [self._standby.retire, self._standby.notes]))
+                return
+            *others, self._news, self._life = following.given
+            if self._standby is None:
+                _close_all_but((self._news, self._life, self._awake, wake))
+            else:  # what the program holds open is for the next copies
+                for each in others:
+                    os.close(each)
+            self._keep(keeper)
+            following = self._next()
+
+    def _keep(self, keeper: int) -> None:
+        self._ended, self._status, self._most = False, 0, 0
+        self._tell(keeper, 0)
+        self._wait()
+        self._end_children()
+        self._tell(self._status, max(0, self._most - self._resident))
+        os.close(self._news)  # its reader waits for that, and the end of a process takes the kernel some milliseconds
+        os.close(self._life)
+
+    def _next(self) -> Optional[Request]:
+        """Waits for another request. None if the program wants no more."""
+        if self._standby is None:
+            return None
+        self._standby.note(b"+")
+        poller = select.poll()
+        poller.register(self._standby.retire, select.POLLIN)
+        poller.register(self._listener, select.POLLIN)
+        while True:
+            if any(descriptor == self._standby.retire for descriptor, _ in poller.poll()):
+                return None
+            request = _request.accept(self._listener)
+            if request is not None:
+                self._standby.note(b"-")
+                return request
+
+    def _tell(self, second: int, size: int) -> None:
+        try:
+            os.write(self._news, _NEWS.pack(self._child, second, size))
+        except OSError:
+            pass  # nobody wants to know
+
+    def _reap(self) -> bool:
+        """Takes the children that have ended. False if there are no others."""
+        while True:
+            try:
+                gone, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if gone == 0:
+                return True
+            if gone == self._child:
+                self._ended, self._status, self._most = True, status, usage.ru_maxrss * 1024
+
+    def _wait(self) -> None:
+        poller = select.poll()
+        poller.register(self._awake, select.POLLIN)
+        poller.register(self._life, select.POLLIN)
+        while not self._ended:
+            if any(descriptor == self._life for descriptor, _ in poller.poll()):
+                return  # nobody holds the other end any more
+            try:
+                os.read(self._awake, 4096)
+            except BlockingIOError:
+                pass
+            self._reap()
+
+    def _end_children(self) -> None:
+        pause = 0.0002
+        while self._reap():
+            _kill_children()
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)
