@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 import pickle
@@ -11,7 +12,7 @@ import signal
 import socket
 import sys
 import threading
-from typing import Any, Callable, Dict, List, NoReturn, Optional
+from typing import Any, Callable, Deque, Dict, List, NoReturn, Optional
 
 from . import _copy, _fork, _imports, _objective, _request, _reseed
 from ._errors import HpoError
@@ -123,7 +124,7 @@ class _Loop:
         self._interrupts = 0
         self._ended: Optional[Dict[str, Any]] = None
         self._is_refused = False
-        self._early: List[Dict[str, Any]] = []  # what came with the first answer
+        self._heard: Deque[Dict[str, Any]] = collections.deque()  # what is still to be answered, should a callback be interrupted
         self._wants_seen = False  # hpo-tune waits for the callbacks of a trial
         self._poller = select.poll()
         self._words_path = connection.path + ".said"
@@ -167,7 +168,7 @@ class _Loop:
                 self._wants_seen = message.get("wants_seen") is True
                 self._handler.opened(message)
                 self._connection.say({"op": "ready"})  # the study has the trials that the program had
-        self._early = [each for each in heard if each.get("op") != "opened"]
+        self._heard.extend(each for each in heard if each.get("op") != "opened")
 
     def _listen(self) -> None:
         self._words = _request.listening(self._words_path, socket.SOCK_DGRAM)
@@ -176,8 +177,6 @@ class _Loop:
         if self._copies is not None:
             self._copies.close_in_copy = [self._connection.fileno(), self._words.fileno()]
             self._poller.register(self._copies, select.POLLIN)
-        for message in self._early:
-            self._answer(message)
 
     def _run_trial(self) -> int:
         words = _objective.Words(self._words_path, int(os.environ["HPO_TRIAL"]))
@@ -209,12 +208,14 @@ class _Loop:
         """Waits for something, and deals with it."""
         try:
             # The end of a keeper wakes nobody, so it is looked for again after a while.
-            ready = [each for each, _ in self._poller.poll(200 if self._copies is not None and self._copies.has_keepers() else None)]
+            wait = 0 if self._heard else 200 if self._copies is not None and self._copies.has_keepers() else None
+            ready = [each for each, _ in self._poller.poll(wait)]
             if self._words is not None and self._words.fileno() in ready:
                 self._hear_words()
             if self._connection.fileno() in ready:
-                for message in self._connection.hear():
-                    self._answer(message)
+                self._heard.extend(self._connection.hear())
+            while self._heard:
+                self._answer(self._heard.popleft())
             if self._copies is not None:
                 self._copies.reap()
                 if self._trying is not None and (self._trying.fileno() in ready or self._trying.is_late()):
@@ -222,18 +223,25 @@ class _Loop:
                 if self._copies.fileno() in ready:  # last, so that callbacks see a trial's end before the next one begins
                     self._copies.serve()
         except KeyboardInterrupt as interrupt:
-            self._interrupts += 1
-            if self._interrupts > 1:
-                raise
-            # Ctrl-C reaches hpo-tune, too. It ends its trials, keeps what they have said, and then says that all has ended.
-            self._end_with(interrupt)
+            self._interrupt(interrupt)
+
+    def _interrupt(self, interrupt: KeyboardInterrupt) -> None:
+        """Ctrl-C reaches hpo-tune, too. It ends its trials, keeps what they have said, and then says that all has ended."""
+        self._interrupts += 1
+        if self._interrupts > 1:
+            raise interrupt
+        self._end_with(interrupt)
 
     def _answer(self, message: Dict[str, Any]) -> None:
         op = message.get("op")
         if op == "finished":
-            self._finished(message)
-            if self._wants_seen:
-                self._connection.say({"op": "seen", "trial": message["trial"]})
+            try:
+                self._finished(message)
+            except KeyboardInterrupt as interrupt:
+                self._interrupt(interrupt)
+            finally:  # hpo-tune waits for it
+                if self._wants_seen:
+                    self._connection.say({"op": "seen", "trial": message["trial"]})
         elif op == "begin":
             self._by_sampler(message, "proposed", lambda: {"params": self._handler.begin(message["trial"])}, {"params": {}})
         elif op == "draw":
@@ -242,13 +250,15 @@ class _Loop:
             self._ended = message
 
     def _by_sampler(self, message: Dict[str, Any], op: str, ask: Callable[[], Dict[str, Any]], without: Dict[str, Any]) -> None:
+        told = {**without, "error": "interrupted"}
         try:
             told = ask()
         except Exception as error:
             told = {**without, "error": f"{type(error).__name__}: {error}"}
             if op == "proposed" or not isinstance(error, ValueError):
                 self._end_with(error)
-        self._connection.say({"op": op, "trial": message["trial"], **told})
+        finally:
+            self._connection.say({"op": op, "trial": message["trial"], **told})
 
     def _finished(self, message: Dict[str, Any]) -> None:
         self._hear_words()  # an exception was told before its process ended
@@ -284,7 +294,7 @@ class _Loop:
                         error.__cause__ = InTrial(said["traceback"])
                     self._raised[said["trial"]] = error
             except Exception as problem:
-                self._raised[-1] = HpoError(f"what a trial has raised cannot be read: {problem}")
+                print(f"hpo: what a trial has raised cannot be read: {problem}", file=sys.stderr)
 
     def _end_with(self, error: BaseException) -> None:
         if self._error is None:
@@ -350,7 +360,6 @@ def run(connection: Connection, opening: Dict[str, Any], handler: Handler) -> No
             disconnect()  # what hpo-tune says next would be about a call that is gone
         if ours and before is not None:
             signal.signal(signal.SIGCHLD, before)
-
 
 
 def run_one_attempt(handler: Handler) -> NoReturn:

@@ -417,6 +417,56 @@ class Studies(FrontTest):
         self.assertEqual(len(ran.attempts), 1)
 
 
+class Policies(FrontTest):
+    def test_samplers_and_pruners_by_hpos_names(self):
+        self.write("""
+            import warnings, optuna
+            from optuna import samplers, pruners
+            from hpo._policies import pruner_of, sampler_of
+            warnings.simplefilter("ignore")
+            tpe = {"startup_trials": 10, "ei_candidates": 24, "prior_weight": 1.0}
+            def same(got, expected):
+                assert got == (expected, ""), (got, expected)
+            def none(got, *words):
+                assert got[0] is None and all(word in got[1] for word in words), got
+            same(sampler_of(samplers.RandomSampler(), False), {"name": "random", "seed": None, "options": {}})
+            same(sampler_of(samplers.RandomSampler(seed=4294967295), False), {"name": "random", "seed": 4294967295, "options": {}})
+            same(sampler_of(samplers.TPESampler(), False), {"name": "tpe", "seed": None, "options": tpe})
+            same(
+                sampler_of(samplers.TPESampler(seed=0, n_startup_trials=3, n_ei_candidates=7), False),
+                {"name": "tpe", "seed": 0, "options": {**tpe, "startup_trials": 3, "ei_candidates": 7}},
+            )
+            drawn = samplers.RandomSampler(seed=3)
+            getattr(drawn._rng, "rng", drawn._rng).uniform()
+            assert sampler_of(drawn, False)[0]["seed"] is None  # where it stands is not known
+            for words in ("group=True", "constraints_func", "gamma", "weights", "consider_endpoints=True", "consider_magic_clip=False"):
+                options = {
+                    "group=True": {"multivariate": True, "group": True}, "constraints_func": {"constraints_func": lambda trial: [0]},
+                    "gamma": {"gamma": lambda count: 1}, "weights": {"weights": lambda count: None},
+                    "consider_endpoints=True": {"consider_endpoints": True}, "consider_magic_clip=False": {"consider_magic_clip": False},
+                }[words]
+                none(sampler_of(samplers.TPESampler(**options), False), words, "the study's own sampler goes on choosing")
+            none(sampler_of(samplers.TPESampler(), True), "several objectives")
+            none(sampler_of(samplers.CmaEsSampler.__new__(samplers.CmaEsSampler), False), "hpo has no CmaEsSampler")
+            class Own(samplers.TPESampler): pass
+            none(sampler_of(Own(), False), "hpo has no Own")
+            five = {"startup_trials": 5, "warmup_steps": 0, "interval_steps": 1, "min_trials": 1}
+            same(pruner_of(pruners.MedianPruner(), False), {"name": "median", "options": five})
+            same(
+                pruner_of(pruners.PercentilePruner(25.0, 2, 3, 4, n_min_trials=6), False),
+                {
+                    "name": "percentile",
+                    "options": {"percentile": 25.0, "startup_trials": 2, "warmup_steps": 3, "interval_steps": 4, "min_trials": 6},
+                },
+            )
+            same(pruner_of(pruners.NopPruner(), False), {"name": "none", "options": {}})
+            same(pruner_of(pruners.HyperbandPruner(), True), {"name": "none", "options": {}})
+            none(pruner_of(pruners.HyperbandPruner(), False), "hpo has no HyperbandPruner")
+        """)
+        run = subprocess.run([self.python, "program.py"], env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+
 class Ends(FrontTest):
     def test_an_exception_ends_the_study_and_is_raised_as_it_was(self):
         for start in ({}, {"OPENBLAS_NUM_THREADS": "2"}):
@@ -534,6 +584,22 @@ class Ends(FrontTest):
                 print([trial.state.name for trial in study.trials])
         """)
         self.assertEqual(ran.output, "['COMPLETE']\n")
+
+    def test_an_interrupted_callback_ends_the_study(self):
+        ran = self.run_program("""
+            import os, signal, time, optuna
+            def callback(study, trial):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(60)
+            study = optuna.create_study()
+            try:
+                study.optimize(lambda trial: 1, n_trials=99, callbacks=[callback])
+            except KeyboardInterrupt:
+                print(len(study.trials))
+            study.optimize(lambda trial: 1, n_trials=1)  # the connection is as good as before
+            print(len(study.trials))
+        """)
+        self.assertEqual(ran.output, "1\n2\n")
 
     def test_ctrl_c_twice_ends_at_once(self):
         ran = self.run_program("""
