@@ -57,11 +57,15 @@ def become_copy(keeper: int, request: Request, close: Iterable[int]) -> None:
         os.close(each)
     signal.set_wakeup_fd(-1)
     _signals.set_defaults()
+    threads_of_program = os.environ.get("OMP_NUM_THREADS")
     for name in [each for each in os.environ if each.startswith("HPO_")]:
         del os.environ[name]
     os.environ.update({name: value for name, value in request.environment.items() if name.startswith(_TAKEN_OVER)})
     os.environ.pop("HPO_FRONT", None)
     os.environ.update(HPO_REPORT_FD=str(lines[0]), HPO_ANSWER_FD=str(lines[1]))
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads != threads_of_program and threads.isdigit() and int(threads) > 0:
+        _use_threads(int(threads))
 
 
 def _use_threads(count: int) -> None:
@@ -72,7 +76,6 @@ def _use_threads(count: int) -> None:
     limits = sys.modules.get("threadpoolctl")
     if limits is not None and hasattr(limits, "threadpool_limits"):
         limits.threadpool_limits(count)
-    os.environ.setdefault("LOKY_MAX_CPU_COUNT", str(count))  # what joblib makes of n_jobs=-1
 
 
 def begin_trial(random_state: int) -> None:
@@ -83,8 +86,7 @@ def begin_trial(random_state: int) -> None:
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         except (AttributeError, OSError, ValueError):
             pass  # the program has put something else there
-    threads = os.environ.get("OMP_NUM_THREADS", "")
-    if threads.isdigit() and int(threads) > 0:
-        _use_threads(int(threads))
+    if "OMP_NUM_THREADS" in os.environ:
+        os.environ.setdefault("LOKY_MAX_CPU_COUNT", os.environ["OMP_NUM_THREADS"])  # what joblib makes of n_jobs=-1
     _imports.begin_trial()
     _reseed.reseed(random_state, int(os.environ["HPO_TRIAL"]))
