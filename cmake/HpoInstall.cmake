@@ -3,6 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/hpo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY python/hpo DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/python FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 install(DIRECTORY scripts/lua/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hpo/lua FILES_MATCHING PATTERN "*.lua")
 
 # What is no template, compiled: for plugins that are built outside of this tree. A library of a sanitizer, or of a LibTorch whose version

@@ -149,7 +149,6 @@ void Attempt::stop_if_asked() {
 void Attempt::look_at_memory() {
     // A look costs a millisecond or more, so it takes at most a twentieth of the time.
     constexpr double share = 0.05;
-    constexpr double least_pause = 0.05;
     const double begin = watch_.seconds();
     if (begin < next_look_) return;
     const auto bytes = tree_.now();

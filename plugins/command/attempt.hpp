@@ -49,6 +49,8 @@ private:
     [[nodiscard]] hpo::AttemptOutcome outcome(const ProgramEnd& end, bool host_memory_was_short);
     [[nodiscard]] hpo::Failure without_value(const ProgramEnd& end) const;
 
+    static constexpr double least_pause = 0.05;  ///< seconds between two looks at the memory
+
     Settings settings_;
     hpo::Progress& progress_;
     hpo::Stopwatch watch_;
@@ -61,7 +63,7 @@ private:
     std::optional<hpo::MemoryReading> told_peak_;  ///< the highest that the program told
     TreeMemory tree_;
     hpo::SamplingTimes sampling_times_;
-    double next_look_ = 0;                   ///< seconds after the start
+    double next_look_ = least_pause;         ///< seconds after the start; the peak of a shorter program is exact without
     std::optional<std::int64_t> seen_peak_;  ///< bytes: the highest that was seen from outside
     std::optional<hpo::device::MeteredDevice> account_;
     std::int64_t charged_ = 0;              ///< bytes that the account holds for this attempt

@@ -106,8 +106,9 @@ hpo::AttemptOutcome CommandTrainer::run(const hpo::TrainerJob& asked, hpo::Progr
     const hpo::TrainerJob job = with_split_batch(asked, settings);
     const Placeholders known = placeholders_of(job);
     ProgramStart start{.words = {}, .environment = environment_of(job)};
-    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(filled(word, known));
-    if (settings.truth("optimize")) start.fork_socket = hpo::worker::variable(start.environment, "HPO_FORK_SOCKET").value_or("");
+    const bool optimizes = settings.truth("optimize");
+    for (const std::string& word : words_of(settings.text("arguments"))) start.words.push_back(optimizes ? word : filled(word, known));
+    if (optimizes) start.fork_socket = hpo::worker::variable(start.environment, "HPO_FORK_SOCKET").value_or("");
     Attempt attempt{start,
                     {.grace = std::chrono::milliseconds{settings.whole("grace_ms")},
                      .objectives = std::max<std::size_t>(1, job.objectives.size()),
@@ -134,7 +135,8 @@ std::vector<hpo::TrainerProblem> CommandTrainer::check(const hpo::TrainerJob& jo
         }
         const Placeholders known = placeholders_of(with_split_batch(job, settings));
         std::vector<std::string> filled_words;
-        for (const std::string& word : words) filled_words.push_back(filled(word, known));
+        const bool optimizes = settings.truth("optimize");
+        for (const std::string& word : words) filled_words.push_back(optimizes ? word : filled(word, known));
         if (!can_be_started(filled_words.front()))
             problems.push_back({"arguments", "the program '" + filled_words.front() + "' is not there, or cannot be started"});
     } catch (const hpo::Error& error) {

@@ -27,7 +27,8 @@ TEST_CASE("a program's line says a report, values, attributes or memory") {
     CHECK(more.memory->allocated == 10);
     CHECK(more.memory->peak_reserved == 30);
     CHECK_FALSE(more.memory->reserved);
-    const auto question = parse_program_line(R"({"suggest": {"name": "lr", "distribution": {"name": "FloatDistribution", "attributes": {}}}})");
+    const auto question =
+        parse_program_line(R"({"suggest": {"name": "lr", "distribution": {"name": "FloatDistribution", "attributes": {}}}})");
     REQUIRE(question.suggest);
     CHECK(question.suggest->name == "lr");
     CHECK(question.suggest->distribution == R"({"attributes":{},"name":"FloatDistribution"})");

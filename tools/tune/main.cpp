@@ -67,7 +67,10 @@ int main(int argc, char** argv) {
         "  hpo-tune init first_study && hpo-tune check first_study.lua && hpo-tune run first_study.lua\n" +
         std::string{hpo::tune::exit_codes});
     const std::vector<std::string> words{argv + 1, argv + argc};
-    hpo::tune::Actions actions{words};
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    const bool runs_program = !words.empty() && words[0] == "run" && dashes != words.end();
+    if (runs_program) argc = static_cast<int>(dashes - words.begin()) + 1;
+    hpo::tune::Actions actions{words, runs_program ? std::vector<std::string>{dashes + 1, words.end()} : std::vector<std::string>{}};
     hpo::tune::add_run(app, actions);
     hpo::tune::add_try(app, actions);
     hpo::tune::add_evaluate(app, actions);
@@ -83,7 +86,6 @@ int main(int argc, char** argv) {
     hpo::tune::add_check_plugin(app, actions);
     hpo::tune::add_install_service(app, actions);
     try {
-        const auto dashes = std::find(words.begin(), words.end(), "--");
         int status = 0;
         if (!words.empty() && words[0] == "estimate" && dashes != words.end()) {
             status = hpo::tune::estimate_program({words.begin() + 1, dashes}, {dashes + 1, words.end()});

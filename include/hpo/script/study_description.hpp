@@ -45,6 +45,7 @@ struct StudyDescription {
     std::map<std::string, Value, std::less<>> fixed_params;  ///< `fix`: parameters that are not searched
     ExecutionPlan plan;                                      ///< `plan`: the plan of first attempts; only levers are set
     std::vector<ScriptOption> options;                       ///< in the order of their declarations
+    bool asks_while_running = false;                         ///< the trainer's program asks for its parameters itself, so there is no space
     bool has_on_oom = false;
     bool has_on_failure = false;
 };

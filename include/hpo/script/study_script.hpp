@@ -90,6 +90,10 @@ private:
 
         /// hpo.command { "program", "argument", ..., option = value }: the trainer named command. Its arguments become a JSON list.
         static int command(lua_State* L);
+        /// hpo.python { "FILE.py", "objective", "argument", ..., python = "python3", option = value }: the same for an objective of Optuna.
+        static int python(lua_State* L);
+        static int command_trainer(lua_State* L, const char* function, const char* what, const std::vector<std::string>& first_words,
+                                   bool optimizes);
 
         std::map<std::string, std::string, std::less<>> set_;
         std::vector<std::filesystem::path> module_folders_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,9 @@
 #include "hpo/tuner/breaker.hpp"
 
 namespace hpo {
+
+/// TuneOptions::trials of a study that runs until something else ends it.
+inline constexpr std::int64_t endless_trials = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// How long and under which plan a study runs.
 struct TuneOptions {
@@ -45,6 +49,7 @@ struct TuneOptions {
     int max_losses = 3;
     /// So many trials of this run that fail in the same way one after another end it (Breaker). 0: never.
     std::int64_t breaker = 10;
+    std::function<bool()> enough{};          ///< asked before a trial is begun; if true, no further trial is begun
     std::function<bool()> stop_requested{};  ///< asked between events; if true, running trials end as interrupted and the call returns
     /// Returns an existing folder for the checkpoints of a trial's attempts. Called before each attempt. If not set, no checkpoints are
     /// kept.

@@ -64,7 +64,9 @@ private:
     static constexpr double poll_seconds = 0.1;
     void loop() {
         const Stopwatch watch;
-        const auto out_of_time = [&] { return options_.time_seconds && watch.seconds() >= *options_.time_seconds; };
+        const auto out_of_time = [&] {
+            return (options_.time_seconds && watch.seconds() >= *options_.time_seconds) || (options_.enough && options_.enough());
+        };
         while (!check_stop()) {
             while (!check_stop() && start_held_back()) {
             }

@@ -16,7 +16,10 @@ namespace hpo::tune {
 class Actions {
 public:
     /// `words` are those of the command line, without the program.
-    explicit Actions(std::vector<std::string> words) : words_{std::move(words)} {}
+    Actions(std::vector<std::string> words, std::vector<std::string> behind_dashes)
+        : words_{std::move(words)}, behind_dashes_{std::move(behind_dashes)} {}
+    /// Of `run`: the words behind "--".
+    [[nodiscard]] const std::vector<std::string>& behind_dashes() const noexcept { return behind_dashes_; }
     [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
     void on(CLI::App* command, std::function<int()> action) { actions_.emplace_back(command, std::move(action)); }
     [[nodiscard]] int run() const {
@@ -27,7 +30,7 @@ public:
     }
 
 private:
-    std::vector<std::string> words_;
+    std::vector<std::string> words_, behind_dashes_;
     std::vector<std::pair<CLI::App*, std::function<int()>>> actions_;
 };
 

@@ -16,6 +16,7 @@
 #include "tune/commands/commands.hpp"
 #include "tune/commands/supervision.hpp"
 #include "tune/display/run_log.hpp"
+#include "tune/optimize/run_program.hpp"
 #include "tune/settings/settings.hpp"
 #include "tune/study_run/interrupts.hpp"
 #include "tune/study_run/rehearsal.hpp"
@@ -97,7 +98,33 @@ void add_run(CLI::App& app, Actions& actions) {
     show_card_option(command);
     auto arguments = std::make_shared<StudyArguments>();
     auto options = std::make_shared<RunOptions>();
+    auto objective = std::make_shared<NamedObjective>();
     add_study_arguments(command, arguments, words_of_run());
+    command->get_option("SCRIPT")->required(false)->description(
+        "the study script (Lua), or FILE.py:NAME: an objective of Optuna in a Python file");
+    command->add_option("--direction", objective->directions,
+                        "of FILE.py:NAME: minimize (default) or maximize; for several values minimize,maximize");
+    command->add_option("--metric", objective->metric, "of FILE.py:NAME: what its value is called")->default_str("value");
+    command->add_option("--python", objective->python, "of FILE.py:NAME: the interpreter")->default_str("python3");
+    struct Part {
+        const char* option;
+        const char* of_trainer;
+        const char* help;
+    };
+    for (const Part& part :
+         {Part{"--batch-parameter", "batch", "the program's parameter that is its effective batch: hpo may then split it"},
+          Part{"--micro-batch-parameter", "micro_batch", "the program's parameter that gets the examples of one forward pass"},
+          Part{"--accumulate-parameter", "accumulate", "the program's parameter that gets the forward passes of one optimizer step"}}) {
+        command
+            ->add_option_function<std::string>(
+                part.option,
+                [arguments, name = std::string{part.of_trainer}](const std::string& text) {
+                    arguments->trainer_option.push_back(name + "=" + text);
+                },
+                part.help)
+            ->type_name("NAME")
+            ->check(not_empty("the name of a parameter"));
+    }
     command->add_flag("--json", options->json, "the result as JSON on stdout");
     command->add_flag("--rehearse", options->rehearse,
                       "with --card: nothing is computed or kept; says what would run out of memory, and what would be shrunk");
@@ -112,7 +139,31 @@ void add_run(CLI::App& app, Actions& actions) {
     command->add_flag("-v,--verbose", options->verbose, "show every setting and where it came from");
     command->footer("Ctrl-C once ends the running trials and leaves; twice leaves at once. Neither loses a finished trial.\n" +
                     std::string{exit_codes});
-    actions.on(command, [command, arguments, options, supervised, supervision, &actions] {
+    actions.on(command, [command, arguments, options, objective, supervised, supervision, &actions] {
+        const std::vector<std::string>& behind = actions.behind_dashes();
+        const bool is_program = arguments->script.empty();
+        if (is_program && behind.empty())
+            throw Error{Errc::usage,
+                        "command line: got neither a script nor a program; expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS"};
+        if (is_program) arguments->program = behind;
+        if (arguments->script.ends_with(".py"))
+            throw Error{Errc::usage, "command line: " + arguments->script +
+                                         ": no study script; a program goes behind --: hpo-tune run -- python " + arguments->script +
+                                         "; for an objective in it: hpo-tune run " + arguments->script + ":NAME"};
+        if (!is_program && names_objective(arguments->script)) {
+            objective->arguments = behind;
+            *arguments = objective_study(std::move(*arguments), *objective);
+        } else {
+            for (const char* of_objective : {"--direction", "--metric", "--python"}) {
+                if (command->count(of_objective) > 0) throw Error{Errc::usage, std::string{of_objective} + ": it is for FILE.py:NAME"};
+            }
+            if (!is_program && !behind.empty())
+                throw Error{Errc::usage,
+                            "command line: words behind --; expected them for FILE.py:NAME, or for a program without a script"};
+        }
+        if (is_program && *supervised)
+            throw Error{Errc::usage, "--supervise: a program that calls optimize is not started again; leave it out"};
+        if (is_program) return run_program(*arguments, *options);
         require_real_card_or_rehearsal(options->rehearse);
         for (const char* of_supervisor : {"--restarts", "--restart-pause"}) {
             if (command->count(of_supervisor) > 0 && !*supervised && !options->supervised.is_so())

@@ -52,6 +52,12 @@ std::string reason_of(const Trial& trial) {
     return failure_text(*last.failure) + (decided ? "; " + last.decision : "");
 }
 
+/// The attempt's parameters, as far as they are known before it runs.
+std::string params_text(const Trial& trial, const Attempt& attempt) {
+    const ParamSet& params = params_of(trial, attempt);
+    return params.empty() ? "asks for its parameters" : summary_of(params);
+}
+
 /// A bar before figures, where there is room for one.
 std::string meter(double share, std::size_t width) { return width > 0 ? bar(share, width) + " " : ""; }
 
@@ -100,16 +106,20 @@ void Progress::study_opened(const Study& study, const std::vector<Trial>& trials
         count(trial);
         learn_pace(trial);
     }
+    const bool is_endless = settings_.trials >= endless_trials;
     if (trials.empty())
-        return line("study " + study.name + ": new, " + tools::counted(static_cast<std::size_t>(settings_.trials), "trial"));
+        return line("study " + study.name + ": new, " +
+                    (is_endless ? "runs until it is stopped" : tools::counted(static_cast<std::size_t>(settings_.trials), "trial")));
     const auto done = static_cast<std::int64_t>(counts_.ended());
     const std::size_t interrupted = counts_.interrupted;
     const std::size_t open = counts_.running + counts_.waiting;
-    std::string text = "study " + study.name + ": " + std::to_string(done) + " of " + std::to_string(settings_.trials) + " done";
+    std::string text =
+        "study " + study.name + ": " + std::to_string(done) + (is_endless ? "" : " of " + std::to_string(settings_.trials)) + " done";
     if (interrupted > 0)
         text += ", " + std::to_string(interrupted) + (interrupted == 1 ? " interrupted one does" : " interrupted ones do") + " not count";
     if (open > 0) text += ", " + std::to_string(open) + " running or waiting";
     const std::int64_t missing = std::max<std::int64_t>(0, settings_.trials - done);
+    if (is_endless) return line(text + "; runs until it is stopped");
     line(text + (missing > 0 ? "; " + std::to_string(missing) + " to go" : "; nothing to do"));
 }
 
@@ -138,7 +148,7 @@ void Progress::learn_pace(const Trial& trial) {
 }
 
 std::optional<double> Progress::seconds_left() const {
-    if (paced_ == 0) return std::nullopt;
+    if (paced_ == 0 || settings_.trials >= endless_trials) return std::nullopt;
     const double usual = paced_seconds_ / static_cast<double>(paced_);
     const auto now = std::chrono::steady_clock::now();
     double work = 0;     // seconds of one worker
@@ -194,11 +204,11 @@ void Progress::attempt_started(const Trial& trial, const Attempt& attempt) {
     Running& running = running_[trial.number];
     running = Running{.device = attempt.plan.device, .begin = running.begin};
     running.what = plan_of(attempt.plan) + (attempt.index > 0 ? " (attempt " + std::to_string(attempt.index + 1) + ")" : "") + "  " +
-                   summary_of(params_of(trial, attempt));
+                   params_text(trial, attempt);
     if (settings_.style == ProgressStyle::plain && attempt.index == 0) {
         const std::string pieces = attempt.plan.accumulation_steps() > 1 ? "; " + plan_of(attempt.plan) : "";
         const std::string device = settings_.devices.size() > 1 ? "; on " + attempt.plan.device : "";
-        line("trial " + std::to_string(trial.number) + ": " + summary_of(params_of(trial, attempt)) + pieces + device);
+        line("trial " + std::to_string(trial.number) + ": " + params_text(trial, attempt) + pieces + device);
     }
     idle();
 }
@@ -355,9 +365,11 @@ void Progress::draw(const std::vector<std::string>& above) {
 
 std::string Progress::head(std::size_t width) const {
     const auto done = static_cast<std::int64_t>(counts_.ended());
-    const double share = settings_.trials > 0 ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
+    const double share =
+        settings_.trials > 0 && settings_.trials < endless_trials ? static_cast<double>(done) / static_cast<double>(settings_.trials) : 0;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-    const std::string count = std::to_string(done) + "/" + std::to_string(settings_.trials);
+    const bool is_endless = settings_.trials >= endless_trials;
+    const std::string count = std::to_string(done) + (is_endless ? "" : "/" + std::to_string(settings_.trials));
     std::string rate;
     const auto rest = seconds_left();
     const std::string left = rest ? "left " + duration(*rest) : "";

@@ -7,12 +7,15 @@ namespace hpo::tune {
 
 std::vector<std::string> run_words(const Settings& settings, const std::map<std::string, std::string>& changed) {
     const StudyArguments& typed = settings.arguments();
-    std::vector<std::string> command{"run", typed.script};
+    std::vector<std::string> command{"run"};
+    if (typed.program.empty()) command.push_back(typed.script);
     const auto add = [&](const std::string& option, const std::vector<std::string>& values) {
         for (const std::string& value : values) command.insert(command.end(), {"--" + option, value});
     };
     std::map<std::string, std::string> words = typed.words;
     words.erase("save-best");
+    if (!typed.program.empty())  // its study may have got another name than the program gave it
+        words.insert({{"study", settings.text("study")}, {"store", settings.text("store")}});
     for (const auto& [word, text] : changed) words[word] = text;
     for (const auto& [word, text] : words) add(word, {text});
     add("set", typed.set);
@@ -26,6 +29,9 @@ std::vector<std::string> run_words(const Settings& settings, const std::map<std:
     else if (!typed.save_best.empty()) command.push_back("--save-best=" + typed.save_best);
     if (typed.supervise) command.emplace_back("--supervise");
     if (typed.accept_changed_options) command.emplace_back("--accept-changed-options");
+    if (!typed.program.empty()) command.emplace_back("--");
+    command.insert(command.end(), typed.program.begin(), typed.program.end());
+    command.insert(command.end(), typed.objective.begin(), typed.objective.end());
     return command;
 }
 

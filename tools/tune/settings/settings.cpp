@@ -10,6 +10,8 @@
 #include "hpo/base/duration.hpp"
 #include "hpo/core/device_word.hpp"
 #include "hpo/core/plan_text.hpp"
+#include "hpo/pruner/none.hpp"
+#include "hpo/sampler/random.hpp"
 #include "hpo/store/location.hpp"
 #include "hpo/trainer/objectives.hpp"
 #include "hpo/trainer/parameter_type.hpp"
@@ -72,7 +74,7 @@ std::filesystem::path shipped_rules() {
 }
 
 script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print print) {
-    if (allocator::begins_as_trace(arguments.script)) {
+    if (!arguments.script_text && allocator::begins_as_trace(arguments.script)) {
         throw Error{Errc::script,
                     arguments.script + ": an allocation trace and no study script; hpo-tune trace " + arguments.script + " shows it"};
     }
@@ -89,6 +91,7 @@ script::StudyScript load(const StudyArguments& arguments, script::Sandbox::Print
         options.trainer_options.insert_or_assign(std::move(name), std::move(value));
     }
     try {
+        if (arguments.script_text) return script::StudyScript::from_text(*arguments.script_text, arguments.script, std::move(options));
         return script::StudyScript::load(arguments.script, std::move(options));
     } catch (const Error& error) {
         if (error.code() != Errc::unknown_name) throw;  // else a --set that the script does not declare
@@ -328,7 +331,15 @@ AnyPolicies Settings::policies() const {
     const auto make = [&](const auto& kind, const char* word) {
         return kind.make(place(word), registry::parse_policy_spec(place(word), text(word)));
     };
-    return {make(registries.samplers, "sampler"), make(registries.pruners, "pruner"), make(registries.guards, "guard"),
+    const auto is_of_program = [&](const char* word) {
+        if (text(word) != program_policy) return false;
+        if (description().asks_while_running) return true;
+        throw bad_value(place(word), "'" + text(word) + "'",
+                        "it only for a program that calls study.optimize; see hpo-tune policies " + std::string{word});
+    };
+    return {is_of_program("sampler") ? registry::AnySampler{sampler::Random{}} : make(registries.samplers, "sampler"),
+            is_of_program("pruner") ? registry::AnyPruner{pruner::None{}} : make(registries.pruners, "pruner"),
+            make(registries.guards, "guard"),
             script::ScriptRecovery<registry::AnyRecovery>{script_, make(registries.recoveries, "recovery")}};
 }
 

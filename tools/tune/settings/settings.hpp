@@ -27,7 +27,10 @@ namespace hpo::tune {
 
 /// What a person typed about a study; the words are those that a script may use too.
 struct StudyArguments {
-    std::string script;
+    std::string script;                       ///< its file, or what errors call `script_text`
+    std::optional<std::string> script_text;   ///< of a script that is no file
+    std::vector<std::string> program;         ///< whose call of optimize the study is; empty: it is a script's
+    std::vector<std::string> objective;       ///< further words of the command line that say FILE.py:NAME, and its arguments behind --
     std::vector<std::string> set;             ///< NAME=VALUE of hpo.option
     std::vector<std::string> trainer_option;  ///< NAME=VALUE of an option of the trainer
     std::vector<std::string> fix;             ///< NAME=VALUE of a parameter
@@ -44,6 +47,9 @@ void add_study_arguments(CLI::App* command, const std::shared_ptr<StudyArguments
 
 /// Refuses an empty text, which would otherwise count as an option that was not given. `expected` is how --help shows the value.
 [[nodiscard]] CLI::Validator not_empty(const std::string& expected);
+
+/// As sampler or pruner of a program that calls optimize: its own, which goes on in the program.
+inline constexpr const char* program_policy = "optuna";
 
 /// The four policies of a command line.
 using AnyPolicies =
@@ -107,6 +113,7 @@ public:
     [[nodiscard]] std::string plan_place() const { return arguments_.plan.empty() ? arguments_.script + ": plan" : "--plan"; }
     /// Where the best trial's model is kept; empty: nowhere. `study_id` names the standard folder, beside the store.
     [[nodiscard]] std::filesystem::path best_model_folder(std::int64_t study_id) const;
+    /// In place of `program_policy` stands another one, for whoever has the program.
     [[nodiscard]] AnyPolicies policies() const;
     /// The whole as JSON text, for the store. `space` are the space's parameters with their distributions in words.
     [[nodiscard]] std::string json(const std::map<std::string, std::string>& space) const;

@@ -58,28 +58,17 @@ std::string explaining_tool(const TuneResult& result, const analysis::StudyCount
     return "look closer: hpo-analyze summary";
 }
 
-/// Why the breaker ended the run, and what was tried.
-std::string trip_text(const BreakerTrip& trip) {
-    const bool row = trip.failures == trip.of;
-    return "the run was ended, because " + std::to_string(trip.failures) +
-           (row ? " trials in a row" : " of the latest " + std::to_string(trip.of) + " trials") +
-           " failed in the same way: " + std::string{to_text(trip.latest.kind)} +
-           (trip.latest.where.empty() ? "" : " in " + trip.latest.where) + (trip.device.empty() ? "" : " on " + trip.device) + ": " +
-           failure_line(trip.latest) + " (trial " + std::to_string(trip.trial) + (trip.tried.empty() ? "" : "; recovery: " + trip.tried) +
-           "); --breaker 0 goes on whatever fails";
-}
-
-bool is_done(const TuneResult& result, const analysis::StudyCounts& counts, const Settings& settings) {
-    return !result.interrupted && static_cast<std::int64_t>(counts.ended()) >= settings.whole("trials", 1);
+bool is_done(const TuneResult& result, const analysis::StudyCounts& counts, std::int64_t wanted) {
+    return !result.interrupted && static_cast<std::int64_t>(counts.ended()) >= wanted;
 }
 
 /// The command that goes on with the study; if it is done, with twice as many trials.
-std::string next_command(const TuneResult& result, const analysis::StudyCounts& counts, const Settings& settings) {
-    if (!is_done(result, counts, settings)) return run_command(settings);
+std::string next_command(const TuneResult& result, const analysis::StudyCounts& counts, const Settings& settings, std::int64_t wanted) {
+    if (!is_done(result, counts, wanted)) return run_command(settings);
     return run_command(settings, {{"trials", std::to_string(2 * counts.ended())}});
 }
 
-void print_text(const TuneResult& result, const Settings& settings) {
+void print_text(const TuneResult& result, const Settings& settings, std::int64_t wanted) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     std::cout << "study " << tools::on_one_line(result.study.name) << ": " << tools::states_text(counts) << "; " << tools::oom_text(counts)
               << "\n";
@@ -103,7 +92,7 @@ void print_text(const TuneResult& result, const Settings& settings) {
     }
     std::cout << explaining_tool(result, counts) << " --store " << shell_quoted(settings.text("store")) << " --study "
               << shell_quoted(result.study.name) << "\n"
-              << (is_done(result, counts, settings) ? "more trials: " : "go on: ") << next_command(result, counts, settings) << "\n";
+              << (is_done(result, counts, wanted) ? "more trials: " : "go on: ") << next_command(result, counts, settings, wanted) << "\n";
 }
 
 void print_model(const KeptModel& kept, const TuneResult& result, const Settings& settings) {
@@ -163,14 +152,14 @@ Json trip_json(const std::optional<BreakerTrip>& trip) {
             {"latest_trial", trip->trial}};
 }
 
-void print_json(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept) {
+void print_json(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept) {
     const analysis::StudyCounts counts = analysis::count(result.trials);
     const Trial* best = result.best();
     Json json{{"study", result.study.name},
               {"store", settings.text("store")},
               {"interrupted", result.interrupted},
               {"breaker", trip_json(result.broken)},
-              {"next_command", next_command(result, counts, settings)},
+              {"next_command", next_command(result, counts, settings, wanted)},
               {"complete", counts.complete},
               {"pruned", counts.pruned},
               {"infeasible", counts.infeasible},
@@ -190,9 +179,20 @@ void print_json(const TuneResult& result, const Settings& settings, const std::o
 
 }  // namespace
 
-void print_result(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept, bool as_json) {
-    if (as_json) return print_json(result, settings, kept);
-    print_text(result, settings);
+std::string trip_text(const BreakerTrip& trip) {
+    const bool row = trip.failures == trip.of;
+    return "the run was ended, because " + std::to_string(trip.failures) +
+           (row ? " trials in a row" : " of the latest " + std::to_string(trip.of) + " trials") +
+           " failed in the same way: " + std::string{to_text(trip.latest.kind)} +
+           (trip.latest.where.empty() ? "" : " in " + trip.latest.where) + (trip.device.empty() ? "" : " on " + trip.device) + ": " +
+           failure_line(trip.latest) + " (trial " + std::to_string(trip.trial) + (trip.tried.empty() ? "" : "; recovery: " + trip.tried) +
+           "); --breaker 0 goes on whatever fails";
+}
+
+void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,
+                  bool as_json) {
+    if (as_json) return print_json(result, settings, wanted, kept);
+    print_text(result, settings, wanted);
     if (kept) print_model(*kept, result, settings);
 }
 

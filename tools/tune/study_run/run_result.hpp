@@ -9,8 +9,13 @@
 
 namespace hpo::tune {
 
-/// Prints what came of the run, as text or as JSON. `kept` is nothing where no models are kept.
-void print_result(const TuneResult& result, const Settings& settings, const std::optional<KeptModel>& kept, bool as_json);
+/// Why the breaker ended the run, and what was tried.
+[[nodiscard]] std::string trip_text(const BreakerTrip& trip);
+
+/// Prints what came of the run, as text or as JSON. `wanted` are the trials that it should have in all. `kept` is nothing where no models
+/// are kept.
+void print_result(const TuneResult& result, const Settings& settings, std::int64_t wanted, const std::optional<KeptModel>& kept,
+                  bool as_json);
 
 /// The exit status of the run. Says why on standard error if the run did not do what was asked.
 [[nodiscard]] int exit_status(const TuneResult& result, const std::optional<KeptModel>& kept);

@@ -64,6 +64,18 @@ Study open_same_study(Store& store, const Settings& settings) {
     return study;
 }
 
+/// While it lives, results go to standard error: what a program prints stays alone on standard output.
+class ResultOnStandardError {
+public:
+    ResultOnStandardError() = default;
+    ResultOnStandardError(const ResultOnStandardError&) = delete;
+    ResultOnStandardError& operator=(const ResultOnStandardError&) = delete;
+    ~ResultOnStandardError() { std::cout.rdbuf(standard_output_); }
+
+private:
+    std::streambuf* standard_output_ = std::cout.rdbuf(std::cerr.rdbuf());
+};
+
 /// What the trainer finds wrong with one proposal, so that data that are missing do not fail every trial of a study. Memory
 /// that does not suffice is no reason to stop: each trial has its guard and its recovery. A proposal that is too large for
 /// most_real_step_bytes is looked at by its shapes alone.
@@ -88,7 +100,7 @@ std::vector<std::string> problems_before_start(worker::Pool& pool, const std::st
 
 }  // namespace
 
-StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options)
+StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options, ProgramFront* front, const OptimizeCall& call)
     : options_{options},
       settings_{arguments},
       policies_{settings_.policies()},
@@ -99,7 +111,10 @@ StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options)
             .time_seconds = settings_.time_seconds(),
             .fixed = settings_.fixed(),
             .plan = settings_.plan(),
-            .breaker = settings_.whole("breaker", 0)} {}
+            .breaker = settings_.whole("breaker", 0),
+            .asks_while_running = settings_.description().asks_while_running},
+      front_{front},
+      call_{call} {}
 
 StudyRun::~StudyRun() {
     if (progress_) progress_->finish();
@@ -109,9 +124,11 @@ int StudyRun::run() {
     begin_log();
     try {
         const int status = run_unlogged();
+        if (status == exit_code(Errc::bad_value)) tell_program_of_error("hpo-tune has refused the study, and has said why");
         if (log_) log_->run_ends("status " + std::to_string(status));
         return status;
     } catch (const std::exception& error) {
+        tell_program_of_error(error.what());
         const auto* known = dynamic_cast<const Error*>(&error);
         if (log_) log_->run_ends("status " + std::to_string(exit_code(known ? known->code() : Errc::usage)) + ": " + error.what());
         throw;
@@ -124,17 +141,19 @@ int StudyRun::run_unlogged() {
     ask_trainer();
     if (trainer_refuses_script()) return refusal;
     find_devices();
+    if (tune_.asks_while_running) start_program();
     start_workers();
-    if (trainer_refuses_first_proposal()) return refusal;
+    if (!tune_.asks_while_running && trainer_refuses_first_proposal()) return refusal;
     watch_interrupts();
     is_new_ = !std::filesystem::exists(store::file_of(settings_.text("store")));
-    if (is_new_ && device_is_too_small_for({})) return refusal;
+    if (is_new_ && !tune_.asks_while_running && device_is_too_small_for({})) return refusal;
     open_store();
-    show_progress();
     tell_tuner_of_trainer();
     tune_.stop_requested = [this] { return stop_requested(); };
     open_study();
-    if (!is_new_ && device_is_too_small_for_stored_study()) return refusal;
+    if (front_) hand_study_to_program();
+    show_progress();
+    if (!is_new_ && !tune_.asks_while_running && device_is_too_small_for_stored_study()) return refusal;
     keep_checkpoints();
     keep_best_model();
     try {
@@ -166,6 +185,10 @@ void StudyRun::begin_log() {
 
 void StudyRun::try_out_script() {
     require_writable_store(store::file_of(settings_.text("store")));
+    if (tune_.asks_while_running) {  // what it asks for is known once it asks
+        proposals_.resize(1);
+        return;
+    }
     require_fixed(settings_);
     proposals_ = draw_proposals(settings_);
     for (const std::string& name : never_asked(settings_, proposals_)) {
@@ -186,6 +209,30 @@ bool StudyRun::trainer_refuses_script() {
     const RuleProblems rules = rule_problems(settings_, info_, proposals_);
     return refused(unsuitable_parameters(settings_, info_, proposals_)) || refused({rules.impossible.begin(), rules.impossible.end()}) ||
            refused({rules.failing.begin(), rules.failing.end()});
+}
+
+void StudyRun::start_program() {
+    if (!front_) {
+        watch_interrupts();
+        front_ = &own_front_.emplace(words_of_program(settings_));
+        auto call = front_->next_call();
+        if (!call) {
+            const int status = front_->wait();
+            if (was_interrupted()) throw Error{Errc::interrupted, "interrupted before the program called optimize"};
+            throw Error{Errc::bad_value, settings_.arguments().script + ": the program ended with status " + std::to_string(status) +
+                                             " and did not call optimize"};
+        }
+        call_ = *std::move(call);
+    }
+    if (!call_.directions.empty() && call_.directions != settings_.directions()) {
+        const std::string what = settings_.arguments().script + ": the program's study has other directions than the script";
+        throw Error{Errc::bad_value, what};
+    }
+    for (const auto& [name, value] : front_->variables_of_attempts(call_)) ::setenv(name.c_str(), value.c_str(), 1);
+    if (!call_.forks) note("each attempt runs the program anew, since it cannot fork: " + call_.why_not);
+    for (const std::string& text : notes_of(call_)) note(text);
+    if (settings_.text("sampler") == program_policy) policies_.sampler = registry::AnySampler{ProgramSampler{*front_}};
+    if (settings_.text("pruner") == program_policy) policies_.pruner = registry::AnyPruner{ProgramPruner{*front_}};
 }
 
 void StudyRun::find_devices() {
@@ -284,6 +331,19 @@ bool StudyRun::device_is_too_small_for_stored_study() {
     return device_is_too_small_for({study_.name, study_.directions, stored_, {}, other_studies});
 }
 
+void StudyRun::hand_study_to_program() {
+    is_handed_over_ = true;
+    front_->opened(call_, std::filesystem::absolute(store::file_of(settings_.text("store"))).string(), study_.name);
+    store_->refresh(study_.id, stored_);  // the program may have added trials that it had in memory
+    const std::string& given = settings_.all().at("trials").origin;
+    if (given == "default") {
+        const auto done = static_cast<std::int64_t>(std::ranges::count_if(stored_, counts_as_done));
+        tune_.trials = call_.trials ? done + *call_.trials : endless_trials;
+    }
+    if (!tune_.time_seconds) tune_.time_seconds = call_.seconds;
+    tune_.enough = [this] { return front_->wants_stop(); };
+}
+
 void StudyRun::keep_checkpoints() {
     if (!info_.checkpoints) return;
     checkpoints_.emplace(store::file_of(settings_.text("store")), study_.id, checkpoint_conditions(settings_, info_));
@@ -334,12 +394,36 @@ int StudyRun::conclude(const TuneResult& result) {
         checkpoints_->settle(result.trials, !result.interrupted && ended >= tune_.trials);
     }
     const auto kept = models_ ? std::optional{models_->settle(result.trials)} : std::nullopt;
+    std::optional<ResultOnStandardError> beside;
+    if (!settings_.arguments().program.empty()) beside.emplace();
     if (options_.rehearse) {
         print_rehearsal(result, options_.json);
         return result.interrupted ? exit_code(Errc::interrupted) : 0;
     }
-    print_result(result, settings_, kept, options_.json);
+    print_result(result, settings_, tune_.trials, kept, options_.json);
+    if (front_) tell_program_of_end(result);
+    if (program_gone_) return exit_code(Errc::plugin);
     return exit_status(result, kept);
+}
+
+void StudyRun::tell_program_of_end(const TuneResult& result) {
+    if (result.interrupted) front_->ended("interrupted", "");
+    else if (result.broken) front_->ended("breaker", trip_text(*result.broken));
+    else front_->ended(front_->wants_stop() ? "stopped" : "done", "");
+    is_handed_over_ = false;
+    if (!own_front_) return;
+    if (const int status = own_front_->wait(); status != 0)
+        note("the program ended with status " + std::to_string(status) + " after its study");
+}
+
+void StudyRun::tell_program_of_error(const std::string& what) noexcept {
+    try {
+        if (!front_) return;
+        if (own_front_) return own_front_->end();  // this process says what is wrong
+        if (std::exchange(is_handed_over_, false)) front_->ended("error", what);
+        else front_->refuse(what);
+    } catch (const std::exception&) {  // the program has gone
+    }
 }
 
 bool StudyRun::refused(const std::vector<std::string>& problems) {
@@ -365,6 +449,7 @@ void StudyRun::attempt_started() {
 }
 
 void StudyRun::trial_finished(const Trial& trial) {
+    if (front_) front_->finished(trial);
     if (counts_as_done(trial)) options_.supervised.trial_finished();
     if (const auto unmeasured = has_told_unmeasured_ ? std::nullopt : unmeasured_budget(settings_, info_, trial)) {
         has_told_unmeasured_ = true;
@@ -375,6 +460,9 @@ void StudyRun::trial_finished(const Trial& trial) {
 }
 
 bool StudyRun::stop_requested() {
+    if (is_handed_over_ && !program_gone_ && (program_gone_ = front_->gone()))
+        note(*program_gone_ + ", so its running trials end; a later run of the study runs them again");
+    if (program_gone_) return true;
     if (!was_interrupted()) return false;
     if (!std::exchange(has_told_interrupt_, true)) note("interrupted: ending the running trials; again to leave at once");
     return true;

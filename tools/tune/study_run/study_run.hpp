@@ -16,6 +16,8 @@
 #include "tune/display/progress.hpp"
 #include "tune/display/run_log.hpp"
 #include "tune/models/checkpoint_folders.hpp"
+#include "tune/optimize/optimize_call.hpp"
+#include "tune/optimize/program_front.hpp"
 #include "tune/settings/settings.hpp"
 #include "tune/study_run/model_keeper.hpp"
 #include "tune/study_run/study_workers.hpp"
@@ -39,7 +41,9 @@ struct RunOptions {
 class StudyRun {
 public:
     /// Reads the settings. Throws Error for anything that is wrong with the command line or the script.
-    StudyRun(const StudyArguments& arguments, const RunOptions& options);
+    StudyRun(const StudyArguments& arguments, const RunOptions& options) : StudyRun{arguments, options, nullptr, {}} {}
+    /// Runs a call of optimize of a program. `front` is null for all other studies.
+    StudyRun(const StudyArguments& arguments, const RunOptions& options, ProgramFront* front, const OptimizeCall& call);
     StudyRun(const StudyRun&) = delete;
     StudyRun& operator=(const StudyRun&) = delete;
     /// Clears the progress display before the workers end, which takes a while.
@@ -59,6 +63,7 @@ private:
     void try_out_script();
     void ask_trainer();
     [[nodiscard]] bool trainer_refuses_script();
+    void start_program();
     void find_devices();
     void start_workers();
     [[nodiscard]] bool trainer_refuses_first_proposal();
@@ -67,6 +72,7 @@ private:
     void show_progress();
     void tell_tuner_of_trainer();
     void open_study();
+    void hand_study_to_program();
     [[nodiscard]] bool device_is_too_small_for_stored_study();
     void keep_checkpoints();
     void keep_best_model();
@@ -83,6 +89,8 @@ private:
     void show(const std::string& text);
     /// Says what is wrong. Returns true if something is.
     [[nodiscard]] bool refused(const std::vector<std::string>& problems);
+    void tell_program_of_end(const TuneResult& result);
+    void tell_program_of_error(const std::string& what) noexcept;
     void attempt_started();
     void trial_finished(const Trial& trial);
     [[nodiscard]] bool stop_requested();
@@ -103,7 +111,12 @@ private:
     std::optional<RunLog> log_;
     std::optional<Progress> progress_;
     std::optional<StudyWorkers> workers_;
-    bool is_new_ = false;  ///< the store
+    std::optional<ProgramFront> own_front_;  ///< of a script's program that asks for its parameters
+    ProgramFront* front_ = nullptr;          ///< own_front_, or that of the program whose call of optimize this run is; null: neither
+    OptimizeCall call_;
+    std::optional<std::string> program_gone_;  ///< how the program ended before its study did
+    bool is_handed_over_ = false;              ///< the study was opened for the program, which was not told its end
+    bool is_new_ = false;                      ///< the store
     std::optional<store::Sqlite> store_;
     Study study_;
     std::vector<Trial> stored_;  ///< trials of the study, before the tuner reads them

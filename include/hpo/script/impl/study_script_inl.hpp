@@ -77,6 +77,7 @@ HPO_INLINE StudyScript::Runtime::Runtime(std::string_view text, std::string name
 }
 
 HPO_INLINE void StudyScript::Runtime::ask(SpaceTrial& trial) {
+    if (space_ == LUA_NOREF) return;
     hold_back();
     try {
         call([&](lua_State* L) {
@@ -117,13 +118,10 @@ HPO_INLINE std::optional<Recovery> StudyScript::Runtime::run_rule(int rule, cons
 }
 
 HPO_INLINE void StudyScript::Runtime::install_module(lua_State* L) {
-    static constexpr luaL_Reg functions[] = {{"study", &Runtime::define_study},
-                                             {"option", &Runtime::declare_option},
-                                             {"command", &Runtime::command},
-                                             {"retry", &recovery_answer::retry},
-                                             {"prune", &recovery_answer::prune},
-                                             {"fail", &recovery_answer::fail},
-                                             {nullptr, nullptr}};
+    static constexpr luaL_Reg functions[] = {{"study", &Runtime::define_study},  {"option", &Runtime::declare_option},
+                                             {"command", &Runtime::command},     {"python", &Runtime::python},
+                                             {"retry", &recovery_answer::retry}, {"prune", &recovery_answer::prune},
+                                             {"fail", &recovery_answer::fail},   {nullptr, nullptr}};
     lua_pushcfunction(L, &Runtime::unknown_function);
     lua_pushcfunction(L, &Runtime::module_assigned);
     read_only::install(L, module_name);
@@ -149,7 +147,7 @@ HPO_INLINE int StudyScript::Runtime::module_assigned(lua_State* L) {
 }
 
 HPO_INLINE int StudyScript::Runtime::unknown_function(lua_State* L) {
-    static const std::vector<std::string> known{"command", "fail", "option", "prune", "retry", "study"};
+    static const std::vector<std::string> known{"command", "fail", "option", "prune", "python", "retry", "study"};
     raise(L, unknown_name("hpo", "function", lua_type(L, 2) == LUA_TSTRING ? clipped(lua_tostring(L, 2)) : type_text(L, 2), known).what());
 }
 
@@ -160,7 +158,12 @@ HPO_INLINE int StudyScript::Runtime::define_study(lua_State* L) {
     if (lua_type(L, 1) != LUA_TTABLE) raise_wrong_type(L, 1, "hpo.study", "the study", "a table");
     study_reader::read(L, 1, runtime.study);
     runtime.space_ = function_member(L, "space");
-    if (runtime.space_ == LUA_NOREF) raise(L, "hpo.study: got no space; expected space = function(trial) ... end");
+    const auto optimize = runtime.study.trainer_options.find("optimize");
+    runtime.study.asks_while_running = optimize != runtime.study.trainer_options.end() && optimize->second == Value{true};
+    if (runtime.study.asks_while_running && runtime.space_ != LUA_NOREF)
+        raise(L, "hpo.study: got a space; the program asks for its parameters itself, so leave it out");
+    if (!runtime.study.asks_while_running && runtime.space_ == LUA_NOREF)
+        raise(L, "hpo.study: got no space; expected space = function(trial) ... end");
     runtime.on_oom_ = function_member(L, "on_oom");
     runtime.on_failure_ = function_member(L, "on_failure");
     runtime.study.has_on_oom = runtime.on_oom_ != LUA_NOREF;
@@ -225,8 +228,19 @@ HPO_INLINE std::optional<Value> StudyScript::Runtime::parse(std::string_view tex
     return std::nullopt;
 }
 
-HPO_INLINE int StudyScript::Runtime::command(lua_State* L) {
-    if (lua_type(L, 1) != LUA_TTABLE) (void)require_list(L, 1, "hpo.command", "the command line");
+HPO_INLINE int StudyScript::Runtime::command(lua_State* L) { return command_trainer(L, "hpo.command", "the command line", {}, false); }
+
+HPO_INLINE int StudyScript::Runtime::python(lua_State* L) {
+    if (lua_type(L, 1) != LUA_TTABLE) (void)require_list(L, 1, "hpo.python", "the file and the objective");
+    lua_getfield(L, 1, "python");
+    const std::string interpreter = lua_isnil(L, -1) ? "python3" : require_text(L, -1, "hpo.python", "python");
+    lua_pop(L, 1);
+    return command_trainer(L, "hpo.python", "the file and the objective", {interpreter, "-m", "hpo._named"}, true);
+}
+
+HPO_INLINE int StudyScript::Runtime::command_trainer(lua_State* L, const char* function, const char* what,
+                                                     const std::vector<std::string>& first_words, bool optimizes) {
+    if (lua_type(L, 1) != LUA_TTABLE) (void)require_list(L, 1, function, what);
     lua_settop(L, 1);
     constexpr int words = 2, trainer = 3;
     lua_newtable(L);
@@ -234,18 +248,23 @@ HPO_INLINE int StudyScript::Runtime::command(lua_State* L) {
     for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {  // named members are options of the trainer
         const bool is_option = lua_type(L, -2) == LUA_TSTRING;
         const std::string_view name = is_option ? lua_tostring(L, -2) : "";
-        if (name == "name" || name == "arguments")
-            raise(L, "hpo.command: got the option '" + std::string{name} + "'; expected the words of the command line without a name");
+        if (optimizes && name == "python") continue;
+        if (name == "name" || name == "arguments" || (optimizes && name == "optimize"))
+            raise(L, std::string{function} + ": got the option '" + std::string{name} +
+                         "'; expected the words of the command line without a name");
         lua_pushvalue(L, -2);
         lua_pushvalue(L, -2);
         lua_rawset(L, is_option ? trainer : words);
     }
     std::string arguments = "[";
-    for (const Value& part : require_list(L, words, "hpo.command", "the command line")) {
-        arguments += (arguments.size() > 1 ? ", " : "") + json_quote(display_text(part));
-    }
+    const auto add = [&](const std::string& word) { arguments += (arguments.size() > 1 ? ", " : "") + json_quote(word); };
+    for (const std::string& word : first_words) add(word);
+    const std::vector<Value> parts = require_list(L, words, function, what);
+    if (optimizes && parts.size() < 2) raise(L, std::string{function} + ": expected a file and the name of an objective in it");
+    for (const Value& part : parts) add(display_text(part));
     set_member(L, "name", Value{std::string{"command"}});
     set_member(L, "arguments", Value{arguments + "]"});
+    if (optimizes) set_member(L, "optimize", Value{true});
     return 1;
 }
 

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs programs of Optuna's users, as they are, with `hpo-tune run -- python PROGRAM`.
+
+    optimize.py HPO_TUNE EXPECTED_OPTUNA SCENARIO
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+import optuna
+from optuna.trial import TrialState
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+warnings.simplefilter("ignore")
+MAJOR = int(optuna.__version__.split(".")[0])
+
+
+class Ran:
+    def __init__(self, out, error, status):
+        self.out, self.error, self.status = out, error, status
+
+    def said(self, name):
+        """What the program printed as `NAME JSON`."""
+        found = re.search(rf"^{name} (.*)$", self.out, re.M)
+        assert found, (name, self.out, self.error)
+        return json.loads(found.group(1))
+
+
+def started(program, *options, arguments=()):
+    with open("program.py", "w", encoding="utf-8") as file:
+        file.write("import json, optuna\noptuna.logging.set_verbosity(optuna.logging.ERROR)\n" + program)
+    words = [sys.argv[1], "run", "--progress", "none", *options, "--", sys.executable, "program.py", *arguments]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(program, *options, arguments=(), status=0):
+    process = started(program, *options, arguments=arguments)
+    out, error = process.communicate(timeout=200)
+    assert process.returncode == status, (process.returncode, out, error)
+    return Ran(out, error, process.returncode)
+
+
+def storage(path):
+    if MAJOR < 4:  # Optuna before 3.2 knows no newer revision, although the tables are the same
+        return optuna.storages.RDBStorage("sqlite:///" + path, skip_compatibility_check=True)
+    return optuna.storages.RDBStorage("sqlite:///" + path)
+
+
+
+CLOSURE = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--offset", type=float)
+arguments = parser.parse_args()
+
+def objective(trial):
+    x = trial.suggest_float("x", -5, 5)
+    if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+        x += trial.suggest_int("n", 1, 3)
+    for step in range(4):
+        trial.report(x * x + 3 - step, step)
+        if trial.should_prune():
+            raise optuna.TrialPruned()
+    trial.set_user_attr("offset", arguments.offset)
+    return x * x + arguments.offset
+
+study = optuna.create_study(study_name="closure", storage={storage}, load_if_exists=True, sampler=optuna.samplers.TPESampler(seed=1))
+study.optimize(objective, n_trials=25)
+print("best", json.dumps([study.best_value, study.best_params]))
+print("states", json.dumps([trial.state.name for trial in study.trials]))
+"""
+
+
+def a_closure_over_parsed_arguments():
+    ran = run(CLOSURE.replace("{storage}", "None"), arguments=["--offset", "7"])
+    study = optuna.load_study(study_name="closure", storage=storage("hpo.db"))
+    assert len(study.trials) == 25 and {trial.state for trial in study.trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
+    best = study.best_trial
+    assert ran.said("best") == [best.value, best.params] and best.value >= 7 and best.user_attrs["offset"] == 7
+    for trial in study.trials:
+        assert set(trial.params) == ({"x", "kind", "n"} if trial.params["kind"] == "a" else {"x", "kind"}), trial.params
+        if trial.state == TrialState.COMPLETE:
+            assert list(trial.intermediate_values) == [0, 1, 2, 3]
+    assert any(trial.state == TrialState.PRUNED for trial in study.trials)
+
+
+def each_goes_on_with_the_study_of_the_other():
+    program = CLOSURE.replace("{storage}", '"sqlite:///own.db"')
+    run(program, arguments=["--offset", "1"])
+    study = optuna.load_study(study_name="closure", storage=storage("own.db"), sampler=optuna.samplers.RandomSampler())
+    study.optimize(lambda trial: trial.suggest_float("x", -5, 5) ** 2, n_trials=3)
+    run(program, arguments=["--offset", "1"])
+    trials = optuna.load_study(study_name="closure", storage=storage("own.db")).trials
+    assert [trial.number for trial in trials] == list(range(53)) and all(trial.state.is_finished() for trial in trials)
+
+
+def lambdas_partials_methods_and_two_studies():
+    ran = run(
+        """
+import functools
+def power(trial, exponent):
+    return trial.suggest_float("x", 0, 2) ** exponent
+class Model:
+    def __init__(self): self.data = list(range(100))
+    def score(self, trial): return self.data[trial.suggest_int("i", 0, 99)]
+first = optuna.create_study()
+first.optimize(lambda trial: trial.suggest_float("x", 0, 2), n_trials=3)
+first.optimize(functools.partial(power, exponent=3), n_trials=4)
+second = optuna.create_study(direction="maximize")
+second.optimize(Model().score, n_trials=5)
+print("counts", json.dumps([len(first.trials), len(second.trials)]))
+print("names", json.dumps([first.study_name, second.study_name]))
+"""
+    )
+    assert ran.said("counts") == [7, 5]
+    assert ran.said("names") == ["program", "program-2"], ran.out
+
+
+def callbacks_stop_catch_and_errors():
+    ran = run(
+        """
+seen = []
+def objective(trial):
+    x = trial.suggest_int("x", 0, 9)
+    if trial.number == 2:
+        raise KeyError("caught")
+    if trial.number == 4:
+        trial.study.stop()
+    return x
+study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
+study.enqueue_trial({"x": 8}, user_attrs={"asked": True})
+study.set_user_attr("who", "me")
+study.optimize(objective, catch=(KeyError,), callbacks=[lambda study, trial: seen.append([trial.number, trial.state.name])], n_trials=50)
+print("seen", json.dumps(seen))
+print("first", json.dumps([study.trials[0].params, study.trials[0].user_attrs, study.user_attrs["who"]]))
+try:
+    study.optimize(lambda trial: trial.suggest_int("x", 0, 9) / 0, n_trials=5)
+except ZeroDivisionError as error:
+    print("raised", json.dumps(str(error)))
+print("count", len(study.trials))
+""",
+        "--workers",
+        "1",
+    )
+    assert ran.said("seen") == [[0, "COMPLETE"], [1, "COMPLETE"], [2, "FAIL"], [3, "COMPLETE"], [4, "COMPLETE"]], ran.out
+    assert ran.said("first") == [{"x": 8}, {"asked": True}, "me"]
+    assert ran.said("raised") == "division by zero"
+    assert ran.said("count") == 6
+
+
+def the_programs_own_sampler_and_pruner_go_on():
+    ran = run(
+        """
+class Pruner(optuna.pruners.BasePruner):
+    def prune(self, study, trial):
+        return trial.number % 2 == 1 and trial.last_step == 1
+def objective(trial):
+    x = trial.suggest_float("x", 0, 1)
+    for step in range(3):
+        trial.report(x, step)
+        if trial.should_prune():
+            raise optuna.TrialPruned()
+    return x
+study = optuna.create_study(sampler=optuna.samplers.GridSampler({"x": [0.0, 0.25, 0.5, 1.0]}), pruner=Pruner())
+study.optimize(objective, n_trials=4)
+print("xs", json.dumps(sorted(trial.params["x"] for trial in study.trials)))
+print("states", json.dumps([trial.state.name for trial in study.trials]))
+print("steps", json.dumps([len(trial.intermediate_values) for trial in study.trials]))
+""",
+        "--workers",
+        "1",
+    )
+    assert ran.said("xs") == [0.0, 0.25, 0.5, 1.0], ran.out
+    assert ran.said("states") == ["COMPLETE", "PRUNED", "COMPLETE", "PRUNED"]
+    assert ran.said("steps") == [3, 2, 3, 2]
+
+
+def where_forking_is_not_safe_the_program_is_run_again():
+    ran = run(
+        """
+import os, threading
+held = threading.Event()
+threading.Thread(target=held.wait, daemon=True).start()
+begun = os.getpid()
+study = optuna.create_study()
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + (os.getpid() == begun), n_trials=4)
+print("best", json.dumps(study.best_value))
+print("pids", json.dumps([trial.user_attrs for trial in study.trials]))
+"""
+    )
+    assert "each attempt runs the program anew, since it cannot fork: 1 thread" in ran.error, ran.error
+    assert ran.said("best") > 1  # in each attempt, the program that runs the trial is the one that began
+
+
+def several_objectives():
+    ran = run(
+        """
+study = optuna.create_study(directions=["minimize", "maximize"])
+def objective(trial):
+    x = trial.suggest_float("x", 0, 5)
+    return x, x + trial.suggest_float("y", 0, 3)
+study.optimize(objective, n_trials=15)
+print("front", json.dumps(len(study.best_trials)))
+"""
+    )
+    study = optuna.load_study(study_name="program", storage=storage("hpo.db"))
+    assert len(study.trials) == 15 and ran.said("front") == len(study.best_trials) >= 1
+
+
+def a_crash_and_no_memory_end_no_study():
+    ran = run(
+        """
+import os, signal
+def objective(trial):
+    how = trial.suggest_categorical("how", ["well", "segv", "oom", "exit"])
+    if how == "segv": os.kill(os.getpid(), signal.SIGSEGV)
+    if how == "oom": raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.69 GiB of which 1.02 GiB is free.")
+    if how == "exit": os._exit(3)
+    return 1.0
+study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+study.optimize(objective, n_trials=16)
+print("ways", json.dumps([[trial.params["how"], trial.state.name] for trial in study.trials]))
+""",
+        "--breaker",
+        "0",
+    )
+    ways = ran.said("ways")
+    assert len(ways) == 16 and {how for how, _ in ways} == {"well", "segv", "oom", "exit"}, ways
+    for how, state in ways:
+        assert state == {"well": "COMPLETE", "segv": "FAIL", "exit": "FAIL", "oom": "PRUNED"}[how], ways
+
+
+def an_interrupt_is_a_keyboard_interrupt_of_the_program():
+    process = started(
+        """
+import time
+study = optuna.create_study(study_name="long")
+try:
+    study.optimize(lambda trial: time.sleep(trial.suggest_float("x", 0, 0.1)) or 1.0)
+except KeyboardInterrupt:
+    print("interrupted", json.dumps(len([trial for trial in study.trials if trial.state.name == "COMPLETE"])), flush=True)
+"""
+    )
+    for _ in range(600):
+        time.sleep(0.1)
+        if os.path.exists("hpo.db") and len(optuna.load_study(study_name="long", storage=storage("hpo.db")).trials) > 5:
+            break
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert "interrupted " in out, (out, error)
+
+
+def plots_and_importances_afterwards():
+    ran = run(
+        """
+study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + 0.01 * trial.suggest_float("y", 0, 1), n_trials=20)
+print("frame", json.dumps(len(study.trials)))
+print("copy", json.dumps(optuna.create_study(study_name="copy").study_name))
+study.add_trial(optuna.trial.create_trial(value=-1.0, params={"x": 0.5, "y": 0.5}, distributions=study.best_trial.distributions))
+print("best", json.dumps(study.best_value))
+trial = study.ask()
+trial.suggest_float("x", 0, 1)
+study.tell(trial, 0.25)
+print("count", json.dumps(len(study.trials)))
+"""
+    )
+    assert ran.said("frame") == 20 and ran.said("best") == -1.0 and ran.said("count") == 22
+
+
+if __name__ == "__main__":
+    _, _, expected, scenario = sys.argv
+    assert optuna.__version__.startswith(expected), optuna.__version__
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        globals()[scenario]()

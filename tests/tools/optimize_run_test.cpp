@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hpo/store/snapshot.hpp"
+#include "support/catch.hpp"
+#include "support/command.hpp"
+
+using namespace hpo::test;
+using Catch::Contains;
+
+namespace {
+
+constexpr const char* objectives = R"(import math, os, sys, time
+
+def objective(trial):
+    kind = trial.suggest_categorical("kind", ["line", "bowl"])
+    x = trial.suggest_float("x", -5, 5)
+    if kind == "line":
+        return abs(x)
+    trial.set_user_attr("arguments", sys.argv[1:])
+    return x * x + trial.suggest_int("n", 1, 3)
+
+def two(trial):
+    x = trial.suggest_float("x", -5, 5)
+    return x * x, -x
+
+class Pruned(Exception):
+    pass
+Pruned.__name__ = "TrialPruned"
+
+def pruned(trial):
+    trial.report(trial.suggest_float("x", 1, 2), 0)
+    raise Pruned
+
+class Squared:
+    def __call__(self, trial):
+        return trial.suggest_float("x", -5, 5) ** 2
+
+def hungry(trial):
+    size = trial.suggest_categorical("megabytes", [20, 60, 600])
+    held = bytearray(size << 20)
+    for i in range(0, len(held), 4096):
+        held[i] = 1
+    time.sleep(0.3)
+    return size
+
+def mistaken(trial):
+    trial.suggest_float("x", 0, 1)
+    return nothing_of_this_name
+
+def changing(trial):
+    trial.suggest_categorical("c", ["a", "b"] if trial.number == 0 else ["a", "c"])
+    return 1
+
+def slow(trial):
+    x = trial.suggest_float("x", 0, 1)
+    open(f"began-{trial.number}-{os.getpid()}", "w").close()
+    time.sleep(600 if trial.number >= 3 else 0)
+    return x
+)";
+
+/// Runs `hpo-tune run train.py:NAME` in a folder that has the objectives.
+struct Objectives : Workshop {
+    Objectives() { write("train.py", objectives); }
+    [[nodiscard]] CommandResult run(const std::string& name, std::vector<std::string> words = {}) const {
+        words.insert(words.begin(), {tool("hpo-tune"), "run", "train.py:" + name, "--progress", "none"});
+        return run_command(*this, words);
+    }
+    [[nodiscard]] std::vector<hpo::Trial> trials(const std::string& name) const {
+        hpo::store::Snapshot snapshot{file("hpo.db")};
+        return snapshot.trials(snapshot.study("train:" + name));
+    }
+};
+
+/// The fields of /proc/PID/stat behind the name: state, parent, ... Empty if there is no such process.
+std::vector<std::string> fields_of(pid_t pid) {
+    std::ifstream stat{"/proc/" + std::to_string(pid) + "/stat"};
+    std::string text;
+    std::getline(stat, text);
+    const auto name_end = text.rfind(')');
+    if (name_end == std::string::npos) return {};
+    std::istringstream rest{text.substr(name_end + 1)};
+    return {std::istream_iterator<std::string>{rest}, {}};
+}
+bool is_alive(pid_t pid) {
+    const auto fields = fields_of(pid);
+    return !fields.empty() && fields[0] != "Z" && fields[0] != "X";
+}
+pid_t parent_of(pid_t pid) {
+    const auto fields = fields_of(pid);
+    return fields.size() < 2 ? 0 : std::stoi(fields[1]);
+}
+std::vector<pid_t> descendants_of(pid_t ancestor) {
+    std::vector<pid_t> all{ancestor};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
+            const std::string name = entry.path().filename().string();
+            if (name.find_first_not_of("0123456789") == std::string::npos && parent_of(std::stoi(name)) == all[i])
+                all.push_back(std::stoi(name));
+        }
+    }
+    return all;
+}
+
+std::string kind_of(const hpo::Trial& trial) { return hpo::display_text(*trial.params.value("kind")); }
+
+}  // namespace
+
+TEST_CASE("an objective in a Python file is a study, and its parameters are what it asked for") {
+    const Objectives folder;
+    const auto ran = folder.run("objective", {"--trials", "12", "--seed", "1", "--", "--epochs", "3"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    CHECK(ran.error.empty());
+    CHECK_THAT(ran.out, Contains("study train:objective: 12 complete") && Contains("hpo-tune run train.py:objective --progress none") &&
+                            Contains("-- --epochs 3\n"));
+    std::set<std::string> kinds;
+    for (const hpo::Trial& trial : folder.trials("objective")) {
+        REQUIRE(trial.state == hpo::TrialState::complete);
+        const double x = *trial.params.number("x");
+        kinds.insert(kind_of(trial));
+        if (kind_of(trial) == "line") {
+            CHECK(trial.params.size() == 2);
+            CHECK(trial.values.at(0) == Approx(std::abs(x)));
+        } else {
+            CHECK(trial.params.size() == 3);
+            CHECK(trial.values.at(0) == Approx(x * x + *trial.params.number("n")));
+            CHECK(trial.user_attributes.at("arguments") == R"(["--epochs","3"])");
+        }
+    }
+    CHECK(kinds.size() == 2);
+    // It goes on, and says the same for the same seed, however many workers there are.
+    const auto more = folder.run("objective", {"--trials", "20", "--workers", "3", "--", "--epochs", "3"});
+    INFO(more.error);
+    CHECK_THAT(more.out, Contains("study train:objective: 20 complete"));
+}
+
+TEST_CASE("an objective may return several values, be an object, and prune its trial") {
+    const Objectives folder;
+    const auto two = folder.run("two", {"--trials", "6", "--direction", "minimize,maximize"});
+    INFO(two.error);
+    REQUIRE(two.status == 0);
+    CHECK_THAT(two.out, Contains("Pareto front"));
+    for (const hpo::Trial& trial : folder.trials("two")) CHECK(trial.values.size() == 2);
+    const auto object = folder.run("Squared", {"--trials", "3", "--direction", "maximize", "--metric", "score"});
+    INFO(object.error);
+    CHECK_THAT(object.out, Contains("best: score "));
+    (void)folder.run("pruned", {"--trials", "3"});
+    for (const hpo::Trial& trial : folder.trials("pruned")) {
+        CHECK(trial.state == hpo::TrialState::pruned);
+        CHECK(trial.feasible());
+        CHECK(trial.values == std::vector{*trial.params.number("x")});
+    }
+}
+
+TEST_CASE("what cannot be run says which objective it is, and what would be right") {
+    const Objectives folder;
+    folder.write("broken.py", "import nothing_of_this_name\n");
+    const auto refused = [&](const std::vector<std::string>& words, const std::string& message) {
+        std::vector<std::string> all{tool("hpo-tune"), "run"};
+        all.insert(all.end(), words.begin(), words.end());
+        const auto ran = run_command(folder, all);
+        INFO(ran.error);
+        CHECK(ran.status == 2);
+        CHECK_THAT(ran.error, Contains(message));
+    };
+    refused({"train.py:nothing"}, "'nothing' is not there; what can be called in this file: ");
+    refused({"broken.py:objective"}, "No module named 'nothing_of_this_name'");
+    refused({"absent.py:objective"}, "absent.py");
+    refused({"train.py"}, "a program goes behind --: hpo-tune run -- python train.py; for an objective in it: hpo-tune run train.py:NAME");
+    refused({"train.py:two", "--direction", "up"}, "--direction: got 'up'; expected minimize or maximize");
+    refused({"train.py:two", "--python", "no-such-python"}, "no-such-python");
+    refused({}, "expected SCRIPT, FILE.py:NAME, or -- PROGRAM ARGUMENTS");
+    refused({"--", "no-such-program"}, "no-such-program");
+    refused({"s.lua", "--metric", "loss"}, "--metric: it is for FILE.py:NAME");
+    CHECK_FALSE(std::filesystem::exists(folder.path("hpo.db")));
+}
+
+TEST_CASE("the errors of an objective are its trials' failures") {
+    const Objectives folder;
+    const auto ran = folder.run("mistaken", {"--trials", "4", "--breaker", "0"});
+    CHECK(ran.status == 1);
+    const auto trials = folder.trials("mistaken");
+    REQUIRE(trials.size() == 4);
+    for (const hpo::Trial& trial : trials) {
+        CHECK(trial.state == hpo::TrialState::fail);
+        CHECK(trial.params.size() == 1);
+        CHECK_THAT(trial.attempts.back().failure->message, Contains("name 'nothing_of_this_name' is not defined"));
+        CHECK_THAT(trial.attempts.back().failure->traceback, Contains("train.py"));
+    }
+    (void)folder.run("changing", {"--trials", "3", "--workers", "1", "--breaker", "0"});
+    const auto changing = folder.trials("changing");
+    CHECK(changing.at(0).state == hpo::TrialState::complete);
+    CHECK_THAT(changing.at(1).attempts.back().failure->message,
+               Contains("parameter 'c': got one of a, c, where other trials have one of a, b"));
+}
+
+TEST_CASE("objectives that are too large for the device end alone, and the study learns what fits") {
+    const Objectives folder;
+    const auto ran = folder.run("hungry", {"--trials", "14", "--device-memory", "300MiB", "--workers", "2", "--seed", "2"});
+    INFO(ran.error);
+    std::size_t too_large = 0;
+    for (const hpo::Trial& trial : folder.trials("hungry")) {
+        const double size = *trial.params.number("megabytes");
+        if (size > 300) {
+            ++too_large;
+            CHECK_FALSE(trial.feasible());
+        } else {
+            CHECK(trial.state == hpo::TrialState::complete);
+            CHECK(*trial.attempts.back().peak_reserved > static_cast<std::int64_t>(size) << 20);
+        }
+    }
+    CHECK(too_large > 0);
+}
+
+TEST_CASE("a Lua script names an objective, with a pruner, a recovery and its own options") {
+    const Objectives folder;
+    folder.write("s.lua", R"(local hpo = require "hpo"
+return hpo.study { name = "s", trainer = hpo.python { "train.py", "objective", "--epochs", "3" }, sampler = "random", trials = 5,
+                   objective = { metric = "loss", direction = "minimize" } })");
+    const auto ran = run_command(folder, {tool("hpo-tune"), "run", "s.lua", "--progress", "none"});
+    INFO(ran.error);
+    REQUIRE(ran.status == 0);
+    CHECK_THAT(ran.out, Contains("study s: 5 complete") && Contains("best: loss "));
+    folder.write("bad.lua", R"(local hpo = require "hpo"
+return hpo.study { name = "s", trainer = hpo.python { "train.py", "objective" }, space = function(trial) end,
+                   objective = { metric = "loss", direction = "minimize" } })");
+    const auto bad = run_command(folder, {tool("hpo-tune"), "run", "bad.lua"});
+    CHECK(bad.status == 2);
+    CHECK_THAT(bad.error, Contains("bad.lua:2: hpo.study: got a space; the program asks for its parameters itself, so leave it out"));
+}
+
+TEST_CASE("whatever is killed, no trial is lost and no process is left") {
+    const Objectives folder;
+    const std::string who = GENERATE("hpo-tune", "the program", "a keeper", "a trial");
+    CAPTURE(who);
+    const pid_t running =
+        start_command(folder, {tool("hpo-tune"), "run", "train.py:slow", "--trials", "5", "--workers", "2", "--progress", "none"});
+    std::vector<pid_t> trials;
+    for (int i = 0; i < 2000 && trials.size() < 2; ++i) {
+        trials.clear();
+        for (const auto& entry : std::filesystem::directory_iterator{folder.path(".")}) {
+            const std::string name = entry.path().filename().string();
+            if (name.starts_with("began-3-") || name.starts_with("began-4-")) trials.push_back(std::stoi(name.substr(8)));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+    REQUIRE(trials.size() == 2);
+    const auto descendants = descendants_of(running);
+    const pid_t keeper = parent_of(trials[0]);
+    const pid_t program = parent_of(keeper);
+    ::kill(who == "hpo-tune" ? running : who == "the program" ? program : who == "a keeper" ? keeper : trials[0], SIGKILL);
+    if (who == "a keeper" || who == "a trial") {
+        std::this_thread::sleep_for(std::chrono::milliseconds{500});
+        ::kill(running, SIGINT);
+    }
+    (void)finish_command(folder, running);
+    std::this_thread::sleep_for(std::chrono::seconds{2});
+    for (const pid_t each : descendants) CHECK_FALSE(is_alive(each));
+    std::size_t complete = 0;
+    for (const hpo::Trial& trial : folder.trials("slow")) complete += trial.state == hpo::TrialState::complete ? 1 : 0;
+    CHECK(complete == 3);
+    // The study goes on: what was running is run again.
+    folder.write("train.py", std::string{objectives} + "\ntime.sleep = lambda seconds: None\n");
+    const auto ran = folder.run("slow", {"--trials", "5"});
+    INFO(ran.error);
+    CHECK(ran.status == 0);
+    CHECK_THAT(ran.out, Contains(who == "a trial" || who == "a keeper" ? "study train:slow: " : "study train:slow: 5 complete"));
+}

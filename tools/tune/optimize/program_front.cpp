@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#include "tune/optimize/program_front.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "hpo/base/error.hpp"
+#include "hpo/store/sqlite/distribution_json.hpp"
+#include "tune/optimize/python_package.hpp"
+#include "tune/study_run/interrupts.hpp"
+
+namespace hpo::tune {
+namespace {
+
+using tools::Json;
+
+constexpr int poll_milliseconds = 100;
+constexpr std::size_t longest_line = std::size_t{1} << 30U;
+
+worker::Descriptor listening_at(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    constexpr std::size_t most = sizeof address.sun_path - 32;  // the program adds to the path
+    if (path.size() > most)
+        throw Error{Errc::usage,
+                    "TMPDIR: the path " + path + " is too long for a socket; expected at most " + std::to_string(most) + " bytes"};
+    std::memcpy(address.sun_path, path.data(), path.size());
+    worker::Descriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(socket.get(), 64) != 0)
+        throw Error{Errc::usage, path + ": cannot listen for the program: " + std::strerror(errno)};
+    return socket;
+}
+
+/// The variables of the program. Its threads are limited to one: a pool of threads that was started before a fork is dead in the child.
+worker::Environment environment_of(const std::string& socket) {
+    worker::Environment environment = worker::inherited_environment();
+    for (const char* threads : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+        if (!worker::variable(environment, threads)) worker::set_variable(environment, threads, "1");
+    }
+    // So that a look for cards does not begin a CUDA context, which a child could not use.
+    if (!worker::variable(environment, "PYTORCH_NVML_BASED_CUDA_CHECK"))
+        worker::set_variable(environment, "PYTORCH_NVML_BASED_CUDA_CHECK", "1");
+    worker::set_variable(environment, "PYTHONPATH", python_path(worker::variable(environment, "PYTHONPATH")));
+    worker::set_variable(environment, "HPO_FRONT", socket);
+    return environment;
+}
+
+/// A failure's kind and message, or nulls.
+Json ending_of(const Trial& trial) {
+    Json told{{"op", "finished"}, {"trial", trial.number}, {"kind", nullptr}, {"message", nullptr}};
+    told["state"] = trial.state == TrialState::complete ? "complete" : trial.state == TrialState::pruned ? "pruned" : "fail";
+    if (trial.attempts.empty() || !trial.attempts.back().failure) return told;
+    told["kind"] = to_text(trial.attempts.back().failure->kind);
+    told["message"] = trial.attempts.back().failure->message;
+    return told;
+}
+
+Value value_of(const Json& json) {
+    if (json.is_boolean()) return json.get<bool>();
+    if (json.is_number_integer()) return json.get<std::int64_t>();
+    if (json.is_number()) return json.get<double>();
+    if (json.is_string()) return json.get<std::string>();
+    return {};
+}
+
+double internal_of(const std::string& name, const Distribution& distribution, const Json& json) {
+    const auto internal = to_internal(distribution, value_of(json));
+    if (!internal) throw bad_value("the program's sampler: parameter '" + name + "'", tools::one_line_text(json), describe(distribution));
+    return *internal;
+}
+
+}  // namespace
+
+ProgramFront::ProgramFront(std::vector<std::string> words)
+    : words_{std::move(words)}, listener_{listening_at((folder_.path() / "front").string())} {
+    try {
+        program_.emplace(worker::Process::start({.program = words_.at(0),
+                                                 .arguments = {words_.begin() + 1, words_.end()},
+                                                 .environment = environment_of((folder_.path() / "front").string())}));
+    } catch (const Error& error) {
+        if (error.code() != Errc::plugin) throw;
+        throw Error{Errc::bad_value, error.what()};
+    }
+}
+
+std::optional<OptimizeCall> ProgramFront::next_call() {
+    for (;;) {
+        if (was_interrupted() && interrupts_passed_on_ == 0) {
+            ++interrupts_passed_on_;
+            program_->signal(SIGINT);
+        }
+        if (connection_) {
+            const auto message = hear(poll_milliseconds);
+            if (!connection_) continue;
+            if (message && message->value("op", "") == "optimize") {
+                wants_stop_ = false;
+                has_optimized_ = true;
+                return optimize_call(*message);
+            }
+            if (message) heed(*message);
+            continue;
+        }
+        if (program_->exit()) return std::nullopt;
+        (void)accept();
+    }
+}
+
+int ProgramFront::wait() {
+    while (next_call()) refuse("hpo-tune runs one study of this program, and it has ended");
+    const worker::ProcessExit exit = *program_->exit();
+    constexpr int signal_base = 128;
+    return exit.status ? *exit.status : signal_base + exit.signal.value_or(0);
+}
+
+void ProgramFront::end() {
+    program_->signal(SIGKILL);
+    (void)program_->wait();
+    disconnect();
+}
+
+void ProgramFront::refuse(const std::string& message) { say({{"op", "refused"}, {"message", message}}); }
+
+void ProgramFront::opened(const OptimizeCall& call, const std::string& store, const std::string& study) {
+    studies_.push_back({store, study});
+    say({{"op", "opened"}, {"store", store}, {"study", study}, {"wants_seen", true}});
+    if (call.says_ready) (void)answer("ready");
+}
+
+void ProgramFront::finished(const Trial& trial) {
+    say(ending_of(trial));
+    while (connection_) {  // a program that has gone has no callbacks any more
+        const auto message = hear(poll_milliseconds);
+        if (message && message->value("op", "") == "seen") return;
+        if (message) heed(*message);
+    }
+}
+
+void ProgramFront::ended(const std::string& why, const std::string& message) {
+    if (why == "interrupted") ++interrupts_passed_on_;  // the program raises KeyboardInterrupt
+    say({{"op", "ended"}, {"why", why}, {"message", message}});
+}
+
+bool ProgramFront::wants_stop() {
+    while (connection_ && !wants_stop_) {
+        const auto message = hear(0);
+        if (!message) break;
+        heed(*message);
+    }
+    return wants_stop_;
+}
+
+std::optional<std::string> ProgramFront::gone() {
+    if (connection_) (void)wants_stop();
+    if (connection_) return std::nullopt;
+    const auto exit = program_->wait(std::chrono::milliseconds{poll_milliseconds});
+    return "the program closed its connection" + (exit ? ": " + worker::exit_text(*exit) : std::string{});
+}
+
+ParamSet ProgramFront::proposed(std::int64_t trial) {
+    say({{"op", "begin"}, {"trial", trial}});
+    const Json message = answer("proposed");
+    ParamSet params;
+    if (message.contains("error")) throw Error{Errc::bad_value, "the program's sampler: " + message["error"].get<std::string>()};
+    for (const auto& [name, told] : message.at("params").items()) {
+        Distribution distribution =
+            store::parse_distribution("the program's sampler: parameter '" + name + "'", told.at("distribution").dump());
+        const double internal = internal_of(name, distribution, told.at("value"));
+        params.set(name, std::move(distribution), internal);
+    }
+    return params;
+}
+
+double ProgramFront::drawn(std::int64_t trial, const std::string& name, const Distribution& distribution) {
+    say({{"op", "draw"}, {"trial", trial}, {"name", name}, {"distribution", Json::parse(store::distribution_text(distribution))}});
+    const Json message = answer("drawn");
+    if (message.contains("error"))
+        throw Error{Errc::bad_value, "the program's sampler: parameter '" + name + "': " + message["error"].get<std::string>()};
+    return internal_of(name, distribution, message.at("value"));
+}
+
+bool ProgramFront::prunes(std::int64_t trial) {
+    say({{"op", "judge"}, {"trial", trial}});
+    const Json message = answer("judged");
+    if (message.contains("error")) throw Error{Errc::bad_value, "the program's pruner: " + message["error"].get<std::string>()};
+    return message.at("prune") == true;
+}
+
+std::vector<std::pair<std::string, std::string>> ProgramFront::variables_of_attempts(const OptimizeCall& call) const {
+    if (call.forks) return {{"HPO_FORK_SOCKET", call.fork_socket}};
+    Json studies = Json::array();
+    for (const Opened& each : studies_) studies.push_back({{"store", each.store}, {"study", each.study}});
+    return {{"HPO_FRONT", (folder_.path() / "front").string()},
+            {"PYTHONPATH", python_path(worker::variable(worker::inherited_environment(), "PYTHONPATH"))},
+            {"HPO_OPTIMIZE_CALL", std::to_string(call.number)},
+            {"HPO_OPTIMIZE_STUDIES", tools::one_line_text(studies)}};
+}
+
+void ProgramFront::say(const Json& message) {
+    const std::string line = tools::one_line_text(message) + "\n";
+    std::string_view rest = line;
+    while (connection_ && !rest.empty()) {
+        const ssize_t sent = ::send(connection_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return disconnect();
+        rest.remove_prefix(static_cast<std::size_t>(sent));
+    }
+}
+
+std::optional<Json> ProgramFront::hear(int timeout_ms) {
+    turn_others_away();
+    RequestLines::Line line;
+    switch (lines_->next(line, timeout_ms)) {
+        case RequestLines::State::nothing_yet: return std::nullopt;
+        case RequestLines::State::end: disconnect(); return std::nullopt;
+        case RequestLines::State::line: break;
+    }
+    Json message = line.is_too_long ? Json{} : Json::parse(line.text, nullptr, false);
+    if (message.is_object()) return message;
+    throw Error{Errc::bad_value, "the program said what hpo cannot read: " + std::string{line.text.substr(0, 80)}};
+}
+
+Json ProgramFront::answer(const char* op) {
+    while (connection_) {
+        auto message = hear(poll_milliseconds);
+        if (!message) continue;
+        if (message->value("op", "") == op) return std::move(*message);
+        heed(*message);
+    }
+    throw Error{Errc::interrupted, gone().value_or("the program closed its connection")};
+}
+
+void ProgramFront::heed(const Json& message) {
+    if (message.value("op", "") == "stop") wants_stop_ = true;
+}
+
+bool ProgramFront::accept() {
+    std::array<pollfd, 2> watched{{{listener_.get(), POLLIN, 0}, {program_->handle(), POLLIN, 0}}};
+    ::poll(watched.data(), watched.size(), poll_milliseconds);
+    worker::Descriptor connection{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    if (!connection) return false;
+    std::swap(connection_, connection);
+    lines_.emplace(connection_.get(), longest_line);
+    return true;
+}
+
+void ProgramFront::turn_others_away() {
+    for (;;) {
+        worker::Descriptor other{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+        if (!other) return;
+        const std::string line = R"({"op": "refused", "busy": true, "message": "another process of the program runs its study with hpo"})"
+                                 "\n";
+        static_cast<void>(::send(other.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+        turned_away_.push_back(std::move(other));  // closed now, it would lose the answer
+    }
+}
+
+void ProgramFront::disconnect() {
+    connection_ = worker::Descriptor{};
+    lines_.reset();
+}
+
+Verdict ProgramPruner::judge(const Standing& standing) const {
+    if (!front_->prunes(standing.trial.number)) return {};
+    return {.answer = Verdict::Answer::prune, .reason = "the program's own pruner, at step " + std::to_string(standing.step)};
+}
+
+double ProgramSampler::suggest(const Ask& ask) { return front_->drawn(ask.trial.number, ask.name, ask.distribution); }
+
+ParamSet ProgramSampler::suggest_joint(const TrialContext& trial, Rng& /*rng*/) { return front_->proposed(trial.number); }
+
+}  // namespace hpo::tune

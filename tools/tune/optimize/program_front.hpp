@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hpo/core/trial.hpp"
+#include "hpo/pruner/concept.hpp"
+#include "hpo/sampler/concept.hpp"
+#include "hpo/worker/descriptor.hpp"
+#include "hpo/worker/environment.hpp"
+#include "hpo/worker/supervisor/process.hpp"
+#include "support/json.hpp"
+#include "tune/models/private_folder.hpp"
+#include "tune/optimize/optimize_call.hpp"
+#include "tune/serve/request_lines.hpp"
+
+namespace hpo::tune {
+
+/// A program whose calls of `study.optimize` this process takes over. It runs in its own process. The package `hpo` for Python, which its
+/// interpreter loads first, connects it to this process. Messages are lines of JSON (python/hpo/_front.py).
+///
+/// Thread safety: none.
+class ProgramFront {
+public:
+    /// Starts the program. Throws Error if it cannot be started.
+    explicit ProgramFront(std::vector<std::string> words);
+
+    [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
+
+    /// Waits for the program's next call of optimize. Returns nullopt once the program has ended. Ctrl-C is passed on to the program.
+    [[nodiscard]] std::optional<OptimizeCall> next_call();
+    /// Waits until the program has ended. Returns its exit status; for one that a signal ended, 128 and the signal.
+    [[nodiscard]] int wait();
+    /// Ends the program now.
+    void end();
+
+    /// True once the program has called optimize.
+    [[nodiscard]] bool has_optimized() const noexcept { return has_optimized_; }
+
+    /// @name During a call of optimize
+    /// @{
+    /// Refuses the call, with the reason. The program goes on with an error.
+    void refuse(const std::string& message);
+    /// Says which study runs the call, and waits until the program is ready for it.
+    void opened(const OptimizeCall& call, const std::string& store, const std::string& study);
+    /// Says that a trial has ended, and waits for the program's callbacks.
+    void finished(const Trial& trial);
+    /// Says that the call is over: done, interrupted, stopped, breaker or error.
+    void ended(const std::string& why, const std::string& message);
+    /// True once the program wants no further trial.
+    [[nodiscard]] bool wants_stop();
+    /// How the program ended, if it did so during the call.
+    [[nodiscard]] std::optional<std::string> gone();
+    /// The parameters that the program's own sampler draws before a trial.
+    [[nodiscard]] ParamSet proposed(std::int64_t trial);
+    /// The value that the program's own sampler draws for one parameter, in the internal representation.
+    [[nodiscard]] double drawn(std::int64_t trial, const std::string& name, const Distribution& distribution);
+    /// Whether the program's own pruner ends a trial after its latest report.
+    [[nodiscard]] bool prunes(std::int64_t trial);
+    /// @}
+
+    /// What an attempt finds in its environment that forks, or runs the program anew.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_of_attempts(const OptimizeCall& call) const;
+
+private:
+    void say(const tools::Json& message);
+    /// Waits for the next message. Returns nullopt if the connection is closed, or after the time.
+    [[nodiscard]] std::optional<tools::Json> hear(int timeout_ms);
+    /// Waits for a message of this kind. What the program says meanwhile is heeded. Throws Error if the program goes.
+    tools::Json answer(const char* op);
+    void heed(const tools::Json& message);
+    [[nodiscard]] bool accept();
+    void disconnect();
+    /// Only one process of the program has its study run.
+    void turn_others_away();
+
+    std::vector<std::string> words_;
+    PrivateFolder folder_;
+    worker::Descriptor listener_, connection_;
+    std::vector<worker::Descriptor> turned_away_;
+    std::optional<RequestLines> lines_;
+    std::optional<worker::Process> program_;
+    bool wants_stop_ = false;
+    bool has_optimized_ = false;
+    int interrupts_passed_on_ = 0;
+    struct Opened {
+        std::string store, study;
+    };
+    std::vector<Opened> studies_;  ///< of the calls so far
+};
+
+/// The pruner of a program, which goes on judging there.
+class ProgramPruner {
+public:
+    explicit ProgramPruner(ProgramFront& front) : front_{&front} {}
+    [[nodiscard]] Verdict judge(const Standing& standing) const;
+
+private:
+    ProgramFront* front_;
+};
+
+/// The sampler of a program, which goes on choosing there.
+class ProgramSampler {
+public:
+    explicit ProgramSampler(ProgramFront& front) : front_{&front} {}
+    [[nodiscard]] double suggest(const Ask& ask);
+    [[nodiscard]] ParamSet suggest_joint(const TrialContext& trial, Rng& rng);
+
+private:
+    ProgramFront* front_;
+};
+
+}  // namespace hpo::tune

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "tune/optimize/run_program.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "hpo/base/error.hpp"
+#include "hpo/store/location.hpp"
+#include "hpo/store/sqlite.hpp"
+#include "support/terminal.hpp"
+#include "tune/optimize/optimize_call.hpp"
+#include "tune/optimize/program_front.hpp"
+#include "tune/study_run/interrupts.hpp"
+
+namespace hpo::tune {
+namespace {
+
+/// The file of the program's source, or the program itself: what a person calls it.
+std::string shown_program(const std::vector<std::string>& words) {
+    const auto file = std::ranges::find_if(words, [](const std::string& word) { return word.ends_with(".py"); });
+    return file == words.end() ? words.front() : *file;
+}
+
+/// A study in memory begins anew each time. So it gets a name that the store does not have.
+std::string unused_name(const std::string& store, const std::string& wanted) {
+    if (!std::filesystem::exists(store::file_of(store))) return wanted;
+    store::Sqlite file{store};
+    const std::vector<Study> studies = file.studies();
+    std::string name = wanted;
+    for (int i = 2; std::ranges::any_of(studies, [&](const Study& study) { return study.name == name; }); ++i)
+        name = wanted + "-" + std::to_string(i);
+    return name;
+}
+
+StudyArguments arguments_of(StudyArguments arguments, const OptimizeCall& call) {
+    arguments.script = shown_program(arguments.program);
+    arguments.accept_changed_options = true;  // another argument of the program is no other study
+    if (!call.store.empty()) arguments.words.insert({"store", call.store});
+    std::string name = call.study.empty() ? std::filesystem::path{arguments.script}.stem().string() : call.study;
+    if (call.store.empty() && !arguments.words.contains("study")) {
+        const auto store = arguments.words.find("store");
+        name = unused_name(store == arguments.words.end() ? "hpo.db" : store->second, name);
+    }
+    arguments.script_text = script_text(call, arguments.program, name);
+    return arguments;
+}
+
+}  // namespace
+
+int run_program(const StudyArguments& arguments, const RunOptions& options) {
+    watch_interrupts();
+    ProgramFront front{arguments.program};
+    while (const auto call = front.next_call()) {
+        try {
+            // The program hears of a study that was refused, and ends as it does for any error.
+            (void)StudyRun{arguments_of(arguments, *call), options, &front, *call}.run();
+        } catch (const Error& error) {
+            std::cerr << "hpo-tune: error: " << tools::on_one_line(error.what()) << "\n";
+        }
+    }
+    const int status = front.wait();
+    if (!front.has_optimized() && status == 0)
+        std::cerr << "hpo-tune: note: the program ended and did not call study.optimize of Optuna, so no trial was run\n";
+    return status;
+}
+
+bool names_objective(const std::string& script) {
+    const auto colon = script.rfind(".py:");
+    return colon != std::string::npos && colon > 0 && colon + 4 < script.size();
+}
+
+StudyArguments objective_study(StudyArguments arguments, const NamedObjective& objective) {
+    const std::string named = arguments.script;
+    const std::string file = named.substr(0, named.rfind(':'));
+    const std::string name = named.substr(named.rfind(':') + 1);
+    std::vector<Direction> directions;
+    std::istringstream list{objective.directions};
+    for (std::string each; std::getline(list, each, ',');) {
+        if (each != "minimize" && each != "maximize")
+            throw bad_value("--direction", "'" + each + "'", "minimize or maximize, for several values with commas");
+        directions.push_back(each == "maximize" ? Direction::maximize : Direction::minimize);
+    }
+    if (directions.empty()) throw bad_value("--direction", "''", "minimize or maximize");
+    const NamedObjective standard;
+    const auto say = [&](const char* option, const std::string& text, const std::string& usual) {
+        if (text != usual) arguments.objective.insert(arguments.objective.end(), {option, text});
+    };
+    say("--direction", objective.directions, standard.directions);
+    say("--metric", objective.metric, standard.metric);
+    say("--python", objective.python, standard.python);
+    if (!objective.arguments.empty()) arguments.objective.emplace_back("--");
+    arguments.objective.insert(arguments.objective.end(), objective.arguments.begin(), objective.arguments.end());
+    std::vector<std::string> words{file, name};
+    words.insert(words.end(), objective.arguments.begin(), objective.arguments.end());
+    arguments.script_text =
+        script_text(words, objective.python, std::filesystem::path{file}.stem().string() + ":" + name, directions, objective.metric);
+    return arguments;
+}
+
+}  // namespace hpo::tune
