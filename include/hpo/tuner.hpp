@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hpo/memory/unlimited.hpp"
-#include "hpo/tuner/expected_space.hpp"
+#include "hpo/tuner/asking/expected_space.hpp"
 #include "hpo/tuner/in_process.hpp"
 #include "hpo/tuner/live_session.hpp"
 #include "hpo/tuner/session.hpp"
@@ -77,7 +77,7 @@ public:
                         const TuneOptions& options = {}, TuneObserver& observer = silent()) {
         tuner::Bookkeeping books{store, study, options, observer};
         const Space expected = [&books](SpaceTrial& trial) { tuner::ask_expected(trial, books.history().trials); };
-        tuner::Session session{policies_, books, options.asks_while_running ? expected : space, devices, options, observer};
+        tuner::Session session{policies_, books, options.asks_while_running() ? expected : space, devices, options, observer};
         const bool interrupted = session.run();
         return books.take_result(interrupted, session.broken());
     }

@@ -16,6 +16,7 @@
 #include "hpo/store/in_memory.hpp"
 #include "hpo/store/retries.hpp"
 #include "hpo/store/sqlite.hpp"
+#include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/tuner.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
@@ -80,7 +81,7 @@ template <class S = sampler::Random>
 TuneResult run(Store& store, Executor& executor, std::int64_t trials, S sampler = {}) {
     Tuner tuner{std::move(sampler), pruner::None{}, memory::Unlimited{}, recovery::Fail{}};
     const Space nothing = [](SpaceTrial&) {};
-    return tuner.optimize(store, "study", nothing, executor, {.trials = trials, .seed = 1, .asks_while_running = true});
+    return tuner.optimize(store, "study", nothing, executor, {.trials = trials, .seed = 1, .read_distribution = store::parse_distribution});
 }
 
 double number(const Value& value) {

@@ -9,6 +9,7 @@
 #include "hpo/core/attributes.hpp"
 #include "hpo/core/failure.hpp"
 #include "hpo/core/memory_reading.hpp"
+#include "hpo/core/value.hpp"
 
 namespace hpo {
 
@@ -17,6 +18,12 @@ struct Report {
     std::int64_t step = 0;
     double value = 0;
     bool is_last = false;  ///< the training ends with this step, so stopping saves no time and the trial is not pruned
+};
+
+/// The answer to a program that asks for a parameter while it runs.
+struct Suggestion {
+    Value value{};
+    std::string error{};  ///< what is wrong with the question; empty: nothing, and `value` is the parameter's
 };
 
 enum class OutcomeKind {

@@ -10,7 +10,6 @@
 #include "hpo/core/param_set.hpp"
 #include "hpo/core/plan.hpp"
 #include "hpo/core/runs_on.hpp"
-#include "hpo/trainer/suggestion.hpp"
 
 namespace hpo {
 

@@ -17,7 +17,6 @@
 #include "hpo/trainer/plugin_abi.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/records.hpp"
-#include "hpo/trainer/suggestion.hpp"
 #include "hpo/trainer/thrown.hpp"
 #include "hpo/trainer/trainer.hpp"
 

@@ -98,6 +98,11 @@ struct JsonMembers<News> {
 };
 
 template <>
+struct JsonMembers<Suggestion> {
+    static constexpr std::tuple list{JsonMember{"value", &Suggestion::value}, JsonMember{"error", &Suggestion::error}};
+};
+
+template <>
 struct JsonMembers<AttemptOutcome> {
     using R = AttemptOutcome;
     static constexpr std::tuple list{JsonMember{"kind", &R::kind},

@@ -8,10 +8,10 @@
 
 #include "hpo/pruner/concept.hpp"
 #include "hpo/trainer/executor.hpp"
+#include "hpo/tuner/asking/live_params.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 #include "hpo/tuner/devices/devices.hpp"
 #include "hpo/tuner/devices/reservation.hpp"
-#include "hpo/tuner/live_params.hpp"
 #include "hpo/tuner/replays.hpp"
 
 namespace hpo::tuner {
@@ -37,7 +37,7 @@ public:
     }
 
     Suggestion on_suggest(std::int64_t number, const std::string& name, const std::string& distribution) override {
-        if (Replays::is_replay(number) || !options_.asks_while_running) return ExecutorEvents::on_suggest(number, name, distribution);
+        if (Replays::is_replay(number) || !options_.asks_while_running()) return ExecutorEvents::on_suggest(number, name, distribution);
         return live_params_.suggest(number, name, distribution);
     }
 

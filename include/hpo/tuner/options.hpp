@@ -63,11 +63,18 @@ struct TuneOptions {
     /// True if the trainer can predict memory. An attempt without a prediction then has the device alone. If false, such an attempt takes
     /// no reservation until another attempt was predicted.
     bool predicts = false;
-    /// The trials ask for their parameters while they run. Before that, they have what earlier trials let expect (expected_space.hpp).
-    bool asks_while_running = false;
+    /// Reads the distribution of a parameter that a running trial asks for (ExecutorEvents::on_suggest). Throws Error that names `place`.
+    /// Set it if the trials ask for their parameters while they run. Before that, they have what earlier trials let expect
+    /// (asking/expected_space.hpp), and the space is not used.
+    std::function<Distribution(const std::string& place, const std::string& text)> read_distribution{};
     /// This process, for stores that several processes share. The processes then make `trials` together, and replace the lost trials of a
     /// dead one.
     std::optional<Run> run{};
+
+    /// True if the trials ask for their parameters while they run.
+    [[nodiscard]] bool asks_while_running() const noexcept { return read_distribution != nullptr; }
+    /// False once no trial may be begun any more, so long after the beginning of the run.
+    [[nodiscard]] bool allows_more(double seconds) const { return !(time_seconds && seconds >= *time_seconds) && !(enough && enough()); }
 };
 
 /// What a finished call of `optimize` returns.

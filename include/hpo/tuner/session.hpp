@@ -64,9 +64,7 @@ private:
     static constexpr double poll_seconds = 0.1;
     void loop() {
         const Stopwatch watch;
-        const auto out_of_time = [&] {
-            return (options_.time_seconds && watch.seconds() >= *options_.time_seconds) || (options_.enough && options_.enough());
-        };
+        const auto out_of_time = [&] { return !options_.allows_more(watch.seconds()); };
         while (!check_stop()) {
             while (!check_stop() && start_held_back()) {
             }
@@ -156,7 +154,7 @@ private:
             return finish(number);
         }
         if (!proposal.attempt) return give_up(number);
-        if (!options_.asks_while_running) enqueued_.tell_unused(books_.trial(number), observer_);
+        if (!options_.asks_while_running()) enqueued_.tell_unused(books_.trial(number), observer_);
         start({number, std::move(*proposal.attempt)});
     }
 
@@ -269,7 +267,7 @@ private:
     void conclude(std::int64_t number) {
         Trial& trial = books_.trial(number);
         this->settle(number);
-        if (options_.asks_while_running) enqueued_.tell_unused(trial, observer_);
+        if (options_.asks_while_running()) enqueued_.tell_unused(trial, observer_);
         if (!trial.attempts.back().failure) settle_feasible(trial, trial.attempts.back().capacity_bytes);
         add_source_attributes(trial);
         finish(number);

@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "hpo/trainer/suggestion.hpp"
 #include "hpo/trainer/trainer.hpp"
 
 /// The messages between supervisor and worker, over a socket pair. Each line is one JSON object, and its `op` names the message. The worker

@@ -14,6 +14,7 @@
 #include "hpo/base/bytes.hpp"
 #include "hpo/failure/classify.hpp"
 #include "hpo/store/location.hpp"
+#include "hpo/store/sqlite/distribution_json.hpp"
 #include "hpo/trainer/levers.hpp"
 #include "hpo/tuner.hpp"
 #include "support/counts_text.hpp"
@@ -111,10 +112,11 @@ StudyRun::StudyRun(const StudyArguments& arguments, const RunOptions& options, P
             .time_seconds = settings_.time_seconds(),
             .fixed = settings_.fixed(),
             .plan = settings_.plan(),
-            .breaker = settings_.whole("breaker", 0),
-            .asks_while_running = settings_.description().asks_while_running},
+            .breaker = settings_.whole("breaker", 0)},
       front_{front},
-      call_{call} {}
+      call_{call} {
+    if (settings_.description().asks_while_running) tune_.read_distribution = store::parse_distribution;
+}
 
 StudyRun::~StudyRun() {
     if (progress_) progress_->finish();
@@ -141,19 +143,19 @@ int StudyRun::run_unlogged() {
     ask_trainer();
     if (trainer_refuses_script()) return refusal;
     find_devices();
-    if (tune_.asks_while_running) start_program();
+    if (settings_.description().asks_while_running) start_program();
     start_workers();
-    if (!tune_.asks_while_running && trainer_refuses_first_proposal()) return refusal;
+    if (!settings_.description().asks_while_running && trainer_refuses_first_proposal()) return refusal;
     watch_interrupts();
     is_new_ = !std::filesystem::exists(store::file_of(settings_.text("store")));
-    if (is_new_ && !tune_.asks_while_running && device_is_too_small_for({})) return refusal;
+    if (is_new_ && !settings_.description().asks_while_running && device_is_too_small_for({})) return refusal;
     open_store();
     tell_tuner_of_trainer();
     tune_.stop_requested = [this] { return stop_requested(); };
     open_study();
     if (front_) hand_study_to_program();
     show_progress();
-    if (!is_new_ && !tune_.asks_while_running && device_is_too_small_for_stored_study()) return refusal;
+    if (!is_new_ && !settings_.description().asks_while_running && device_is_too_small_for_stored_study()) return refusal;
     keep_checkpoints();
     keep_best_model();
     try {
@@ -185,7 +187,7 @@ void StudyRun::begin_log() {
 
 void StudyRun::try_out_script() {
     require_writable_store(store::file_of(settings_.text("store")));
-    if (tune_.asks_while_running) {  // what it asks for is known once it asks
+    if (settings_.description().asks_while_running) {  // what it asks for is known once it asks
         proposals_.resize(1);
         return;
     }

@@ -15,7 +15,6 @@
 #include "hpo/trainer/plugin_trainer.hpp"
 #include "hpo/trainer/record_line.hpp"
 #include "hpo/trainer/records.hpp"
-#include "hpo/trainer/suggestion.hpp"
 
 namespace hpo {
 

@@ -10,7 +10,6 @@
 #include "hpo/trainer/json.hpp"
 #include "hpo/trainer/phase_news.hpp"
 #include "hpo/trainer/record_line.hpp"
-#include "hpo/trainer/suggestion.hpp"
 
 #ifdef HPO_COMPILED
 namespace hpo {

@@ -21,5 +21,5 @@ void ask_expected(SpaceTrial& trial, std::span<const Trial> earlier);
 }  // namespace hpo::tuner
 
 #ifndef HPO_COMPILED
-#include "hpo/tuner/impl/expected_space_inl.hpp"
+#include "hpo/tuner/asking/impl/expected_space_inl.hpp"
 #endif

@@ -10,8 +10,6 @@
 #include "hpo/base/error.hpp"
 #include "hpo/core/trial.hpp"
 #include "hpo/sampler/suggest.hpp"
-#include "hpo/store/sqlite/distribution_json.hpp"
-#include "hpo/trainer/suggestion.hpp"
 #include "hpo/tuner/bookkeeping.hpp"
 
 namespace hpo::tuner {
@@ -31,7 +29,7 @@ public:
         if (const Param* known = open.asked.find(name)) return {known->value()};
         Distribution wanted;
         try {
-            wanted = books_.distributions().admitted(name, store::parse_distribution("parameter '" + name + "'", distribution));
+            wanted = books_.distributions().admitted(name, options_.read_distribution("parameter '" + name + "'", distribution));
         } catch (const Error& error) {
             return {.error = error.what()};
         }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hpo/base/inline.hpp"
-#include "hpo/tuner/expected_space.hpp"
+#include "hpo/tuner/asking/expected_space.hpp"
 
 namespace hpo::tuner {
 namespace expected {
