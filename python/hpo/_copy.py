@@ -37,7 +37,7 @@ class Outputs:
         _signals.flush_c_streams()
 
 
-def become_copy(keeper: int, request: Request, close: Iterable[int]) -> None:
+def become_copy(keeper: int, request: Request, close: Iterable[int], drop: Iterable[str]) -> None:
     """Makes this process, which the keeper has forked, the one that runs the objective."""
     os.setsid()
     _signals.end_with_parent()
@@ -58,10 +58,11 @@ def become_copy(keeper: int, request: Request, close: Iterable[int]) -> None:
     signal.set_wakeup_fd(-1)
     _signals.set_defaults()
     threads_of_program = os.environ.get("OMP_NUM_THREADS")
-    for name in [each for each in os.environ if each.startswith("HPO_")]:
-        del os.environ[name]
-    os.environ.update({name: value for name, value in request.environment.items() if name.startswith(_TAKEN_OVER)})
-    os.environ.pop("HPO_FRONT", None)
+    for name in drop:
+        os.environ.pop(name, None)
+    for name, value in request.environment.items():
+        if name.startswith(_TAKEN_OVER) and name != "HPO_FRONT" and os.environ.get(name) != value:
+            os.environ[name] = value
     os.environ.update(HPO_REPORT_FD=str(lines[0]), HPO_ANSWER_FD=str(lines[1]))
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads != threads_of_program and threads.isdigit() and int(threads) > 0:

@@ -16,7 +16,7 @@ from . import _copy, _request, _reseed, _signals
 from ._keeper import Keeper, Standby
 from ._request import Request
 
-_IDLE_SECONDS = 0.02  # a keeper that waits takes a request within this time
+_IDLE_SECONDS = 0.05  # a keeper that waits takes a request within this time
 
 
 def why_not() -> str:
@@ -51,6 +51,7 @@ class Copies:
         self._outputs = _copy.Outputs()
         self._keepers: Set[int] = set()
         self._noted = ""
+        self._variables = [name for name in os.environ if name.startswith("HPO_")]  # of the program, not of a trial
         self.close_in_copy: List[int] = []  # descriptors of the program that a copy has no use for
         self._listener = _request.listening(path, socket.SOCK_STREAM)
 
@@ -102,7 +103,7 @@ class Copies:
             if collects:
                 gc.enable()
             gc.freeze()  # what the program holds is never looked at again, so its pages stay shared
-            _copy.become_copy(keeper, request, close)
+            _copy.become_copy(keeper, request, close, self._variables)
             _copy.begin_trial(random_state)
             status = self._run()
 

@@ -9,6 +9,7 @@ of trial in a process of their own. If no thread runs and no device is in use th
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import os
 import random
@@ -16,7 +17,7 @@ import signal
 import sys
 import sysconfig
 import time
-from typing import Any, Callable, List, Optional, Set
+from typing import Any, Callable, List, Set
 
 from . import _signals
 
@@ -33,18 +34,6 @@ def _is_installed(name: str, module: Any) -> bool:
     if spec is None or spec.loader is None or spec.name != name or name.partition(".")[0] == "hpo":
         return False
     return spec.origin in ("built-in", "frozen") or str(spec.origin).startswith(_installed)
-
-
-class Seen:
-    """The modules that are there now."""
-
-    def __init__(self) -> None:
-        self._names = set(sys.modules)
-
-    def new(self) -> List[str]:
-        """Installed modules that came later, in their order, except for those that were tried before."""
-        later = [(name, module) for name, module in list(sys.modules.items()) if name not in self._names and name not in _tried]
-        return [name for name, module in later if _is_installed(name, module)]
 
 
 def _import_all(names: List[str]) -> None:
@@ -110,19 +99,22 @@ class Attempt:
             pass  # the program has taken it
 
 
-def untried(names: List[str]) -> List[str]:
-    """Those that are not there and were not tried before."""
-    return [name for name in names if name not in sys.modules and name not in _tried]
+def untried(names: List[str], there: bool = False) -> List[str]:
+    """Those that were not tried before, and that are not there, or are."""
+    return [name for name in names if (name in sys.modules) == there and name not in _tried]
 
 
-_seen: Optional[Seen] = None
+_before = 0
 
 
 def begin_trial() -> None:
     """What is imported from now on is new."""
-    global _seen
-    _seen = Seen()
+    global _before
+    _before = len(sys.modules)
 
 
 def imported_by_trial() -> List[str]:
-    return [] if _seen is None else _seen.new()
+    """Installed modules that came since, in their order."""
+    # Modules are kept in their order. To look at an older one would copy the page of memory that its name is on.
+    newest = list(itertools.islice(reversed(sys.modules.items()), max(0, len(sys.modules) - _before)))
+    return untried([name for name, module in reversed(newest) if _is_installed(name, module)], there=True)

@@ -143,6 +143,8 @@ class Keeper:
         self._wait()
         self._end_children()
         self._tell(self._status, max(0, self._most - self._resident))
+        if self._standby is not None:
+            self._standby.note(b"+")  # before anybody can know that the attempt is over, and ask for the next one
         os.close(self._news)  # its reader waits for that, and the end of a process takes the kernel some milliseconds
         os.close(self._life)
 
@@ -150,7 +152,6 @@ class Keeper:
         """Waits for another request. None if the program wants no more."""
         if self._standby is None:
             return None
-        self._standby.note(b"+")
         poller = select.poll()
         poller.register(self._standby.retire, select.POLLIN)
         poller.register(self._listener, select.POLLIN)
