@@ -53,6 +53,7 @@ class Copies:
         self._noted = ""
         self._variables = [name for name in os.environ if name.startswith("HPO_")]  # of the program, not of a trial
         self.close_in_copy: List[int] = []  # descriptors of the program that a copy has no use for
+        self._alive, self._held = os.pipe2(os.O_CLOEXEC)  # keepers see when this process has gone
         self._listener = _request.listening(path, socket.SOCK_STREAM)
 
     def fileno(self) -> int:
@@ -60,7 +61,7 @@ class Copies:
 
     def descriptors(self) -> List[int]:
         """All that a process which is no copy should close."""
-        return [self.fileno(), *self.close_in_copy, *([] if self._standby is None else self._standby.descriptors())]
+        return [self.fileno(), self._alive, self._held, *self.close_in_copy, *([] if self._standby is None else self._standby.descriptors())]
 
     def serve(self) -> None:
         """Answers one request, if no keeper does. One that cannot be read is dropped, so its sender sees the end of its pipes."""
@@ -108,7 +109,7 @@ class Copies:
             status = self._run()
 
         try:
-            Keeper(self._listener, self._standby, self.close_in_copy).serve(request, become_copy)
+            Keeper(self._listener, self._alive, self._standby, [*self.close_in_copy, self._held]).serve(request, become_copy)
             status = 0 if os.getpid() == me else status
         except BaseException:
             if os.getpid() != me:
@@ -144,10 +145,12 @@ class Copies:
         return bool(self._keepers)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Takes no more requests, and waits for the keepers."""
+        """Takes no more requests, ends what still runs, and waits for the keepers."""
         if self._standby is not None:
             self._standby.close()
         self._listener.close()
+        os.close(self._alive)
+        os.close(self._held)
         _request.remove(self.path)
         end = time.monotonic() + seconds
         self.reap()

@@ -99,8 +99,9 @@ class Keeper:
     With a standby it takes further requests. A fork of a fork is as good as one of the program while nothing has changed there.
     """
 
-    def __init__(self, listener: socket.socket, standby: Optional[Standby], close: Iterable[int]) -> None:
+    def __init__(self, listener: socket.socket, program: int, standby: Optional[Standby], close: Iterable[int]) -> None:
         self._listener = listener
+        self._program = program  # a pipe whose other end the program alone holds
         self._standby = standby
         self._close = list(close)  # what neither a keeper nor a copy has a use for
 
@@ -125,12 +126,12 @@ class Keeper:
             self._resident = _resident()
             self._child = os.fork()
             if self._child == 0:
-                ours = [self._awake, wake, self._listener.fileno()]
+                ours = [self._awake, wake, self._listener.fileno(), self._program]
                 become_copy(keeper, following, ours + ([] if self._standby is None else [self._standby.retire, self._standby.notes]))
                 return
             *others, self._news, self._life = following.given
             if self._standby is None:
-                _close_all_but((self._news, self._life, self._awake, wake))
+                _close_all_but((self._news, self._life, self._program, self._awake, wake))
             else:  # what the program holds open is for the next copies
                 for each in others:
                     os.close(each)
@@ -185,8 +186,9 @@ class Keeper:
         poller = select.poll()
         poller.register(self._awake, select.POLLIN)
         poller.register(self._life, select.POLLIN)
+        poller.register(self._program, select.POLLIN)
         while not self._ended:
-            if any(descriptor == self._life for descriptor, _ in poller.poll()):
+            if any(descriptor != self._awake for descriptor, _ in poller.poll()):
                 return  # nobody holds the other end any more
             try:
                 os.read(self._awake, 4096)
